@@ -43,5 +43,6 @@ def certificate(
         files={},
         excerpts={},
         reproductions={},
+        causes=(),
         verdicts=tuple(verdicts),
     )

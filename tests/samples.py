@@ -12,7 +12,7 @@ from opcert.arrays import Array
 from opcert.certificate import WaiversEntry
 from opcert.scope import Waiver
 from opcert.suite import Suite
-from opcert.verdicts import Status, Verdict
+from opcert.verdicts import Diagnosis, Status, Verdict
 from tests.made_certificate import DIGEST
 from tests.wrong_backends import AcceptsEverything, Right
 
@@ -76,8 +76,10 @@ def faulty() -> Certificate:
     waiver = Waiver(
         rule="dml-split/*", reason=HOSTILE_TEXT, owner="a team", link="a/link", expires="2030-01-01"
     )
+    verdicts = tuple(changed.get(v.case, v) for v in original.verdicts)
     return original.replace(
-        verdicts=tuple(changed.get(v.case, v) for v in original.verdicts),
+        verdicts=verdicts,
+        causes=Diagnosis(suite()).causes(verdicts),
         waivers=WaiversEntry(sha256=DIGEST, content=(waiver,)),
     )
 

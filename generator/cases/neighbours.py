@@ -4,7 +4,7 @@ A runtime may cache a plan, a buffer or a result under an incomplete key. The ca
 call is then wrong for a neighbour of the call, and for no other call.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -136,7 +136,7 @@ def _shuffled(seed: str, cases: Sequence[Case]) -> list[Case]:
     return sorted(cases, key=lambda case: short_digest(f"{seed}|{case.id}"))
 
 
-def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[str, Variation]:
+def variations(spec: Spec, outputs: _Outputs) -> dict[str, Variation]:
     """Return each respect in which calls of a spec can differ, with its variation.
 
     `outputs` returns the declared outputs of a call.
@@ -149,9 +149,8 @@ def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[
     if is_variadic:
         # Many tensors admit few other values; those that change nothing should not take their turn.
         for attribute in spec.attributes:
-            by_name[f"effective-{attribute.name}"] = partial(
-                _effective_attribute, attribute.name, outputs
-            )
+            effective = partial(_effective_attribute, attribute.name, outputs)
+            by_name[f"effective-{attribute.name}"] = effective
     for attribute in spec.attributes:
         is_signed_axis = isinstance(attribute, AxisRole) and attribute.negative and not is_variadic
         vary = _other_signed_axis if is_signed_axis else _other_attribute
@@ -171,9 +170,8 @@ def _input_variations(spec: Spec) -> dict[str, Variation]:
         name = declared.name
         if declared.variadic is not None:
             for key, change in _TENSOR_LISTS.items():
-                by_name[f"{key}-of-{name}"] = partial(
-                    _other_tensors, name, declared.variadic, change
-                )
+                other_tensors = partial(_other_tensors, name, declared.variadic, change)
+                by_name[f"{key}-of-{name}"] = other_tensors
         elif name in spec.number_inputs:
             by_name[f"other-values-of-{name}"] = partial(_other_values, name)
         else:
@@ -306,17 +304,10 @@ def _other_signed_axis(name: str, call: Call, others: Sequence[Call]) -> Iterato
 
 
 def _effective_attribute(
-    name: str,
-    outputs: Callable[[Call], Sequence[Tensor]],
-    call: Call,
-    others: Sequence[Call],
+    name: str, outputs: _Outputs, call: Call, others: Sequence[Call]
 ) -> Iterator[Call]:
     """Yield calls with the attribute of another call, if the outputs have other shapes then."""
-    shapes = [output.shape for output in outputs(call)]
-    for changed in _other_attribute(name, call, others):
-        with suppress(ExpressionError, Inapplicable):
-            if [output.shape for output in outputs(changed)] != shapes:
-                yield changed
+    return _with_other_shapes(outputs, call, _other_attribute(name, call, others))
 
 
 def _other_bits(name: str, outputs: _Outputs, call: Call, _: Sequence[Call]) -> Iterator[Call]:
@@ -326,13 +317,21 @@ def _other_bits(name: str, outputs: _Outputs, call: Call, _: Sequence[Call]) -> 
     """
     mask = call.attributes.get(name, [])
     pairs = [(i, j) for j in range(len(mask)) for i in range(j) if mask[i] != mask[j]]
+    masks = (
+        [1 - bit if k in flipped else bit for k, bit in enumerate(mask)]
+        for flipped in (*((k,) for k in range(len(mask))), *pairs)
+    )
+    changed = (Call(call.inputs, {**call.attributes, name: bits}) for bits in masks)
+    return _with_other_shapes(outputs, call, changed)
+
+
+def _with_other_shapes(outputs: _Outputs, call: Call, changed: Iterable[Call]) -> Iterator[Call]:
+    """Yield those of the `changed` calls whose outputs have other shapes than those of `call`."""
     shapes = [output.shape for output in outputs(call)]
-    for flipped in (*((k,) for k in range(len(mask))), *pairs):
-        bits = [1 - bit if k in flipped else bit for k, bit in enumerate(mask)]
-        changed = Call(call.inputs, {**call.attributes, name: bits})
+    for other in changed:
         with suppress(ExpressionError, Inapplicable):
-            if [output.shape for output in outputs(changed)] != shapes:
-                yield changed
+            if [output.shape for output in outputs(other)] != shapes:
+                yield other
 
 
 def _omitted(names: Collection[str], call: Call, _: Sequence[Call]) -> Iterator[Call]:
@@ -366,11 +365,8 @@ def _other_tensors(
 
 
 def _relaid(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
-    return [
-        [*tensors[:-1], replace(tensors[-1], requested_layout=layout)]
-        for layout in LAYOUTS
-        if replace(tensors[-1], requested_layout=layout).layout != tensors[-1].layout
-    ]
+    varied = [replace(tensors[-1], requested_layout=layout) for layout in LAYOUTS]
+    return [[*tensors[:-1], last] for last in varied if last.layout != tensors[-1].layout]
 
 
 def _resized(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
@@ -378,7 +374,7 @@ def _resized(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
     number = min(1, len(tensors) - 1)
     changed = tensors[number]
     shapes = (
-        (*changed.shape[:axis], changed.shape[axis] + 1, *changed.shape[axis + 1 :])
+        tuple(extent + (d == axis) for d, extent in enumerate(changed.shape))
         for axis in range(changed.rank)
     )
     return [

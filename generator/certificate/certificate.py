@@ -15,6 +15,7 @@ from opcert.suite import Digest, StrictModel, SuiteEntry
 from opcert.verdicts import (
     FAILURE_STATUSES,
     STATUSES,
+    Cause,
     Reproduction,
     Status,
     Verdict,
@@ -120,9 +121,10 @@ class Platform(StrictModel):
 class Certificate(StrictModel):
     """The verdicts of one run of a backend on a suite, and the conclusions from them.
 
-    `files` are the digests of the files next to the certificate. `excerpts` have, for the
-    representative failure of each cause, the elements around the first difference.
-    `reproductions` state how confirmation reproduced failures. Both are keyed by case.
+    `files` are the digests of the files next to the certificate. `causes` explain the failures that
+    are not waived, the worst cause first. `excerpts` have, for the representative of each cause,
+    the elements around the first difference. `reproductions` state how confirmation reproduced
+    failures. Both are keyed by case.
     """
 
     suite: SuiteEntry
@@ -135,6 +137,7 @@ class Certificate(StrictModel):
     files: Mapping[FileName, Digest]
     excerpts: Mapping[str, Excerpt]
     reproductions: Mapping[str, Reproduction]
+    causes: tuple[Cause, ...]
     verdicts: tuple[Verdict, ...]
 
     @model_validator(mode="after")
@@ -142,6 +145,18 @@ class Certificate(StrictModel):
         for case, count in Counter(verdict.case for verdict in self.verdicts).items():
             if count > 1:
                 raise ValueError(f"{count} verdicts of {case}; expected one")
+        return self
+
+    @model_validator(mode="after")
+    def _has_causes_of_its_failures(self) -> Self:
+        failures = {v.case: v.operator for v in self.verdicts if v.status in FAILURE_STATUSES}
+        for number, cause in enumerate(self.causes):
+            for case in (*cause.cases, *cause.attributed):
+                if failures.get(case) != cause.operator:
+                    text = f"causes.{number}: {case} is no failure of {cause.operator}"
+                    raise ValueError(text)
+            if cause.representative not in cause.cases:
+                raise ValueError(f"causes.{number}: {cause.representative} is none of its cases")
         return self
 
     @computed_field  # type: ignore[prop-decorator]
@@ -241,6 +256,11 @@ class Certificate(StrictModel):
             name: {status: counts[status] for status in STATUSES}
             for name, counts in statuses.items()
         }
+
+    @property
+    def seconds(self) -> float:
+        """The time of all calls with their checks, without start and confirmation."""
+        return sum(verdict.seconds for verdict in self.verdicts)
 
     @cached_property
     def counts(self) -> dict[Status, int]:

@@ -31,9 +31,8 @@ from opcert.verdicts import (
     Certification,
     Confirmation,
     Confirmed,
+    Diagnosis,
     Verdict,
-    group_by_cause,
-    representative_verdict,
 )
 from opcert.yaml_files import YamlSource
 
@@ -142,6 +141,7 @@ def certify(
             files={},
             excerpts={},
             reproductions={},
+            causes=(),
             verdicts=tuple(_not_run(opened, case_id) for case_id in opened.select(selected, case)),
         )
         if resume is not None:
@@ -197,9 +197,10 @@ def _complete(
         verdict.case: verdict for verdict in certification.finish() if verdict.case in verdicts
     }
     reproductions = dict(certificate.reproductions)
+    diagnosis = Diagnosis(certification.suite)
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
     if not interrupted and all(verdict.status != "not-run" for verdict in verdicts.values()):
-        confirmed = _confirm(certification, verdicts)
+        confirmed = _confirm(certification, diagnosis, verdicts)
         verdicts |= confirmed.verdicts
         reproductions |= confirmed.reproductions
     before_waivers = list(verdicts.values())
@@ -208,14 +209,13 @@ def _complete(
     changed = tuple(sorted({*certificate.run.changed, *files.changed}))
     run = {"repeated": certification.repeated, "changed": changed}
     excerpts = {**certificate.excerpts, **certification.excerpts}
-    representatives = [
-        representative_verdict(cause, reproductions, certification.suite.cases).case
-        for cause in group_by_cause(final)
-    ]
+    causes = diagnosis.causes(final, reproductions)
+    representatives = [cause.representative for cause in causes]
     certificate = certificate.replace(
         run=certificate.run.model_copy(update=run),
         excerpts={case: excerpts[case] for case in representatives if case in excerpts},
         reproductions=reproductions,
+        causes=causes,
         verdicts=final,
     )
     if interrupted:
@@ -226,14 +226,17 @@ def _complete(
     return certificate
 
 
-def _confirm(certification: Certification, verdicts: Mapping[str, Verdict]) -> Confirmed:
+def _confirm(
+    certification: Certification, diagnosis: Diagnosis, verdicts: Mapping[str, Verdict]
+) -> Confirmed:
     """Confirm failures if the backend can be restarted; an interrupt ends only confirmation."""
     backend, suite = certification.backend, certification.suite
     if not isinstance(backend, SupervisedBackend):
         return Confirmed()
     try:
         specs = suite.spec_files()
-        return Confirmation(backend, suite, verdicts, certification.repeated, specs).confirm()
+        repeated = certification.repeated
+        return Confirmation(backend, suite, verdicts, repeated, diagnosis, specs).confirm()
     except KeyboardInterrupt:
         return Confirmed()
 

@@ -21,7 +21,7 @@ from opcert.certificate import Certificate, OnVerdict
 from opcert.errors import printable_line
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import describe_rejections
-from opcert.verdicts import STATUSES, Verdict, group_by_cause
+from opcert.verdicts import STATUSES, Cause, Verdict
 
 # The maximum number of causes, and of regressed cases, that a terminal lists.
 MAX_LISTED = 10
@@ -81,27 +81,26 @@ class Rate(ProgressColumn):
 
 
 def print_certificate(certificate: Certificate, console: Console) -> None:
-    """Print one failure of each cause, the counts by operator and status, and the conclusion."""
-    failure_causes = group_by_cause(certificate.verdicts)
-    for cause in failure_causes[:MAX_LISTED]:
-        confirmed = [v for v in cause.verdicts if v.case in certificate.reproductions]
-        verdict = (confirmed or cause.verdicts)[0]
-        line = f"{verdict.status}{f' ({verdict.kind})' if verdict.kind else ''} {verdict.case}"
-        if similar := len(cause.verdicts) - 1:
-            line += f", and {similar} similar"
-        if uncredited := len(cause.attributed):
-            rejections = (
-                "1 rejection that does" if uncredited == 1 else f"{uncredited} rejections that do"
-            )
-            line += f", and {rejections} not count because of them"
-        print_line(console, line)
-        for detail in verdict.detail.strip().splitlines():
-            print_line(console, f"    {detail.strip()}")
-    hidden = sum(len(cause.verdicts) for cause in failure_causes[MAX_LISTED:])
-    if hidden:
-        console.print(f"... and {hidden} more; use --out for all of them", highlight=False)
+    """Print the causes of failures, the counts by operator and status, and the conclusion."""
+    verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
+    for cause in certificate.causes[:MAX_LISTED]:
+        _print_cause(cause, verdicts[cause.representative], console)
+    if hidden := len(certificate.causes[MAX_LISTED:]):
+        causes = f"{hidden} more cause{'s' * (hidden > 1)}"
+        console.print(f"... and {causes}; use --out for all of them", highlight=False)
     console.print(_counts_table(certificate))
     print_line(console, conclusion_line(certificate))
+
+
+def _print_cause(cause: Cause, verdict: Verdict, console: Console) -> None:
+    """Print a cause, and the first line about the case that represents it."""
+    line = cause.sentence
+    if count := len(cause.attributed):
+        rejections = "1 rejection that does" if count == 1 else f"{count} rejections that do"
+        line += f", and {rejections} not count because of them"
+    print_line(console, line)
+    first_line, _, _ = verdict.detail.strip().partition("\n")
+    print_line(console, f"    {cause.representative}: {first_line}")
 
 
 def _counts_table(certificate: Certificate) -> Table:

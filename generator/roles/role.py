@@ -236,11 +236,15 @@ class Role(Argument):
         raise NotImplementedError
 
     def observation_points(self, _call: Call) -> list[ObservationPoint]:
-        """Return the places of a call where its levels are observed, if there are several."""
+        """Return the points of a call where its levels are observed, if there are several."""
         return []
 
     def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
-        """Return the levels that a valid call exhibits at a place."""
+        """Return the levels that a valid call exhibits at a point.
+
+        A factor that the result does not contain has no level there, such as the length of a slice
+        at a step that slices no axis.
+        """
         return ObservedLevels(self.observed_type(call))
 
     def rank_bounds(self) -> BoundExpressions:

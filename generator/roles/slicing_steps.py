@@ -186,27 +186,10 @@ class SlicingStepsRole(SlicePartRole):
     def derived_factors(self) -> Iterator[DerivedFactor]:
         """Derive how much of the axis is selected."""
         if self.part == "start":
-            start, stop, step = self._parts
-            values = (start._value_factor, stop._value_factor, step._value_factor)
+            stop = LevelName(self._parts[1]._value_factor)
             yield DerivedFactor(
-                self.factor("selects"),
-                selection,
-                (
-                    self.data.factor("length"),
-                    *values,
-                    self._direction_factor,
-                    LevelName(stop._value_factor),
-                ),
-                vectorised=True,
+                self.factor("selects"), selection, (*self._slice_factors, stop), vectorised=True
             )
-
-    def masking(self) -> Iterator[Constraint]:
-        """Yield nothing: each slice selects something."""
-        return iter(())
-
-    def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        """Yield nothing: pairs are enough."""
-        return iter(())
 
     def steps(self, context: BuildContext) -> Sequence[SlicingStep]:
         """Return what each step does, drawn once for all arguments."""

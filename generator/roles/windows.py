@@ -80,14 +80,8 @@ class WindowsRole(PerAxis):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report missing and repeated parts."""
         yield from super().mistakes()
-        group = self._group
-        for part in PARTS:
-            names = [role.name for role in group if role.part == part]
-            if len(names) > 1 and self.name in names[1:]:
-                yield "part", f"duplicate {part} of '{self.of}'; the first is '{names[0]}'"
-            if not names and self is group[0]:
-                expected = f"an argument with 'role: windows' and 'part: {part}'"
-                yield "part", f"missing {part} of '{self.of}'; expected {expected}"
+        group = [(role.name, role.part) for role in self._group]
+        yield from self.part_mistakes(self.of, group, PARTS)
 
     @cached_property
     def _group(self) -> list["WindowsRole"]:

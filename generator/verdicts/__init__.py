@@ -1,6 +1,7 @@
 """Vector and outcome -> verdict: certification, causes, confirmation, reduction, redaction."""
 
-from opcert.verdicts.causes import Cause, group_by_cause
+from opcert.verdicts.cause_text import Term
+from opcert.verdicts.causes import Cause, Diagnosis
 from opcert.verdicts.certification import Certification, is_repeatable
 from opcert.verdicts.confirmation import Confirmation, Confirmed
 from opcert.verdicts.redaction import redact_text
@@ -10,7 +11,6 @@ from opcert.verdicts.reproduction import (
     Reproduction,
     SerializedCall,
     calls_of_case,
-    representative_verdict,
 )
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
@@ -37,17 +37,17 @@ __all__ = [
     "Certification",
     "Confirmation",
     "Confirmed",
+    "Diagnosis",
     "Reduction",
     "ReproducedCall",
     "Reproduction",
     "SerializedCall",
     "Status",
+    "Term",
     "Verdict",
     "calls_of_case",
-    "group_by_cause",
     "is_repeatable",
     "judge",
     "redact_text",
-    "representative_verdict",
     "unverified_reasons",
 ]

@@ -1,67 +1,272 @@
-"""Groups failures by cause: same operator, status, kind and rule usually mean one cause."""
+"""Failures -> causes: the combinations of levels that explain them, and a case that shows each."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from math import prod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import ClassVar
 
-from opcert.run import FailureKind
-from opcert.suite import CasesById, IndexedCase
-from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
+from pydantic import ConfigDict
 
-# The most severe status first.
-_SEVERITY = ("crash", "hang", "fail")
+from opcert.combinatorics import BoolArray, Condition, explain_failures
+from opcert.specification import SpecFile
+from opcert.suite import OperatorSuite, Suite
+from opcert.verdicts.case_levels import CaseLevels, can_show, case_levels
+from opcert.verdicts.cause_text import Term, cause_sentence, terms_of
+from opcert.verdicts.readability import easiest_to_read
+from opcert.verdicts.reproduction import Reproduction
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
+
+# What one bug does to different calls. Other kinds are causes of their own.
+_OF_ONE_BUG = {"count", "dtype", "shape", "value", "bits", "rejected", "unstable", "aliased-output"}
+# Failures that no levels explain belong to the cause of the most failures of their kind, if they
+# are no more than this share of them: its condition does not say exactly where it applies.
+_MAX_UNEXPLAINED = 0.25
+# The share of the failures of two kinds that a condition must match to be the cause of both, and
+# the failures that it may explain less well than two conditions do.
+_SHARED, _TOLERANCE = 0.75, 3.0
+_SEVERE = ("crash", "hang")
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Failures with the same operator, status, kind and rule, in the order of the suite.
+    """Failures of an operator that a combination of levels explains.
 
-    `rule` is None if they violate the backend contract. `attributed` are rejections that are not
-    credited because their baseline is one of these failures.
+    Attributes:
+        kinds: The kinds of failure, or "crash" or "hang"; the most frequent one first.
+        condition: A conjunction of up to three terms; empty if no levels explain the failures.
+        cases: The failing cases, in the order of the suite. Each failure has one cause.
+        attributed: The rejections that are not credited because their baselines are among these.
+        failing: How many of the cases that match the condition fail in these ways.
+        passing: How many of the cases that match the condition pass.
+        others_failing: How many of the cases that do not match it fail in these ways.
+        others_passing: How many of the cases that do not match it pass.
+        representative: The failing case that is the easiest to read.
+        alternatives: Conditions that match the same cases.
+        sentence: The cause in words.
     """
+
+    # Read by pydantic when it parses a certificate.
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
 
     operator: str
-    status: Status
-    kind: FailureKind | None
-    rule: str | None
-    verdicts: tuple[Verdict, ...]
-    attributed: tuple[Verdict, ...] = ()
+    kinds: tuple[str, ...]
+    condition: tuple[Term, ...]
+    cases: tuple[str, ...]
+    attributed: tuple[str, ...]
+    failing: int
+    passing: int
+    others_failing: int
+    others_passing: int
+    representative: str
+    alternatives: tuple[tuple[Term, ...], ...]
+    sentence: str
 
-    def smallest_failure(self, cases: CasesById) -> Verdict:
-        """Return the verdict with the fewest input elements; the first one if there are several."""
-        return min(self.verdicts, key=lambda verdict: input_elements(cases[verdict.case][1]))
+
+class Diagnosis:
+    """Finds the causes of the failures of a suite's cases."""
+
+    def __init__(self, suite: Suite, specs: Mapping[str, SpecFile] | None = None) -> None:
+        """Prepare for cases of `suite`; `specs` are by default those that it was generated from."""
+        self._suite = suite
+        self._specs = specs
+        self._levels: dict[str, CaseLevels] = {}
+
+    def causes(
+        self, verdicts: Iterable[Verdict], reproductions: Mapping[str, Reproduction] | None = None
+    ) -> tuple[Cause, ...]:
+        """Return the causes of all failures, the worst cause first.
+
+        Crashes and hangs come first, failures of kind `bits` last; in between, causes with more
+        failures come before causes with fewer. If one of the `reproductions` shows that a case
+        fails alone, such a case represents its cause.
+        """
+        by_operator: dict[str, list[Verdict]] = {}
+        for verdict in verdicts:
+            by_operator.setdefault(verdict.operator, []).append(verdict)
+        causes = [
+            cause
+            for name, own in by_operator.items()
+            for cause in self._operator_causes(name, own, reproductions or {})
+        ]
+        return tuple(
+            sorted(
+                causes,
+                key=lambda cause: (
+                    not any(kind in _SEVERE for kind in cause.kinds),
+                    cause.kinds == ("bits",),
+                    -len(cause.cases),
+                ),
+            )
+        )
+
+    def _operator_causes(
+        self, name: str, verdicts: Sequence[Verdict], reproductions: Mapping[str, Reproduction]
+    ) -> list[Cause]:
+        failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
+        failed = {verdict.case for verdict in failures}
+        # An uncredited rejection follows from its baseline's failure.
+        attributed = [verdict for verdict in failures if verdict.attributed_to in failed]
+        followed = {verdict.case for verdict in attributed}
+        by_kind: dict[str, list[str]] = {}
+        for verdict in failures:
+            if verdict.case not in followed:
+                by_kind.setdefault(str(verdict.failure), []).append(verdict.case)
+        if not by_kind:
+            return []
+        passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
+        operator = self._suite.operators[name]
+        levels = self._levels_of(name)
+        drafts: list[_Draft] = []
+        for kind, cases in by_kind.items():
+            drafts += _drafts(operator, levels, kind, cases, passed)
+        causes = []
+        for draft in _merged(drafts, levels):
+            cases = levels.names(draft.explained)
+            rejections = [v.case for v in attributed if v.attributed_to in set(cases)]
+            causes.append(_cause(operator, levels, draft, cases, rejections, reproductions))
+        return causes
+
+    def _levels_of(self, name: str) -> CaseLevels:
+        if name not in self._levels:
+            profile = self._suite.manifest.profile
+            spec_file = self._spec_files.get(name)
+            self._levels[name] = case_levels(self._suite.operators[name], spec_file, profile)
+        return self._levels[name]
+
+    @cached_property
+    def _spec_files(self) -> Mapping[str, SpecFile]:
+        return self._suite.spec_files() if self._specs is None else self._specs
 
 
-def group_by_cause(verdicts: Iterable[Verdict]) -> list[Cause]:
-    """Group failures by cause, the worst cause first.
+@dataclass(frozen=True)
+class _Draft:
+    """A cause as masks of cases: those it explains, and all that fail or pass for its kinds."""
 
-    Crashes and hangs come first, failures of kind `bits` last; in between, causes with more
-    failures come before causes with fewer. An uncredited rejection is attributed to the cause of
-    its baseline's failure. If `verdicts` lack that failure, it is a failure like any other.
-    """
-    failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
-    failed_cases = {verdict.case for verdict in failures}
-    attributed = [verdict for verdict in failures if verdict.attributed_to in failed_cases]
-    groups: dict[tuple[str, Status, FailureKind | None, str | None], list[Verdict]] = {}
-    for verdict in failures:
-        if verdict.attributed_to not in failed_cases:
-            key = (verdict.operator, verdict.status, verdict.kind, verdict.violated_rule)
-            groups.setdefault(key, []).append(verdict)
-    causes = []
-    for key, group in groups.items():
-        cases = {verdict.case for verdict in group}
-        rejections = tuple(verdict for verdict in attributed if verdict.attributed_to in cases)
-        causes.append(Cause(*key, tuple(group), rejections))
-    return sorted(
-        causes,
-        key=lambda cause: (
-            _SEVERITY.index(cause.status),
-            cause.kind == "bits",
-            -len(cause.verdicts),
+    kinds: tuple[str, ...]
+    condition: Condition
+    explained: BoolArray
+    failing: BoolArray
+    passing: BoolArray
+    alternatives: tuple[Condition, ...]
+
+
+def _drafts(
+    operator: OperatorSuite,
+    levels: CaseLevels,
+    kind: str,
+    cases: Sequence[str],
+    passed: Sequence[str],
+) -> list[_Draft]:
+    """Return the causes of the failures of one kind."""
+    # A kind of failure that only valid calls have says nothing about invalid ones, and vice versa.
+    expectations = {operator.cases[case].expects for case in cases}
+    failing = levels.mask(cases)
+    passing = levels.mask(
+        case
+        for case in passed
+        if operator.cases[case].expects in expectations
+        and can_show(kind, operator, operator.cases[case])
+    )
+    drafts = [
+        _Draft((kind,), e.condition, e.explained, failing, passing, e.alternatives)
+        for e in explain_failures(levels.table, failing, passing)
+    ]
+    *explained, last = drafts
+    if explained and not last.condition:
+        most = max(explained, key=lambda draft: draft.explained.sum())
+        if last.explained.sum() <= _MAX_UNEXPLAINED * most.explained.sum():
+            whole = replace(most, explained=most.explained | last.explained)
+            return [whole if draft is most else draft for draft in explained]
+    return drafts
+
+
+def _merged(drafts: Sequence[_Draft], levels: CaseLevels) -> list[_Draft]:
+    """Merge causes of different kinds as long as one condition explains the failures of both."""
+    drafts = list(drafts)
+    while True:
+        candidates = [
+            (first, second, merged)
+            for first, second in combinations(drafts, 2)
+            if {*first.kinds, *second.kinds} <= _OF_ONE_BUG
+            and not set(first.kinds) & set(second.kinds)
+            and (merged := _merge(first, second, levels)) is not None
+        ]
+        if not candidates:
+            return drafts
+        first, second, merged = candidates[0]
+        drafts = [merged if d is first else d for d in drafts if d is not second]
+
+
+def _merge(first: _Draft, second: _Draft, levels: CaseLevels) -> _Draft | None:
+    """Return the cause of the failures of both, if one condition explains them as well."""
+    explained = first.explained | second.explained
+    passing = first.passing & second.passing
+    conditions = [draft.condition for draft in (first, second) if draft.condition]
+    if len(conditions) == 2 and [n for n, _ in conditions[0]] == [n for n, _ in conditions[1]]:
+        pairs = [
+            (name, {*own}, {*other}) for (name, own), (_, other) in zip(*conditions, strict=True)
+        ]
+        # Levels of which none is common to both kinds are more likely to be two causes.
+        if all(own & other for _, own, other in pairs):
+            factors = levels.table.factors
+            either = [(n, tuple(x for x in factors[n] if x in a | b)) for n, a, b in pairs]
+            conditions.append(tuple(either))
+    separately = sum(
+        _loss(levels.table.matching(draft.condition), draft.explained, draft.passing)
+        for draft in (first, second)
+        if draft.condition
+    )
+    for condition in conditions:
+        matched = levels.table.matching(condition)
+        shares = [(matched & d.explained).sum() / d.explained.sum() for d in (first, second)]
+        loss = _loss(matched, explained, passing)
+        if min(shares) >= _SHARED and loss <= separately + _TOLERANCE:
+            # The kind of most failures comes first.
+            ordered = sorted((first, second), key=lambda d: -int(d.explained.sum()))
+            kinds = tuple(kind for draft in ordered for kind in draft.kinds)
+            failing = first.failing | second.failing
+            return _Draft(kinds, condition, explained, failing, passing, ())
+    return None
+
+
+def _loss(matched: BoolArray, explained: BoolArray, passing: BoolArray) -> float:
+    return float((explained & ~matched).sum() + 2 * (matched & passing).sum())
+
+
+def _cause(
+    operator: OperatorSuite,
+    levels: CaseLevels,
+    draft: _Draft,
+    cases: Sequence[str],
+    attributed: Sequence[str],
+    reproductions: Mapping[str, Reproduction],
+) -> Cause:
+    matched = levels.table.matching(draft.condition)
+    counts = [
+        int((mask & which).sum())
+        for mask in (matched, ~matched)
+        for which in (draft.failing, draft.passing)
+    ]
+    condition = terms_of(draft.condition, operator, levels.table)
+    typical = levels.names(draft.explained & matched) or cases
+    tried = [case for case in cases if case in reproductions]
+    alone = [case for case in tried if reproductions[case].reproduced == "alone"]
+    return Cause(
+        operator=operator.index.operator,
+        kinds=draft.kinds,
+        condition=condition,
+        cases=tuple(cases),
+        attributed=tuple(attributed),
+        failing=counts[0],
+        passing=counts[1],
+        others_failing=counts[2],
+        others_passing=counts[3],
+        representative=easiest_to_read(operator, alone or tried or typical)[0],
+        alternatives=tuple(
+            terms_of(alternative, operator, levels.table) for alternative in draft.alternatives
+        ),
+        sentence=cause_sentence(
+            operator.index.operator, draft.kinds, condition, len(cases), counts
         ),
     )
-
-
-def input_elements(case: IndexedCase) -> int:
-    """Return the total number of elements of a case's inputs."""
-    return sum(prod(array.shape) for array in case.inputs.values())

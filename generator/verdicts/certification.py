@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
+from time import perf_counter
 
 from opcert.backends import Backend
 from opcert.errors import OpcertError, did_you_mean
@@ -103,8 +104,10 @@ class Certification:
             status, reason = exclusion
             return Verdict(case.id, name, status, None, "not-run", case.rules, reason), ()
         baseline = None if case.baseline is None else self.verdict(case.baseline, retain)
+        start = perf_counter()
         outcome = redact_outcome(self._outcome(operator, case, baseline))
-        verdict = judge(name, case, outcome, baseline)
+        seconds = round(perf_counter() - start, 6)
+        verdict = replace(judge(name, case, outcome, baseline), seconds=seconds)
         if verdict.status in FAILURE_STATUSES:
             if outcome.fault is not None and outcome.fault.excerpt is not None:
                 self.excerpts[case.id] = outcome.fault.excerpt

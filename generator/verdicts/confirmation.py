@@ -13,7 +13,8 @@ from opcert.isolation import SupervisedBackend
 from opcert.run import ECHO_PREFIX, Session, SessionStep, repetition_plan, run_vector
 from opcert.specification import SpecFile
 from opcert.suite import IndexedCase, OperatorSuite, Suite
-from opcert.verdicts.causes import group_by_cause, input_elements
+from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.readability import easiest_to_read
 from opcert.verdicts.reduction import Candidate, Reduction, is_small
 from opcert.verdicts.reproduction import (
     ReproducedCall,
@@ -55,6 +56,7 @@ class Confirmation:
         suite: Suite,
         verdicts: Mapping[str, Verdict],
         repeated: Sequence[str],
+        diagnosis: Diagnosis,
         specs: Mapping[str, SpecFile] | None = None,
     ) -> None:
         """Prepare to confirm the failures among `verdicts`, which are in the order of the run.
@@ -66,11 +68,12 @@ class Confirmation:
         self._suite = suite
         self._verdicts = verdicts
         self._repeated = repeated
+        self._diagnosis = diagnosis
         self._specs = specs or {}
         self._confirmed = Confirmed()
 
     def confirm(self) -> Confirmed:
-        """Confirm the smallest failures of each cause, and return the results.
+        """Confirm the failures of each cause that are easy to read, and return the results.
 
         A backend that cannot be restarted ends the confirmation.
         """
@@ -80,17 +83,16 @@ class Confirmation:
         # Failures of these two kinds follow from other cases, not from their own calls.
         causes = [
             cause
-            for cause in group_by_cause(failures)
-            if cause.kind not in ("uncredited", "undeclared")
+            for cause in self._diagnosis.causes(self._verdicts.values())
+            if not {"uncredited", "undeclared"} & set(cause.kinds)
         ]
         try:
             for cause in causes[:MAX_CAUSES]:
-                by_size = sorted(
-                    cause.verdicts,
-                    key=lambda verdict: input_elements(self._suite.cases[verdict.case][1]),
-                )
-                for verdict in by_size[:MAX_TRIES]:
-                    if self._confirm_failure(verdict).reproduced == "alone":
+                operator = self._suite.operators[cause.operator]
+                by_effort = easiest_to_read(operator, cause.cases)
+                # A case that matches the condition is better evidence than an easier one.
+                for case in [*dict.fromkeys([cause.representative, *by_effort])][:MAX_TRIES]:
+                    if self._confirm_failure(self._verdicts[case]).reproduced == "alone":
                         break
             self._recheck_echoes(failures)
             self._recheck_acceptances(failures)

@@ -369,13 +369,9 @@ def _set_integer(candidate: Candidate, name: str, path: Path, value: int) -> Can
     def replaced(data: Any, path: Path) -> Any:
         if not path:
             return value
-        key, *rest = path
-        if isinstance(data, dict):
-            return {**data, key: replaced(data[key], tuple(rest))}
-        return [
-            replaced(item, tuple(rest)) if position == key else item
-            for position, item in enumerate(data)
-        ]
+        changed = data.copy()
+        changed[path[0]] = replaced(data[path[0]], path[1:])
+        return changed
 
     return candidate.with_attribute(name, replaced(candidate.attributes[name], path))
 

@@ -1,7 +1,6 @@
 """The calls that reproduce a failure in a fresh process, as a certificate stores them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import prod
 from typing import Annotated, Literal, Self
 
@@ -17,9 +16,7 @@ from opcert.arrays import (
     with_alternatives,
 )
 from opcert.run import FailureKind, SessionStep
-from opcert.suite import CasesById, Extent, IndexedCase, OperatorSuite, StrictModel, TypeName
-from opcert.verdicts.causes import Cause
-from opcert.verdicts.verdict import Verdict
+from opcert.suite import Extent, IndexedCase, OperatorSuite, StrictModel, TypeName
 
 
 class ReproducedCall(StrictModel):
@@ -132,12 +129,3 @@ def step_of_call(operator: OperatorSuite, call: ReproducedCall) -> SessionStep:
         case.data_inputs,
         rule=case.violated_rule,
     )
-
-
-def representative_verdict(
-    cause: Cause, reproductions: Mapping[str, Reproduction], cases: CasesById
-) -> Verdict:
-    """Return the smallest failure of a cause, preferably one that was reproduced alone."""
-    tried = [verdict for verdict in cause.verdicts if verdict.case in reproductions]
-    alone = [verdict for verdict in tried if reproductions[verdict.case].reproduced == "alone"]
-    return replace(cause, verdicts=tuple(alone or tried or cause.verdicts)).smallest_failure(cases)

@@ -8,7 +8,7 @@ from opcert.certificate import Certificate, json_differences
 from opcert.errors import BackendError
 from opcert.scope import Support, checked_support, claim_mistakes
 from opcert.suite import Suite
-from opcert.verdicts import FAILURE_STATUSES, is_repeatable
+from opcert.verdicts import FAILURE_STATUSES, Diagnosis, is_repeatable
 from opcert.verification.verdict_checks import (
     CaseVerdict,
     Finding,
@@ -48,6 +48,7 @@ def verify_certificate(
         *_selection_findings(certificate, suite),
         *VerdictChecks(certificate, verdicts).findings(),
         *_evidence_findings(certificate, suite, verdicts),
+        *_cause_findings(certificate, suite),
         *waiver_findings(certificate, suite, verdicts, now.date()),
     ]
 
@@ -139,3 +140,22 @@ def _evidence_findings(
         if any(call.case not in operator.cases for call in reproduction.calls):
             text = f"expected calls of cases of {operator.index.operator}"
             yield Finding(f"reproductions, {case}, calls", text)
+
+
+def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield the differences between the causes and those that follow from the verdicts."""
+    if any(verdict.case not in suite.cases for verdict in certificate.verdicts):
+        return
+    # The run may have had the specs of the suite, which tell more about its cases, or not.
+    for diagnosis in (Diagnosis(suite), Diagnosis(suite, {})):
+        causes = diagnosis.causes(certificate.verdicts, certificate.reproductions)
+        if causes == certificate.causes:
+            return
+    found, expected = len(certificate.causes), len(causes)
+    text = f"found {found}; the verdicts have {expected}"
+    if found == expected:
+        number = next(i for i, cause in enumerate(causes) if cause != certificate.causes[i])
+        text = (
+            f"found '{certificate.causes[number].sentence}'; expected '{causes[number].sentence}'"
+        )
+    yield Finding("causes", text)

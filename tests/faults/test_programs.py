@@ -14,10 +14,9 @@ from opcert.verdicts import (
     FAILURE_STATUSES,
     Certification,
     Confirmation,
+    Diagnosis,
     Reproduction,
     Verdict,
-    group_by_cause,
-    representative_verdict,
 )
 from tests.faults import made
 from tests.faults.catalogue import FAULTS, MECHANISMS
@@ -64,19 +63,17 @@ def program_of(name: str) -> tuple[str, Reproduction]:
     verdicts, repeated = run_until_a_failure(name)
     backend = SupervisedBackend(MADE, {"name": name})
     try:
-        specs = core_suite().spec_files()
-        found = Confirmation(backend, core_suite(), verdicts, repeated, specs).confirm()
+        specs, diagnosis = core_suite().spec_files(), Diagnosis(core_suite())
+        confirmation = Confirmation(backend, core_suite(), verdicts, repeated, diagnosis, specs)
+        found = confirmation.confirm()
     finally:
         backend.close()
     stated: Certificate = made_certificate([*(verdicts | found.verdicts).values()])
     stated = stated.replace(reproductions=found.reproductions)
-    cases = core_suite().cases
-    failures = [
-        representative_verdict(cause, found.reproductions, cases)
-        for cause in group_by_cause(stated.verdicts)
-    ]
-    verdict = next(each for each in failures if each.case in found.reproductions)
-    operator, _ = cases[verdict.case]
+    causes = diagnosis.causes(stated.verdicts, found.reproductions)
+    shown = {cause.representative for cause in causes} & found.reproductions.keys()
+    verdict = next(each for each in stated.verdicts if each.case in shown)
+    operator, _ = core_suite().cases[verdict.case]
     text = failure_program(stated, operator, verdict)
     return text, found.reproductions[verdict.case]
 

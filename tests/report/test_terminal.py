@@ -48,15 +48,25 @@ def test_progress_on_a_terminal_has_the_rate_and_the_time_left() -> None:
 
 
 def test_names_are_escaped(wrong: Certificate) -> None:
+    failure = next(verdict for verdict in wrong.verdicts if verdict.status == "fail")
+    cause = replace(
+        wrong.causes[0],
+        operator="[/i]y",
+        cases=(failure.case,),
+        attributed=(),
+        representative=failure.case,
+        sentence="[/i]y fails",
+    )
     odd = wrong.replace(
         backend=wrong.backend.model_copy(update={"name": "[/b] x"}),
-        verdicts=(replace(wrong.verdicts[0], operator="[/i]y"),),
+        verdicts=(replace(failure, operator="[/i]y"),),
+        causes=(cause,),
     )
     screen = console()
     print_certificate(odd, screen)
     print_side_by_side([odd, odd], screen)
     assert "1. [/b] x 1" in text(screen)
-    assert text(screen).count("[/i]y") == 2
+    assert text(screen).count("[/i]y") == 3
 
 
 def test_side_by_side_names_the_regressed_cases(wrong: Certificate) -> None:
@@ -71,21 +81,27 @@ def test_side_by_side_names_the_regressed_cases(wrong: Certificate) -> None:
     assert "2. NOT CONFORMANT: right 1" in text(screen)
 
 
-def test_one_failure_of_each_cause_is_printed_the_most_frequent_first(wrong: Certificate) -> None:
+def test_causes_are_printed_as_sentences_the_most_frequent_first(wrong: Certificate) -> None:
     screen = console()
     print_certificate(wrong, screen)
-    heads = [line for line in text(screen).splitlines() if line.startswith("fail (")]
-    assert len(heads) == MAX_LISTED
-    similar = [int(line.rpartition(", and ")[2].partition(" ")[0]) for line in heads]
-    assert similar == sorted(similar, reverse=True)
-    assert "use --out for all of them" in text(screen)
+    places = [text(screen).index(cause.sentence) for cause in wrong.causes[:MAX_LISTED]]
+    assert places == sorted(places)
+    assert len(places) > 1
 
 
-def test_a_failure_has_its_call_and_the_text_of_the_rule(wrong: Certificate) -> None:
+def test_causes_beyond_a_screen_are_counted(wrong: Certificate) -> None:
+    screen = console()
+    many = wrong.causes * (MAX_LISTED + 1)
+    print_certificate(wrong.replace(causes=many), screen)
+    assert f"... and {len(many) - MAX_LISTED} more causes; use --out for all" in text(screen)
+
+
+def test_a_cause_has_a_case_with_its_observation(wrong: Certificate) -> None:
     screen = console()
     print_certificate(wrong, screen)
-    assert "in data=" in text(screen)
-    assert "no dimension" in text(screen) or "(Inputs" in text(screen)
+    verdicts = {verdict.case: verdict for verdict in wrong.verdicts}
+    first_line = verdicts[wrong.causes[0].representative].detail.partition("\n")[0]
+    assert f"    {wrong.causes[0].representative}: {first_line[:60]}" in text(screen)
 
 
 def test_the_conclusion_gives_the_reasons(wrong: Certificate) -> None:
@@ -102,5 +118,6 @@ def test_the_conclusion_names_the_part_and_the_selection() -> None:
 def test_a_failure_without_rules_is_printed(wrong: Certificate) -> None:
     bare = Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), "wrong")
     screen = console()
-    print_certificate(wrong.replace(verdicts=(bare,)), screen)
-    assert "fail (value) a/b" in text(screen)
+    cause = replace(wrong.causes[0], operator=bare.operator, cases=("a/b",), representative="a/b")
+    print_certificate(wrong.replace(verdicts=(bare,), causes=(cause,)), screen)
+    assert "a/b: wrong" in text(screen)

@@ -1,75 +1,167 @@
-"""Failures by cause: how they are grouped, in what order, and the smallest of each."""
+"""The causes of failures: what explains them, in what order, and which case shows each."""
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import prod
+from functools import cache
+from typing import Any
 
-from opcert.verdicts import FAILURE_STATUSES, Verdict, group_by_cause
+import pytest
+
+from opcert.suite import IndexedCase, Suite
+from opcert.verdicts import FAILURE_STATUSES, Cause, Diagnosis, Verdict
 from tests import samples
-from tests.made_certificate import OPERATOR
+from tests.faults.fault import BROADCAST, SLICE
 
-FAIL = Verdict("a/1", OPERATOR, "fail", "value", "outputs", ("a/rule", "a/other"), "wrong")
+# Returns a kind of failure, "crash", "hang" or None.
+Fails = Callable[[IndexedCase], Any]
 
 
-def test_failures_of_one_operator_status_kind_and_first_rule_are_grouped() -> None:
-    alike = replace(FAIL, case="a/2", rules=("a/rule",), detail="differently")
-    others = [
-        replace(FAIL, case="a/3", kind="shape"),
-        replace(FAIL, case="a/4", operator="vendor/B-1"),
-        replace(FAIL, case="a/5", rules=("a/other", "a/rule")),
-        replace(FAIL, case="a/6", status="crash", kind=None),
-        replace(FAIL, case="a/7", rules=()),
-    ]
-    found = group_by_cause([FAIL, *others, alike])
-    together = {each.verdicts for each in found}
-    assert (FAIL, alike) in together
-    assert together - {(FAIL, alike)} == {(each,) for each in others}
+@cache
+def core() -> tuple[Suite, Diagnosis]:
+    """Return the core suite with its diagnosis, which reads the levels of an operator once."""
+    suite = Suite()
+    return suite, Diagnosis(suite)
+
+
+def verdicts(operator: str, fails: Fails) -> list[Verdict]:
+    """Return a verdict of each decisive case; `fails` returns the kind of a failure, or None."""
+    found = []
+    for case in core()[0].operators[operator].index.cases:
+        kind = fails(case)
+        if case.ambiguity is None and kind in ("crash", "hang"):
+            found.append(Verdict(case.id, operator, kind, None, kind, case.rules, "ended"))
+        elif case.ambiguity is None:
+            verdict = Verdict(case.id, operator, "pass", kind, "outputs", case.rules, "")
+            found.append(replace(verdict, status="fail", detail="wrong") if kind else verdict)
+    return found
+
+
+def causes(operator: str, fails: Fails) -> Sequence[Cause]:
+    """Return the causes where the cases of an operator fail as `fails` says."""
+    return core()[1].causes(verdicts(operator, fails))
+
+
+def is_valid(case: IndexedCase) -> bool:
+    return case.expects == "outputs"
+
+
+def moves_f16(case: IndexedCase) -> bool:
+    return is_valid(case) and case.type == "f16"
+
+
+def is_of_rank_7(case: IndexedCase) -> bool:
+    return is_valid(case) and case.rank >= 7
+
+
+def test_a_cause_names_the_levels_of_all_failures() -> None:
+    (cause,) = causes(BROADCAST, lambda case: "shape" if is_of_rank_7(case) else None)
+    assert [(term.factor, term.levels) for term in cause.condition] == [("data_rank", ("7", "8"))]
+    assert (cause.failing, cause.passing, cause.others_failing) == (len(cause.cases), 0, 0)
+
+
+def test_a_cause_reads_as_a_sentence_with_its_evidence() -> None:
+    (cause,) = causes(BROADCAST, lambda case: "shape" if moves_f16(case) else None)
+    assert cause.sentence == (
+        f"Broadcast-1 gives a wrong shape whenever a call has data of f16 ({len(cause.cases)} of "
+        f"{len(cause.cases)} such cases fail, 0 of {cause.others_passing} others)"
+    )
+
+
+def test_one_condition_that_explains_two_kinds_is_one_cause() -> None:
+    def fails(case: IndexedCase) -> str | None:
+        elements = max((max(output.shape, default=1) for output in case.outputs), default=0)
+        return ("value" if elements < 100 else "shape") if is_of_rank_7(case) else None
+
+    (cause,) = causes(BROADCAST, fails)
+    assert set(cause.kinds) == {"value", "shape"}
+
+
+def test_two_faults_are_two_causes() -> None:
+    found = causes(
+        SLICE,
+        lambda case: "rejected" if is_of_rank_7(case) else "shape" if moves_f16(case) else None,
+    )
+    assert [cause.condition[0].factor for cause in found] == ["data_rank", "data_type"]
+
+
+def test_an_unchecked_rule_is_named() -> None:
+    (cause,) = causes(
+        SLICE, lambda case: "accepted" if case.violated_rule == "slice-8/step-nonzero" else None
+    )
+    assert cause.condition[0].levels == ("slice-8/step-nonzero",)
 
 
 def test_crashes_come_first_and_bits_last() -> None:
-    bits = [replace(FAIL, case=f"b/{i}", kind="bits") for i in range(9)]
-    shape = [replace(FAIL, case=f"s/{i}", kind="shape") for i in range(2)]
-    hang = replace(FAIL, case="h/1", status="hang", kind=None)
-    crash = replace(FAIL, case="c/1", status="crash", kind=None)
-    found = group_by_cause([*bits, FAIL, *shape, hang, crash])
-    assert [each.kind or each.status for each in found] == [
-        *("crash", "hang", "shape", "value", "bits")
-    ]
+    found = causes(
+        SLICE,
+        lambda case: (
+            "crash"
+            if is_valid(case) and case.rank == 8
+            else "bits"
+            if moves_f16(case)
+            else "shape"
+            if is_valid(case) and case.type == "u8"
+            else None
+        ),
+    )
+    assert [cause.kinds for cause in found] == [("crash",), ("shape",), ("bits",)]
 
 
-def test_only_failures_have_causes() -> None:
+def test_every_failure_has_one_cause() -> None:
     came = samples.faulty().verdicts
-    counted = [v for cause in group_by_cause(came) for v in (*cause.verdicts, *cause.attributed)]
-    assert Counter(counted) == Counter(each for each in came if each.status in FAILURE_STATUSES)
-    assert not group_by_cause(samples.right().verdicts)
+    found = Diagnosis(samples.suite()).causes(came)
+    counted = Counter(case for cause in found for case in (*cause.cases, *cause.attributed))
+    assert counted == Counter(each.case for each in came if each.status in FAILURE_STATUSES)
 
 
-def test_the_smallest_failure_has_the_fewest_input_elements() -> None:
-    cases = samples.suite().cases
-    for cause in group_by_cause(samples.run_of_faulty().verdicts):
-        sizes = {
-            each.case: sum(prod(given.shape) for given in cases[each.case][1].inputs.values())
-            for each in cause.verdicts
-        }
-        assert sizes[cause.smallest_failure(cases).case] == min(sizes.values())
+def test_passing_verdicts_have_no_causes() -> None:
+    assert not Diagnosis(samples.suite()).causes(samples.right().verdicts)
 
 
-def test_an_uncredited_rejection_belongs_to_the_failure_of_its_baseline() -> None:
-    uncredited = replace(FAIL, case="a/r", kind="uncredited", attributed_to="a/1")
-    (cause,) = group_by_cause([FAIL, uncredited])
-    assert (cause.verdicts, cause.attributed) == ((FAIL,), (uncredited,))
+def test_the_same_verdicts_give_the_same_causes() -> None:
+    came = samples.faulty().verdicts
+    assert Diagnosis(samples.suite()).causes(came) == Diagnosis(samples.suite()).causes(came)
+
+
+@pytest.mark.parametrize("specs", [None, {}], ids=["with specs", "without specs"])
+def test_planned_levels_explain_failures_where_the_spec_is_missing(
+    specs: dict[str, object] | None,
+) -> None:
+    diagnosis = Diagnosis(core()[0], specs)  # type: ignore[arg-type]
+    came = verdicts(BROADCAST, lambda case: "shape" if case.levels and moves_f16(case) else None)
+    cause = diagnosis.causes(came)[0]
+    assert cause.condition[0].levels == ("f16",)
+
+
+def test_a_documented_example_represents_its_cause() -> None:
+    (cause,) = causes(SLICE, lambda case: "shape" if is_valid(case) else None)
+    assert core()[0].cases[cause.representative].record.example
+
+
+def test_a_representative_has_elements_if_any_failure_has() -> None:
+    (cause,) = causes(SLICE, lambda case: "shape" if is_of_rank_7(case) else None)
+    record = core()[0].cases[cause.representative].record
+    assert all(0 not in array.shape for array in (*record.inputs.values(), *record.outputs))
+
+
+def test_an_uncredited_rejection_belongs_to_the_cause_of_its_baseline() -> None:
+    came = verdicts(BROADCAST, lambda case: "shape" if moves_f16(case) else None)
+    failed = {verdict.case for verdict in came if verdict.status == "fail"}
+    cases = core()[0].cases
+    came = [
+        replace(v, status="fail", kind="uncredited", attributed_to=cases[v.case].baseline)
+        if cases[v.case].violated_rule and cases[v.case].baseline in failed
+        else v
+        for v in came
+    ]
+    (cause,) = core()[1].causes(came)
+    assert set(cause.attributed) == {v.case for v in came if v.kind == "uncredited"} != set()
 
 
 def test_an_uncredited_rejection_without_its_baseline_is_a_failure_of_its_own() -> None:
-    uncredited = replace(FAIL, case="a/r", kind="uncredited", attributed_to="a/9")
-    (cause,) = group_by_cause([uncredited])
-    assert cause.verdicts == (uncredited,)
-
-
-def test_breaches_of_the_contract_are_attributed_to_no_rule() -> None:
-    aliased = [
-        replace(FAIL, case=f"a/{i}", kind="aliased-output", rules=(f"a/{i}",)) for i in range(3)
-    ]
-    (cause,) = group_by_cause(aliased)
-    assert cause.rule is None
-    assert cause.verdicts == tuple(aliased)
+    came = verdicts(BROADCAST, lambda _: None)
+    first = next(v for v in came if core()[0].cases[v.case].violated_rule)
+    lone = replace(first, status="fail", kind="uncredited", attributed_to="absent")
+    (cause,) = core()[1].causes([lone if v is first else v for v in came])
+    assert cause.cases == (lone.case,)

@@ -1,0 +1,319 @@
+"""Failing cases -> the smallest conjunctions of levels that explain them.
+
+A conjunction that makes every case with it fail is a failure-causing schema (Nie and Leung, "The
+minimal failure-causing schema of combinatorial testing", 2011). Yilmaz, Cohen and Porter ("Covering
+arrays for efficient fault characterization in complex configuration spaces", 2006) learn such
+conjunctions from the results of a covering array by classification trees. A tree splits all
+failures by the factor at its root, although they may have several causes. Here a beam search finds
+one conjunction after the other, as in CN2 (Clark and Niblett, "The CN2 induction algorithm", 1989):
+each is the best for the failures that none explains yet.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from operator import itemgetter
+
+import numpy as np
+import numpy.typing as npt
+
+from opcert.combinatorics.tables import BoolArray
+
+FloatArray = npt.NDArray[np.floating]
+# The levels that a case exhibits at one point, by factor. A point may lack a factor.
+Point = Mapping[str, frozenset[str]]
+# Factors with some of their levels. A case matches at a point with one of these of each factor.
+Condition = tuple[tuple[str, tuple[str, ...]], ...]
+# The same by number of the factor, with a flag for each of its levels.
+_Choice = dict[int, BoolArray]
+
+MAX_ALTERNATIVES = 3
+# What a passing case that matches costs, in failures that a condition explains.
+_PASSING = 2.0
+# What a factor and each further level cost, in bits: about what it takes to name one of them. The
+# rarer failures are, the more bits each that a condition explains is worth: among many failures, a
+# condition soon explains some by chance (minimum description length; Rissanen, 1978).
+_FACTOR_BITS, _LEVEL_BITS = 6.0, 2.5
+# Two bounds say which levels are chosen if these are neighbours in the order of the factor.
+_RANGE = 2
+# Passing cases cost less while a factor is still missing.
+_PASSING_SO_FAR = 0.5
+# How many pairs are searched exactly, how many get a third factor, and how many of those triples
+# are searched exactly.
+_PAIRS, _PAIRS_TO_EXTEND, _TRIPLES = 12, 12, 16
+# A condition explains nothing if more of its cases pass.
+_MAX_PASSING = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A condition, the failures that it explains, and the cases that it matches.
+
+    `explained` flags the failing cases that no earlier explanation explains. The condition is empty
+    if most cases fail, whatever their levels, or if no combination of levels explains the rest. The
+    `alternatives` match exactly the same of the cases that fail or pass.
+    """
+
+    condition: Condition
+    explained: BoolArray
+    alternatives: tuple[Condition, ...] = ()
+
+
+class LevelTable:
+    """The levels of cases, as a matrix with a line for each point and a column for each level."""
+
+    def __init__(
+        self, factors: Mapping[str, Sequence[str]], cases: Sequence[Sequence[Point]]
+    ) -> None:
+        """Tabulate cases, each with one point or more; `factors` orders factors and levels."""
+        self.factors = {name: tuple(levels) for name, levels in factors.items()}
+        names = [(name, level) for name, levels in self.factors.items() for level in levels]
+        column = {pair: i for i, pair in enumerate(names)}
+        ends = np.cumsum([len(levels) for levels in self.factors.values()]).tolist()
+        self.columns = {
+            name: slice(end - len(levels), end)
+            for (name, levels), end in zip(self.factors.items(), ends, strict=True)
+        }
+        self.size = len(cases)
+        self.owners = np.repeat(np.arange(self.size), [len(points) for points in cases])
+        self.matrix = np.zeros((len(self.owners), len(names)), bool)
+        for line, point in enumerate(point for points in cases for point in points):
+            marked = [column[name, level] for name, levels in point.items() for level in levels]
+            self.matrix[line, marked] = True
+
+    def matching(self, condition: Condition) -> BoolArray:
+        """Return which cases match a condition; all of them match the empty one."""
+        return self.cases(self.matched_lines(condition))
+
+    def matched_lines(self, condition: Condition) -> BoolArray:
+        """Return which lines match a condition."""
+        lines = np.ones(len(self.owners), bool)
+        for name, levels in condition:
+            wanted = [level in levels for level in self.factors[name]]
+            lines &= self.matrix[:, self.columns[name]][:, wanted].any(axis=1)
+        return lines
+
+    def cases(self, lines: BoolArray) -> BoolArray:
+        """Return which cases have a flagged line; `lines` may have several columns of flags."""
+        starts = np.flatnonzero(np.diff(self.owners, prepend=-1))
+        cases: BoolArray = np.logical_or.reduceat(lines, starts, axis=0)
+        return cases
+
+
+def explain_failures(
+    table: LevelTable, failing: BoolArray, passing: BoolArray
+) -> list[Explanation]:
+    """Return the fewest and simplest conditions that explain failing cases.
+
+    They are conjunctions of at most three factors. Cases that neither fail nor pass do not count.
+    """
+    remaining = failing.copy()
+    conditions: list[Condition] = []
+    while remaining.any() and passing.any():
+        condition = _Search(table, remaining, passing).best()
+        if condition is None:
+            break
+        conditions.append(condition)
+        remaining &= ~table.matching(condition)
+    # Later conditions together may explain all that an earlier one does.
+    for condition in conditions[:-1]:
+        others = [table.matching(other) for other in conditions if other != condition]
+        if not (table.matching(condition) & failing & ~np.any(others, axis=0)).any():
+            conditions.remove(condition)
+    explanations = []
+    remaining = failing.copy()
+    for condition in conditions:
+        matched = table.matching(condition)
+        alternatives = tuple(_alternatives(table, condition, failing | passing))
+        explanations.append(Explanation(condition, matched & remaining, alternatives))
+        remaining &= ~matched
+    if remaining.any():
+        explanations.append(Explanation((), remaining))
+    return explanations
+
+
+def _alternatives(table: LevelTable, condition: Condition, counted: BoolArray) -> list[Condition]:
+    """Return conditions that have another factor and match the same of the `counted` cases."""
+    matched = table.matching(condition) & counted
+    alternatives: list[Condition] = []
+    for i, (former, _) in enumerate(condition):
+        others = (*condition[:i], *condition[i + 1 :])
+        taken = {former, *(name for name, _ in others)}
+        cases = table.cases(table.matrix & table.matched_lines(others)[:, None])
+        # A level takes part if it matches none of the other cases.
+        is_part: BoolArray = np.any(cases & matched[:, None], axis=0)
+        is_part &= ~np.any(cases & (counted & ~matched)[:, None], axis=0)
+        for name, columns in table.columns.items():
+            flags = is_part[columns]
+            if name not in taken and (cases[:, columns][:, flags].any(axis=1) >= matched).all():
+                levels = np.array(table.factors[name])[flags].tolist()
+                alternatives.append((*others, (name, tuple(levels))))
+    # A longer list of levels is no alternative: it fits by chance.
+    lengths = [sum(len(levels) for _, levels in terms) for terms in (condition, *alternatives)]
+    simple = [terms for terms, n in zip(alternatives, lengths[1:], strict=True) if n <= lengths[0]]
+    return simple[:MAX_ALTERNATIVES]
+
+
+class _Search:
+    """The search for the condition that best explains some failing cases."""
+
+    def __init__(self, table: LevelTable, remaining: BoolArray, passing: BoolArray) -> None:
+        self._table = table
+        self._columns = [*table.columns.values()]
+        counted = (remaining | passing)[table.owners]
+        self._lines = table.matrix[counted]
+        self._floats = self._lines.astype(np.float32)
+        # The cases that count are renumbered, to reduce lines to cases.
+        owners = table.owners[counted]
+        self._starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        cases = owners[self._starts]
+        self._fails, self._passes = (
+            mask[cases].astype(np.float32) for mask in (remaining, passing)
+        )
+        self._line_fails = remaining[owners].astype(np.float32)
+        self._line_passes = passing[owners].astype(np.float32)
+        bits = max(1.0, -math.log2(self._fails.mean()))
+        self._factor_price, self._level_price = _FACTOR_BITS / bits, _LEVEL_BITS / bits
+        self._is_present: BoolArray = np.any(self._lines, axis=0)
+
+    def best(self) -> Condition | None:
+        """Return the condition of the greatest value, or None if no condition explains much."""
+        found = [self._ascend([i]) for i, columns in enumerate(self._columns)]
+        total = self._fails.sum()
+        # At best, a pair explains every failure and nothing else.
+        if max(value for value, _ in found) < total - self._factor_price:
+            found += [self._ascend([*pair], pair) for _, pair in self._pairs(_PASSING)[:_PAIRS]]
+        if max(value for value, _ in found) < total - 2 * self._factor_price:
+            found += [self._ascend([*triple], triple) for triple in self._triples()]
+        # Of conditions with equal values, the one of the fewest factors comes first.
+        value, choice = max(found, key=itemgetter(0))
+        matched = self._cases(self._matched(choice))
+        failing, passing = (matched * self._fails).sum(), (matched * self._passes).sum()
+        if value <= self._factor_price or passing > _MAX_PASSING * (failing + passing):
+            return None
+        # Drop a factor whose levels leave out no case.
+        for factor in sorted(choice):
+            others = {i: flags for i, flags in choice.items() if i != factor}
+            if (self._cases(self._matched(others)) == matched).all():
+                choice = others
+        factors = [*self._table.factors.items()]
+        return tuple(
+            (factors[i][0], tuple(factors[i][1][k] for k in np.flatnonzero(flags)))
+            for i, flags in sorted(choice.items())
+        )
+
+    def _pairs(self, price: float) -> list[tuple[float, _Choice]]:
+        """Return pairs of factors by descending value, as estimated from counts of lines.
+
+        `price` is that of a passing line. A pair must be worth more than either of its factors.
+        """
+        weights = self._line_fails - price * self._line_passes
+        counts = self._floats.T @ (weights[:, None] * self._floats)
+        starts = [columns.start for columns in self._columns]
+        singles = np.add.reduceat(np.maximum(np.diag(counts), 0), starts)
+        # The sum of the cells above zero is more than any choice of rows and columns.
+        bounds = np.add.reduceat(np.maximum(counts, 0), starts, axis=0)
+        bounds = np.add.reduceat(bounds, starts, axis=1)
+        pairs: list[tuple[float, _Choice]] = []
+        for first, second in combinations(range(len(self._columns)), 2):
+            least = max(singles[first], singles[second])
+            if bounds[first, second] <= least:
+                continue
+            cells = counts[self._columns[first], self._columns[second]]
+            value, rows, columns = _best_rectangle(cells)
+            if value > least:
+                pairs.append((value, {first: rows, second: columns}))
+        return sorted(pairs, key=itemgetter(0), reverse=True)
+
+    def _triples(self) -> list[_Choice]:
+        """Return promising triples of factors: pairs with a factor that separates them."""
+        triples: dict[tuple[int, ...], tuple[float, _Choice]] = {}
+        weights = self._line_fails - _PASSING * self._line_passes
+        for _, pair in self._pairs(_PASSING_SO_FAR)[:_PAIRS_TO_EXTEND]:
+            matched = self._matched(pair)
+            counts = self._floats[matched].T @ weights[matched]
+            for third, columns in enumerate(self._columns):
+                value = float(np.maximum(counts[columns], 0).sum())
+                key = tuple(sorted((*pair, third)))
+                if third not in pair and value > triples.get(key, (0.0, {}))[0]:
+                    triples[key] = value, {**pair, third: counts[columns] > 0}
+        best = sorted(triples.values(), key=itemgetter(0), reverse=True)
+        return [triple for _, triple in best[:_TRIPLES]]
+
+    def _matched(self, choice: Mapping[int, BoolArray]) -> BoolArray:
+        """Return the lines with a chosen level of each factor."""
+        lines = np.ones(len(self._lines), bool)
+        for factor, flags in choice.items():
+            lines &= self._lines[:, self._columns[factor]][:, flags].any(axis=1)
+        return lines
+
+    def _cases(self, lines: BoolArray) -> BoolArray:
+        """Return which cases have a line, for lines or for columns of lines."""
+        cases: BoolArray = np.logical_or.reduceat(lines, self._starts, axis=0)
+        return cases
+
+    def _ascend(self, order: list[int], choice: _Choice | None = None) -> tuple[float, _Choice]:
+        """Choose the levels of one factor after the other, until no choice is worth more.
+
+        Return the value of the choice as well.
+        """
+        choice = dict(choice or {})
+        best, best_choice = -np.inf, choice
+        # The factor that separates best comes last in the order.
+        while True:
+            for factor in reversed(order):
+                others = {i: flags for i, flags in choice.items() if i != factor}
+                value, choice[factor] = self._widen(factor, self._matched(others))
+            value -= self._factor_price * (len(order) - 1)
+            if value <= best:
+                return best, best_choice
+            best, best_choice = value, dict(choice)
+
+    def _widen(self, factor: int, lines: BoolArray) -> tuple[float, BoolArray]:
+        """Choose the best level of a factor on some lines, and add levels as long as they help.
+
+        Return the value of the choice as well.
+        """
+        matched = self._cases(self._lines[:, self._columns[factor]] & lines[:, None])
+        weights = self._fails - _PASSING * self._passes
+        is_useful = (self._fails @ matched.astype(np.float32)) > 0
+        is_present = self._is_present[self._columns[factor]]
+        flags = np.zeros(matched.shape[1], bool)
+        cases = np.zeros(len(matched), bool)
+        best, best_flags = -np.inf, flags
+        # All levels but one cost no more than two, so that more levels may be worth it.
+        while (is_useful & ~flags).any():
+            widened: BoolArray = np.logical_or(matched, cases[:, None])
+            values = weights @ widened.astype(np.float32)
+            values[flags | ~is_useful] = -np.inf
+            level = int(values.argmax())
+            cases, flags = widened[:, level], flags.copy()
+            flags[level] = True
+            value = float(values[level]) - self._level_price * _extra_levels(flags, is_present)
+            if value > best:
+                best, best_flags = value, flags
+        return best, best_flags
+
+
+def _extra_levels(flags: BoolArray, is_present: BoolArray) -> int:
+    """Return how many levels after the first it takes to state a choice, or what it leaves out."""
+    chosen = flags[is_present]
+    count = int(chosen.sum())
+    bounds = int((np.diff(chosen.astype(np.int8)) != 0).sum())
+    return min(count - 1, len(chosen) - count, _RANGE if bounds <= _RANGE else count)
+
+
+def _best_rectangle(cells: FloatArray) -> tuple[float, BoolArray, BoolArray]:
+    """Return a choice of rows and columns whose cells have a great sum, and the sum."""
+    best = -np.inf, np.zeros(cells.shape[0], bool), np.zeros(cells.shape[1], bool)
+    row = int(cells.max(axis=1).argmax())
+    for start in (np.ones(cells.shape[0], bool), np.arange(cells.shape[0]) == row):
+        rows = start
+        for _ in range(3):
+            columns = cells[rows].sum(axis=0) > 0
+            rows = cells[:, columns].sum(axis=1) > 0
+        value = float(cells[rows][:, columns].sum())
+        if value > best[0]:
+            best = value, rows, columns
+    return best

@@ -1,0 +1,205 @@
+"""Cases of an operator -> the levels that each exhibits, for the diagnosis of failures."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+import ml_dtypes
+import numpy as np
+
+from opcert.arrays import FLOATS, Array, argument_of, bits_of
+from opcert.cases import Observer
+from opcert.combinatorics import BoolArray, LevelTable, Point
+from opcert.specification import SpecFile
+from opcert.suite import IndexedCase, OperatorSuite, StoredArray, valid_calls
+
+# Factors that no spec declares.
+VIOLATED_RULE, MUTATED, CHANGE = "violated rule", "mutated argument", "change"
+MUTATION, POSITION = "mutation", "position"
+NEIGHBOUR, BEHAVIOUR = "neighbour", "behaviour "
+OUTPUT_SIZE, OUTPUT_RANK = "output elements", "output rank"
+# The least numbers of elements of the ranges of output sizes.
+_SIZES = (0, 1, 2, 16, 64, 256, 1024, 1 << 14, 1 << 17)
+# A case without elements, or with equal ones, passes in spite of a fault of these kinds.
+_VALUE_KINDS = ("value", "bits", "unstable", "state", "aliased-output")
+# As many as NumPy's arrays have, and one for rank 0.
+_RANKS = 65
+# Which mutations change the same property of an argument, by what their names contain.
+_CHANGES = {
+    "an omitted argument": r"^omitted",
+    "another element type": r"^as-[a-z]+\d|^as-boolean|set-to-[A-Z]",
+    "values that wrap": r"2-(8|16|32)|of-u|as-u|wraps|past-u",
+    "balanced values": r"balanced",
+    "other extents": r"extent",
+    "another rank": r"dimension|scalar|^(row|column|cube|square|row-of-two|column-of-two)$",
+    "more or fewer elements": r"^(with|first-alone|none|two$|three$)",
+    "another order": r"reversed|rotated|exchanged|alike|as-the",
+    "values above the bounds": r"above|greatest|plus",
+    "values below the bounds": r"below|least|minus|negated|inverted",
+}
+_POSITIONS = ("first", "middle", "last", "all", "every")
+
+
+@dataclass(frozen=True)
+class CaseLevels:
+    """The levels of all cases of an operator; `numbers` are the cases' numbers in the table."""
+
+    table: LevelTable
+    numbers: Mapping[str, int]
+
+    def mask(self, cases: Iterable[str]) -> BoolArray:
+        """Return flags of some cases."""
+        flags = np.zeros(len(self.numbers), bool)
+        flags[[self.numbers[case] for case in cases]] = True
+        return flags
+
+    def names(self, flags: BoolArray) -> list[str]:
+        """Return the flagged cases, in the order of the suite."""
+        return [name for name, number in self.numbers.items() if flags[number]]
+
+
+def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: str) -> CaseLevels:
+    """Return the levels that each case exhibits.
+
+    Without the spec, only planned cases have levels of its factors.
+    """
+    observed = {} if spec_file is None else dict(_observed(operator, spec_file, profile))
+    points: dict[str, list[Point]] = {}
+    for case in operator.index.cases:
+        if case.expects == "rejection" and case.baseline is not None:
+            points[case.id] = _invalid_points(operator, case, points[case.baseline])
+        else:
+            planned = {name: frozenset([level]) for name, level in case.levels.items()}
+            own = _own_levels(case)
+            points[case.id] = [
+                {**planned, **levels, **own} for levels in observed.get(case.id, [planned])
+            ]
+    # Of conditions that are worth the same, that of the first factors is preferred.
+    factors: dict[str, dict[str, None]] = {
+        name: {} for name in (VIOLATED_RULE, MUTATED, CHANGE, POSITION, MUTATION)
+    }
+    factors |= {name: dict.fromkeys(levels) for name, levels in operator.index.factors.items()}
+    factors |= {
+        OUTPUT_RANK: dict.fromkeys(map(str, range(_RANKS))),
+        NEIGHBOUR: {},
+        OUTPUT_SIZE: dict.fromkeys(map(_size_range, _SIZES)),
+    }
+    for case_points in points.values():
+        for point in case_points:
+            for name, levels in point.items():
+                factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
+    numbers = {name: number for number, name in enumerate(points)}
+    table = LevelTable(
+        {n: [*levels] for n, levels in factors.items() if levels}, [*points.values()]
+    )
+    return CaseLevels(table, numbers)
+
+
+def _observed(
+    operator: OperatorSuite, spec_file: SpecFile, profile: str
+) -> Iterator[tuple[str, list[Point]]]:
+    """Yield each valid case with the levels that its call exhibits at each point."""
+    observer = Observer(spec_file.spec, profile)
+    for name, call in valid_calls(operator).items():
+        observations = observer.observe(call)
+        yield name, [{f: seen.levels(f) for f in observer.factors} for seen in observations]
+
+
+def _own_levels(case: IndexedCase) -> Point:
+    """Return the levels of a valid case that do not depend on the spec."""
+    elements = sum(prod(output.shape) for output in case.outputs)
+    size = max(least for least in _SIZES if least <= elements)
+    levels = {OUTPUT_SIZE: frozenset([_size_range(size)])}
+    levels[OUTPUT_RANK] = frozenset(str(len(output.shape)) for output in case.outputs)
+    levels |= {f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in case.rules}
+    if case.baseline is not None:
+        levels[NEIGHBOUR] = frozenset([_name(case)])
+    return levels
+
+
+def _size_range(least: int) -> str:
+    ends = {a: b - 1 for a, b in pairwise(_SIZES)}
+    if least not in ends:
+        return f"at least {least:,}"
+    return f"{least:,}" if ends[least] == least else f"{least:,} to {ends[least]:,}"
+
+
+def _name(case: IndexedCase) -> str:
+    """Return what names a case in its id, without its operator, its rule and its digest."""
+    name, _, _ = case.id.partition("/")[2].rpartition("-")
+    return name.partition(".")[2] or name
+
+
+def _invalid_points(
+    operator: OperatorSuite, case: IndexedCase, baseline: list[Point]
+) -> list[Point]:
+    """Return the levels of an invalid call: its change, and what it shares with its baseline."""
+    former = operator.cases[case.baseline or case.id]
+    changed = [
+        argument_of(name)
+        for name in {**former.inputs, **former.attributes, **case.inputs, **case.attributes}
+        if case.inputs.get(name) != former.inputs.get(name)
+        or case.attributes.get(name) != former.attributes.get(name)
+    ]
+    name = _name(case)
+    # The data of a mutated tensor is drawn again, so that other arguments may differ too.
+    named = [argument for argument in changed if name.startswith(f"{argument}-")]
+    argument = max(named or changed or [""], key=len)
+    mutation = name.removeprefix(f"{argument}-")
+    position = next((word for word in _POSITIONS if mutation.startswith(f"{word}-")), "")
+    mutation = mutation.removeprefix(f"{position}-")
+    change = next((c for c, pattern in _CHANGES.items() if re.search(pattern, mutation)), "")
+    own: Point = {
+        CHANGE: frozenset([change or "other values"]),
+        VIOLATED_RULE: frozenset([case.violated_rule or ""]),
+        MUTATED: frozenset([argument]),
+        MUTATION: frozenset([mutation]),
+        POSITION: frozenset([position] if position else []),
+    }
+    shared = [
+        {
+            factor: levels
+            for factor, levels in point.items()
+            if not factor.startswith((f"{argument}_", BEHAVIOUR))
+            and factor not in (OUTPUT_SIZE, OUTPUT_RANK, NEIGHBOUR)
+        }
+        for point in baseline
+    ]
+    # Points that differ in dropped factors alone count once.
+    distinct = {tuple(sorted((f, *sorted(v)) for f, v in point.items())): point for point in shared}
+    return [{**point, **own} for point in distinct.values()]
+
+
+def can_show(kind: str, operator: OperatorSuite, case: IndexedCase) -> bool:
+    """Whether a case could fail in this way: a pass says nothing where no fault would show.
+
+    Wrong values show if there are outputs, and if not all elements of data are equal. Equal values
+    have other bits only if they are zero or NaN.
+    """
+    if kind not in _VALUE_KINDS or case.expects == "rejection":
+        return True
+    if not any(prod(output.shape) for output in case.outputs):
+        return False
+    stored = [record for record in case.outputs if isinstance(record, StoredArray)]
+    if kind == "bits" and len(stored) == len(case.outputs):
+        return any(
+            _has_fragile_bits(output)
+            for output, record in zip(operator.outputs(case), stored, strict=True)
+            if record.type in FLOATS
+        )
+    data = [case.inputs[name] for name in case.data_inputs]
+    if not data or not all(isinstance(record, StoredArray) for record in data):
+        return True
+    elements = [bits_of(operator.read_array(record)).ravel() for record in data]
+    return any(bool((bits[1:] != bits[:1]).any()) for bits in elements)
+
+
+def _has_fragile_bits(output: Array) -> bool:
+    """Whether an output has -0.0 or a signalling NaN, which arithmetic turns into other bits."""
+    bits = bits_of(output)
+    sign = 1 << (8 * output.dtype.itemsize - 1)
+    quiet = 1 << (ml_dtypes.finfo(output.dtype).nmant - 1)  # type: ignore[no-untyped-call]
+    with np.errstate(invalid="ignore"):
+        return bool(((bits == sign) | (np.isnan(output) & (bits & quiet == 0))).any())

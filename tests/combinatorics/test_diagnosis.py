@@ -1,0 +1,121 @@
+"""Diagnosis on made-up points: each test is one claim about what explains the failures."""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import numpy as np
+
+from opcert.combinatorics import Explanation, LevelTable, Point, explain_failures
+
+FACTORS = {
+    "rank": [*"12345678"],
+    "type": ["f16", "f32", "i8", "i64"],
+    "layout": ["c", "fortran", "gapped"],
+    "sign": ["positive", "negative"],
+}
+Levels = dict[str, str]
+# Every combination of levels, as a case with one point.
+GRID = [dict(zip(FACTORS, row, strict=True)) for row in product(*FACTORS.values())]
+
+
+def point(levels: Levels) -> Point:
+    return {factor: frozenset([level]) for factor, level in levels.items()}
+
+
+def explained(
+    fails: Callable[[Levels], bool],
+    cases: Sequence[Levels] = GRID,
+    counts: Callable[[Levels], bool] = lambda _: True,
+) -> list[Explanation]:
+    """Explain the cases that fail; others pass, if they count."""
+    table = LevelTable(FACTORS, [[point(case)] for case in cases])
+    failing = np.array([fails(case) for case in cases])
+    return explain_failures(table, failing, ~failing & np.array([counts(case) for case in cases]))
+
+
+def conditions(explanations: Sequence[Explanation]) -> list[dict[str, tuple[str, ...]]]:
+    return [dict(explanation.condition) for explanation in explanations]
+
+
+def test_one_level_explains_failures() -> None:
+    assert conditions(explained(lambda case: case["type"] == "f16")) == [{"type": ("f16",)}]
+
+
+def test_levels_of_one_factor_are_one_condition() -> None:
+    found = explained(lambda case: int(case["rank"]) >= 5)
+    assert conditions(found) == [{"rank": ("5", "6", "7", "8")}]
+
+
+def test_two_levels_explain_failures_together() -> None:
+    found = explained(lambda case: case["type"] == "i8" and case["layout"] == "gapped")
+    assert conditions(found) == [{"type": ("i8",), "layout": ("gapped",)}]
+
+
+def test_three_levels_explain_failures_together() -> None:
+    found = explained(
+        lambda case: (
+            case["sign"] == "negative" and case["layout"] == "fortran" and int(case["rank"]) >= 5
+        )
+    )
+    assert conditions(found) == [
+        {"rank": ("5", "6", "7", "8"), "layout": ("fortran",), "sign": ("negative",)}
+    ]
+
+
+def test_two_causes_are_found_one_by_one() -> None:
+    found = explained(lambda case: case["type"] == "f16" or case["rank"] == "8")
+    assert conditions(found) == [{"type": ("f16",)}, {"rank": ("8",)}]
+
+
+def test_each_failure_is_explained_once() -> None:
+    found = explained(lambda case: case["type"] == "f16" or case["rank"] == "8")
+    assert not (found[0].explained & found[1].explained).any()
+
+
+def test_a_few_passes_do_not_hide_a_cause() -> None:
+    found = explained(lambda case: case["rank"] == "3" and case != GRID[2 * 24])
+    assert conditions(found) == [{"rank": ("3",)}]
+
+
+def test_failures_without_a_common_level_are_not_explained() -> None:
+    random = np.random.default_rng(0)
+    chosen = {int(number) for number in random.choice(len(GRID), 40, replace=False)}
+    cases = [{**case, "sign": case["sign"]} for case in GRID]
+    numbers = {id(case): number for number, case in enumerate(cases)}
+    found = explained(lambda case: numbers[id(case)] in chosen, cases)
+    assert sum(explanation.explained.sum() for explanation in found) == 40
+    assert found[-1].condition == ()
+
+
+def test_cases_that_neither_fail_nor_pass_do_not_count() -> None:
+    found = explained(
+        lambda case: case["type"] == "f16" and case["sign"] == "positive",
+        counts=lambda case: case["sign"] == "positive",
+    )
+    assert conditions(found) == [{"type": ("f16",)}]
+
+
+def test_levels_must_occur_at_one_point() -> None:
+    here = {"type": frozenset(["f16"]), "layout": frozenset(["c"])}
+    there = {"type": frozenset(["i8"]), "layout": frozenset(["gapped"])}
+    apart = {"type": frozenset(["f16"]), "layout": frozenset(["gapped"])}
+    table = LevelTable(FACTORS, [[here, there], [apart]])
+    assert table.matching((("type", ("f16",)), ("layout", ("gapped",)))).tolist() == [False, True]
+
+
+def test_what_the_cases_cannot_separate_is_an_alternative() -> None:
+    alike = [case for case in GRID if (case["type"] == "f16") == (case["layout"] == "gapped")]
+    (found,) = explained(lambda case: case["type"] == "f16", alike)
+    assert dict(found.condition) == {"type": ("f16",)}
+    assert [dict(terms) for terms in found.alternatives] == [{"layout": ("gapped",)}]
+
+
+def test_where_every_case_fails_no_level_matters() -> None:
+    assert conditions(explained(lambda _: True)) == [{}]
+
+
+def test_the_order_of_cases_does_not_change_the_conditions() -> None:
+    def fails(case: Levels) -> bool:
+        return case["type"] == "f16" or (case["rank"] == "8" and case["layout"] == "c")
+
+    assert conditions(explained(fails)) == conditions(explained(fails, GRID[::-1]))
