@@ -154,7 +154,7 @@ def cause_sentence(
     match and pass.
     """
     failing, passing, others_failing, others_passing = counts
-    effects = [_EFFECTS[kind] for kind in kinds]
+    effects = [_EFFECTS.get(kind, "fails") for kind in kinds]
     effect = " or ".join(filter(None, [", ".join(effects[:-1]), effects[-1]]))
     subject = f"{operator.partition('/')[2]} {effect}"
     if not condition:
