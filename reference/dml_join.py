@@ -12,7 +12,7 @@ from opcert.reference.rules import Array, require
 def dml_join(
     InputTensors: Sequence[Array], InputCount: int, OutputTensor: Mapping[str, Any], Axis: int
 ) -> list[Array]:
-    """Join the first `InputCount` tensors of `InputTensors` along `Axis`.
+    """Join the first `InputCount` tensors of `InputTensors` along `Axis`; in C, all of them.
 
     Source: DirectML DML_JOIN_OPERATOR_DESC, the pseudocode, "Struct fields", "Tensor constraints".
 
@@ -33,7 +33,6 @@ def dml_join(
     require(Axis < rank, "dml-join/axis-range", f"Axis {Axis} for rank {rank}")
     off_axis = {(*s[:Axis], *s[Axis + 1 :]) for s in shapes}
     require(len(off_axis) == 1, "dml-join/off-axis", f"sizes {shapes} on axis {Axis}")
-    # In C, the array has InputCount elements.
     lengths = [s[Axis] for s in shapes[:count]]
     require(all(lengths), "dml-join/axis-size-nonzero", f"sizes {lengths} on the axis")
     expected = [*shapes[0][:Axis], sum(lengths), *shapes[0][Axis + 1 :]]

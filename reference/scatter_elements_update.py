@@ -4,10 +4,8 @@ import numpy as np
 
 from opcert.reference.rules import Array, is_integer, require, requires_arguments
 
-_SLUG = "scatter-elements-update-3"
 
-
-@requires_arguments(f"{_SLUG}/required-inputs")
+@requires_arguments("scatter-elements-update-3/required-inputs")
 def scatter_elements_update_3(
     data: Array, indices: Array, updates: Array, axis: Array
 ) -> list[Array]:
@@ -20,21 +18,21 @@ def scatter_elements_update_3(
     Raises:
         RuleBroken: the call violates a rule of the document.
     """
+    slug = "scatter-elements-update-3"
     types = f"updates of {updates.dtype}, data of {data.dtype}"
-    require(updates.dtype == data.dtype, f"{_SLUG}/updates-type", types)
-    require(is_integer(indices), f"{_SLUG}/indices-type", f"indices of {indices.dtype}")
-    require(is_integer(axis), f"{_SLUG}/axis-type", f"axis of {axis.dtype}")
-    require(axis.ndim <= 1 and axis.size == 1, f"{_SLUG}/axis-shape", f"axis of {axis.shape}")
+    require(updates.dtype == data.dtype, f"{slug}/updates-type", types)
+    require(is_integer(indices), f"{slug}/indices-type", f"indices of {indices.dtype}")
+    require(is_integer(axis), f"{slug}/axis-type", f"axis of {axis.dtype}")
+    require(axis.ndim <= 1 and axis.size == 1, f"{slug}/axis-shape", f"axis of {axis.shape}")
     shapes = f"data of {data.shape}, indices of {indices.shape}, updates of {updates.shape}"
-    require(indices.ndim == data.ndim, f"{_SLUG}/indices-rank", shapes)
-    require(updates.shape == indices.shape, f"{_SLUG}/updates-shape", shapes)
+    require(indices.ndim == data.ndim, f"{slug}/indices-rank", shapes)
+    require(updates.shape == indices.shape, f"{slug}/updates-shape", shapes)
     is_within = all(a <= b for a, b in zip(indices.shape, data.shape, strict=False))
-    require(is_within, f"{_SLUG}/indices-extents", shapes)
+    require(is_within, f"{slug}/indices-extents", shapes)
     number, rank = int(axis.reshape(-1)[0]), data.ndim
-    require(-rank <= number < rank, f"{_SLUG}/axis-range", f"axis {number}, {shapes}")
-    extent = data.shape[number]
-    is_inside = not indices.size or (indices.min() >= 0 and indices.max() < extent)
-    require(bool(is_inside), f"{_SLUG}/indices-range", f"an index outside of {extent}")
+    require(-rank <= number < rank, f"{slug}/axis-range", f"axis {number}, {shapes}")
+    is_inside = bool(np.all((indices >= 0) & (indices < data.shape[number])))
+    require(is_inside, f"{slug}/indices-range", f"an index outside of axis {number}, {shapes}")
     output = data.copy()
     places: list[Array] = list(np.indices(indices.shape))
     places[number] = indices.astype(np.intp)

@@ -1,12 +1,13 @@
-"""How tests run: those of a file in one process, for they share fixtures."""
+"""How tests run: those that share much run in one process, which keeps what they share."""
 
 import gc
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadFileScheduling
+from xdist.scheduler import LoadScopeScheduling
 
 from opcert.specification import files, find_spec_files
 from opcert.suite import OperatorSuite, Suite, core_suite_folder
@@ -15,31 +16,64 @@ from opcert.suite.format import OperatorEntry
 # What tests share is large, and Python would look through it for garbage again and again.
 gc.set_threshold(50_000, 20, 100)
 
+# The names of the operators' files, by the names that ids of tests and of their files have.
+OPERATORS = {
+    name: path.stem
+    for path in find_spec_files(None)
+    for name in (path.stem, *re.findall(r"^slug: (\S+)$", path.read_text("utf-8"), re.MULTILINE))
+}
+# Tests that generate much of an operator.
+BY_OPERATOR = re.compile(
+    r"tests/(cases|faults|operators|property)/|tests/suite/test_profiles|tests/test_reference_checks"
+)
+_NAME = re.compile(rf"(?<![\w-])({'|'.join(OPERATORS)})(?![\w-])")
+
+
+def operator_of(test: str) -> str | None:
+    """Return the operator that a test shares its cases of, if any."""
+    file, _, name = test.partition("::")
+    _, _, parameters = name.partition("[")
+    own = Path(file).stem.removeprefix("test_").replace("_", "-")
+    match = _NAME.search(parameters) or _NAME.fullmatch(own)
+    return OPERATORS[match[1]] if match and BY_OPERATOR.match(test) else None
+
+
+def scope_of(test: str) -> str:
+    """Return what runs in one process: of `BY_OPERATOR` all tests of an operator, else a file."""
+    return operator_of(test) or test.partition("::")[0]
+
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Hand out whole files, in their order: by the number of tests the slowest would be last."""
+    """Hand out the tests in their order: by the number of tests the slowest would be last."""
     config.option.loadscopereorder = False
-    return LoadFileScheduling(config, log)
+    scheduling = LoadScopeScheduling(config, log)
+    scheduling._split_scope = scope_of
+    return scheduling
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _what_comes_with_opcert_is_read_once() -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the operators first where several processes share the tests, for they take longest."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: operator_of(item.nodeid) is None)
+
+
+def pytest_configure() -> None:
     """Keep the specs and the suite that come with opcert, which every command reads anew."""
     read_spec = files.read_spec
     shipped = frozenset(find_spec_files(None))
     kept = cache(read_spec)
     files.read_spec = lambda path: (kept if path in shipped else read_spec)(path)
 
-    operator_of = Suite._operator
+    read_operator = Suite._operator
     operators: dict[tuple[str, str, Path | None], OperatorSuite] = {}
 
     def operator(suite: Suite, name: str, entry: OperatorEntry) -> OperatorSuite:
         if suite.folder != core_suite_folder():
-            return operator_of(suite, name, entry)
+            return read_operator(suite, name, entry)
         # The digest of the manifest is that of all the files, which are proved before.
         key = suite.digest, name, suite._specs
         if key not in operators:
-            operators[key] = operator_of(suite, name, entry)
+            operators[key] = read_operator(suite, name, entry)
         return operators[key]
 
     Suite._operator = operator  # type: ignore[method-assign, assignment]

@@ -5,15 +5,17 @@ Cases and vectors of one operator at a time are kept, for they are large.
 
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from opcert.cases import Case, Vector, generate_cases, make_vectors
-from opcert.specification import SpecFile, find_spec_files, read_spec
+from opcert.cases import Case, Vector, generate_cases, iterate_vectors, make_vectors
+from opcert.specification import SpecFile, files, find_spec_files
 from opcert.specs import CORE_OPERATORS
-from opcert.suite import Suite
+from opcert.suite import Suite, write_suite
+from opcert.suite.emit import operator_files, suite_files
 from tests.faults.finding import core_suite
-from tests.operators.planted import core_suite as generated_suite
 
 SPECS = {path.stem: path for path in find_spec_files(None)}
 # Those whose suites are committed.
@@ -40,13 +42,22 @@ each_spec_at_length = at_length("name", zip(SPECS))
 @cache
 def spec(name: str) -> SpecFile:
     """Return the spec of an operator, named as its file."""
-    return read_spec(SPECS[name])
+    return files.read_spec(SPECS[name])
+
+
+_FOLDER = TemporaryDirectory(prefix="opcert-suites-")
 
 
 @cache
 def suite(operator: str) -> Suite:
     """Return a core suite that has an operator, named by its id."""
-    return core_suite() if operator in CORE_OPERATORS else generated_suite(operator)
+    if operator in CORE_OPERATORS:
+        return core_suite()
+    name = operator.partition("/")[2]
+    folder = Path(_FOLDER.name) / name
+    files_of_it = operator_files(spec(name), iterate_vectors(spec(name), cases(name)), "core")
+    write_suite(folder, suite_files("core", 0, [(operator, *files_of_it)]))
+    return Suite(folder)
 
 
 @lru_cache(maxsize=1)

@@ -29,10 +29,12 @@ from opcert.yaml_files import YamlPath
 
 # To how many baselines a mutation is applied.
 _APPLICATIONS = {"core": 16, "full": 64, "stress": 12}
+# A mutation that has yielded so many candidates is not applied any more.
+_ENOUGH = {"core": 6, "full": 24, "stress": 4}
 # A mutation is given up after so many applications without a candidate.
 _PATIENCE = 8
 # It is also given up after so many baselines to which it does not apply.
-_MAX_INAPPLICABLE = 48
+_MAX_INAPPLICABLE = 24
 # With fewer candidates than these for a requirement, all baselines are tried.
 _FEW_CANDIDATES = 16
 # A baseline has at most so many input tensors.
@@ -142,6 +144,7 @@ class CandidateSearch:
         self._conditions = conditions
         self._spec = conditions.spec
         self._applications = _APPLICATIONS[profile]
+        self._enough = _ENOUGH[profile]
         self._seed = seed
         # A change of a call with hundreds of tensors takes much space, and shows nothing more.
         self._baselines = [case for case in baselines if len(case.call.inputs) <= _MAX_INPUTS]
@@ -189,6 +192,7 @@ class CandidateSearch:
                     break
             elif (
                 applied == self._applications
+                or applied - useless == self._enough
                 or useless == applied == _PATIENCE
                 or inapplicable == _MAX_INAPPLICABLE
             ):

@@ -32,7 +32,6 @@ from opcert.cases.list_mutations import (
     ELEMENTS,
     LENGTHS,
     POSITIONS,
-    WRAPS,
     ListMutation,
     MutationContext,
     at_position,
@@ -59,7 +58,8 @@ _EXTENTS = (
     "set-to-zero",
     "set-to-one",
     "doubled",
-    *(f"plus-{wrap}" for wrap in WRAPS),
+    "plus-2-8",
+    "plus-2-16",
 )
 _RANKS = {
     "without-first": "without-first-dimension",
@@ -144,7 +144,7 @@ def mutations_of(spec: Spec) -> list[Mutation]:
         if argument.variadic is not None:
             parts = [_OMISSION, *_variadic_mutations()]
         elif argument.name in spec.number_inputs:
-            parts += _value_mutations()
+            parts += _value_mutations(spec.type_sets[argument.type])
             if not set(FLOATS).isdisjoint(spec.type_sets[argument.type]):
                 parts += [(p, "plus-half", partial(_with_fraction, p)) for p in POSITIONS]
         elif isinstance(argument, FillRole):
@@ -211,8 +211,8 @@ def _on_tensors(
     return None if tensor is None else (*value[:number], tensor, *value[number + 1 :])
 
 
-def _value_mutations() -> Iterator[_Parts]:
-    """Yield mutations of an input of integers, such as axes, indices or lengths."""
+def _value_mutations(types: Sequence[str]) -> Iterator[_Parts]:
+    """Yield mutations of an input of numbers of some types, such as axes, indices or lengths."""
     for name, shape_of in _SHAPES.items():
         yield "", name, partial(_reshaped, shape_of)
     yield from _repetitions()
@@ -225,7 +225,7 @@ def _value_mutations() -> Iterator[_Parts]:
         yield position, "greatest", partial(_at_type_limit, position, SIGNED_INTEGERS, highest)
     # An implementation that reads an unsigned type as signed takes these for -1, or for the same
     # index counted from the end.
-    for name in UNSIGNED_INTEGERS:
+    for name in (name for name in UNSIGNED_INTEGERS if name in types):
         for position in ("", "first", "middle", "last"):
             limit = partial(_at_type_limit, position, (name,), highest)
             yield position, f"greatest-of-{name}", limit

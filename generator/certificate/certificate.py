@@ -53,14 +53,16 @@ class Selection(StrictModel):
 class BackendEntry(StrictModel):
     """The backend, its constructor's options, and its declarations.
 
-    `source` is the name that it was looked up by, or None for an object. `reuse` declares what it
-    keeps between calls. `delivery` is `strided` if it receives inputs in the layouts of the cases,
-    `packed` if in C order.
+    `source` is the name that it was looked up by, or None for an object. `files` are the digests of
+    the files of its own code when the run began, by name. `reuse` declares what it keeps between
+    calls. `delivery` is `strided` if it receives inputs in the layouts of the cases, `packed` if in
+    C order.
     """
 
     name: Name
     version: Name
     source: str | None
+    files: Mapping[Name, Digest]
     options: Mapping[str, JsonValue]
     support: Mapping[str, OperatorSupport] | None
     reuse: str | None
@@ -73,7 +75,8 @@ class Run(StrictModel):
     An `isolated` backend ran in a process of its own, limited to `timeout` seconds for a call and
     `memory` bytes for the process; None is no limit. `repeated` are the cases whose calls were
     repeated, `resumed` the times at which the run was resumed. A resumed run does not recheck
-    outputs of earlier cases.
+    outputs of earlier cases. `changed` are the files of the backend that changed during the run, so
+    that its verdicts may be of different versions.
     """
 
     isolated: bool
@@ -81,6 +84,7 @@ class Run(StrictModel):
     memory: Annotated[int, Field(gt=0)] | None
     repeated: tuple[str, ...]
     resumed: tuple[Timestamp, ...]
+    changed: tuple[Name, ...]
 
     @model_validator(mode="after")
     def _has_limits_only_if_isolated(self) -> Self:
@@ -240,6 +244,11 @@ class Certificate(StrictModel):
             name: {status: counts[status] for status in STATUSES}
             for name, counts in statuses.items()
         }
+
+    @property
+    def seconds(self) -> float:
+        """The time of all calls with their checks, without start and confirmation."""
+        return sum(verdict.seconds for verdict in self.verdicts)
 
     @cached_property
     def counts(self) -> dict[Status, int]:

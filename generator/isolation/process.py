@@ -21,8 +21,8 @@ from opcert.isolation.messages import MAX_OUTPUT_BYTES, encode_message, spin_unt
 START_TIMEOUT = 300.0
 # How many seconds a call runs before the memory is measured, and the interval of measurements.
 _FIRST_MEASUREMENT, _MEASUREMENT_INTERVAL = 0.02, 0.1
-# How many seconds a process may take to exit after it closed its output.
-_EXIT_SECONDS = 1.0
+# How many seconds a process may take to exit after it closed its output, also on a busy machine.
+_EXIT_SECONDS = 10.0
 # The maximum sizes in bytes of the log of a call, and of the log file.
 _LOG_BYTES, _LOG_FILE_BYTES = 2000, 1 << 24
 _MAX_LINE = 1 << 24

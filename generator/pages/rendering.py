@@ -41,4 +41,12 @@ def _environment() -> Environment:
     environment = template_environment()
     environment.globals["page_name"] = page_name
     environment.globals["cases_page_name"] = cases_page_name
+    environment.filters["capitalize_first"] = _capitalize_first
+    # The data of a report is large.
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     return environment
+
+
+def _capitalize_first(text: str) -> str:
+    """Return a sentence with a capital letter; `capitalize` of Jinja lowers all others."""
+    return text[:1].upper() + text[1:]

@@ -1,23 +1,24 @@
-"""The section of a report on one cause of failures: a case, confirmation, program."""
+"""The section of a report on one cause of failures: its case to read first, and its program."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from opcert.backends import load_code
 from opcert.certificate import Certificate
+from opcert.pages import describe_case
 from opcert.programs import (
     CallText,
     InputText,
     array_expression,
     case_call_text,
-    case_reason,
     is_self_contained,
     layout_expression,
     output_expression,
     write_program,
 )
+from opcert.report.explanations import meaning_of_failure
 from opcert.run import FATAL_OUTCOMES, ExcerptRow, excerpt_rows
-from opcert.suite import CasesById, ErratumText, IndexedCase, OperatorSuite, RuleText
+from opcert.suite import ErratumText, IndexedCase, OperatorSuite, RuleText, Suite
 from opcert.verdicts import (
     BACKEND_CONTRACT,
     Cause,
@@ -29,11 +30,10 @@ from opcert.verdicts import (
     calls_of_case,
 )
 
-# The maximum number of similar cases that a section lists.
-_NAMED_CASES = 8
 # For a backend that was passed as an object, which no program can load.
 _OBJECT_BACKEND = "from my_backend import backend  # the object that was certified"
 _PRINTED = "    printed: "
+_SHOWN_APART = ("    in ", "    contract: ", "    confirmed: ")
 
 
 @dataclass(frozen=True)
@@ -41,24 +41,32 @@ class CauseSection:
     """The failures of one cause.
 
     Attributes:
-        count: How many cases fail, as "3 cases".
-        title: The cause as a sentence.
-        case: Its representative, to which `call`, `expected`, `detail` and `program` belong.
+        number: The position of the cause in the certificate, from 1.
+        sentence: The cause in words; `figures` say how many cases match and fail.
+        kinds: The kinds of the failures with their meanings, the most frequent first.
+        count: The number of failing cases.
+        alternatives: Other conditions, in words, that match exactly the same cases.
+        case: The representative failing case, to which all attributes below belong.
+        call: The arguments of its call as "name = value".
         rules: The rules that the case violates or exhibits; none for a breach of the `contract`.
         detail: The observation, without the printed output of the backend, which is in `log`.
         excerpt: The elements around the first difference; `excerpt_summary` locates them.
         confirmation: Whether the failure occurs again in a fresh process.
         program: A program that fails in the same way, or "" if it would need the pack.
-        similar: Other failing cases; `more_similar` is the number of cases beyond these.
         uncredited: The number of rejections that do not count because these valid calls fail.
     """
 
+    number: int
     operator: str
     status: Status
-    title: str
-    count: str
+    sentence: str
+    figures: str
+    kinds: Mapping[str, str]
+    count: int
+    alternatives: Sequence[str]
     case: str
-    call: str
+    call: Sequence[str]
+    reason: str
     expected: str
     rules: Mapping[str, RuleText]
     errata: Sequence[ErratumText]
@@ -69,36 +77,39 @@ class CauseSection:
     excerpt_summary: str
     confirmation: str
     program: str
-    similar: Sequence[str]
-    more_similar: int
     uncredited: int
 
 
-def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> CauseSection:
-    """Return the section of a cause; `cases` are those of the suite."""
-    by_case = {verdict.case: verdict for verdict in certificate.verdicts}
-    verdict = by_case[cause.representative]
-    operator, case = cases[verdict.case]
-    call = operator.describe_call(case)
+def cause_section(
+    number: int, cause: Cause, verdict: Verdict, certificate: Certificate, suite: Suite
+) -> CauseSection:
+    """Return the section of a cause; `verdict` is that of its representative case."""
+    operator, case = suite.cases[verdict.case]
+    description = describe_case(operator, case)
     contract = BACKEND_CONTRACT.get(verdict.kind, "") if verdict.kind else ""
-    rules = [case.violated_rule] if case.violated_rule else verdict.rules[:1]
-    cited_rules = {
-        rule: operator.index.rules[rule] for rule in rules if rule in case.rules and not contract
-    }
-    lines = verdict.detail.splitlines()
-    printed = [line.removeprefix(_PRINTED) for line in lines if line.startswith(_PRINTED)]
-    # The section has separate fields for the call and the printed output.
-    detail = [line for line in lines if line != f"    in {call}" and not line.startswith(_PRINTED)]
+    cited_rules = {} if contract else {rule: operator.index.rules[rule] for rule in case.rules}
+    observed, printed = observation_lines(verdict)
     excerpt = certificate.excerpts.get(case.id)
-    similar = [other for other in cause.cases if other != verdict.case]
+    # The figures stand at the end of the sentence, in parentheses.
+    sentence, _, figures = cause.sentence.rpartition(" (")
     return CauseSection(
+        number=number,
         operator=cause.operator,
         status=verdict.status,
-        title=cause.sentence,
-        count=f"{len(cause.cases)} case{'s' * (len(cause.cases) > 1)}",
+        sentence=sentence or cause.sentence,
+        figures=figures.removesuffix(")") if sentence else "",
+        kinds={kind: meaning_of_failure(kind) for kind in cause.kinds},
+        count=len(cause.cases),
+        alternatives=[
+            " and ".join(term.text for term in condition) for condition in cause.alternatives
+        ],
         case=case.id,
-        call=call,
-        expected=_describe_expected(operator, case),
+        call=[
+            *(f"{tensor.name} = {tensor}" for tensor in description.inputs),
+            *(f"{name} = {value}" for name, value in description.attributes.items()),
+        ],
+        reason=description.why,
+        expected=expectation(case),
         rules=cited_rules,
         errata=[
             erratum
@@ -106,16 +117,45 @@ def cause_section(cause: Cause, certificate: Certificate, cases: CasesById) -> C
             if not contract and {case.id, *cited_rules} & set(erratum.affects)
         ],
         contract=contract,
-        detail="\n".join(detail),
-        log="\n".join(line.strip() for line in printed),
+        detail="\n".join(observed),
+        log="\n".join(printed),
         excerpt=[] if excerpt is None else list(excerpt_rows(excerpt)),
         excerpt_summary="" if excerpt is None else excerpt.summary,
         confirmation=_describe_reproduction(certificate.reproductions.get(case.id)),
         program=failure_program(certificate, operator, verdict),
-        similar=similar[:_NAMED_CASES],
-        more_similar=max(len(similar) - _NAMED_CASES, 0),
         uncredited=len(cause.attributed),
     )
+
+
+def observation_lines(verdict: Verdict) -> tuple[list[str], list[str]]:
+    """Return the lines of what was observed, and those that the backend printed.
+
+    The call, the rule, the contract and the confirmation have separate places in a report.
+    """
+    observed, printed = [], []
+    for line in verdict.detail.splitlines():
+        if line.startswith(_PRINTED):
+            printed.append(line.removeprefix(_PRINTED))
+        elif not line.startswith((*_SHOWN_APART, *_rule_starts(verdict))):
+            observed.append(line)
+    return observed, printed
+
+
+def _rule_starts(verdict: Verdict) -> list[str]:
+    return [f"    {rule} (" for rule in verdict.rules]
+
+
+def expectation(case: IndexedCase) -> str:
+    """Return what a case expects in words: a rejection and its rule, or the types and shapes."""
+    left_open = " The document leaves it open; this is the reading of the reference."
+    remark = left_open if case.ambiguity is not None else ""
+    if case.expects == "rejection":
+        return f"A rejection, because the call violates {case.violated_rule}.{remark}"
+    outputs = ", ".join(f"{output.type}{list(output.shape)}" for output in case.outputs)
+    if not outputs:
+        return f"No outputs.{remark}"
+    count = len(case.outputs)
+    return f"{count} output{'s' * (count > 1)}: {outputs}.{remark}"
 
 
 def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: Verdict) -> str:
@@ -189,11 +229,3 @@ def _describe_reproduction(reproduction: Reproduction | None) -> str:
     count = len(reproduction.calls) - 1
     calls = f"{count} other call{'s' * (count > 1)}"
     return f"It passes alone in a fresh process, and fails after {calls}."
-
-
-def _describe_expected(operator: OperatorSuite, case: IndexedCase) -> str:
-    if case.expects == "rejection":
-        reason = case_reason(operator, case)
-        return f"a rejection, because the call violates {case.violated_rule}; {reason}"
-    outputs = ", ".join(f"{output.type}{list(output.shape)}" for output in case.outputs)
-    return f"outputs {outputs}" if outputs else "no outputs"

@@ -15,12 +15,14 @@ _ELEMENTS: dict[Status, str] = {"fail": "failure", "crash": "error", "hang": "er
 def junit_xml(certificate: Certificate) -> bytes:
     """Return the content of junit.xml: one test suite per operator, one test case per verdict."""
     name = _xml_text(f"opcert {certificate.backend.name} {certificate.backend.version}")
-    root = ElementTree.Element("testsuites", {"name": name, **_counts(certificate.counts)})
+    totals = {**_counts(certificate.counts), "time": _time(certificate.seconds)}
+    root = ElementTree.Element("testsuites", {"name": name, **totals})
     for operator, counts in certificate.operators.items():
-        suite = ElementTree.SubElement(root, "testsuite", {"name": operator, **_counts(counts)})
-        for verdict in certificate.verdicts:
-            if verdict.operator == operator:
-                suite.append(_test_case(verdict))
+        verdicts = [verdict for verdict in certificate.verdicts if verdict.operator == operator]
+        seconds = _time(sum(verdict.seconds for verdict in verdicts))
+        totals = {**_counts(counts), "time": seconds}
+        suite = ElementTree.SubElement(root, "testsuite", {"name": operator, **totals})
+        suite.extend(map(_test_case, verdicts))
     ElementTree.indent(root, " ")
     text: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
     return text + b"\n"
@@ -34,8 +36,18 @@ def _counts(counts: dict[Status, int]) -> dict[str, str]:
     return {name: str(count) for name, count in attributes.items()}
 
 
+def _time(seconds: float) -> str:
+    """Return seconds without an exponent, as build servers read them."""
+    return f"{seconds:.6f}"
+
+
 def _test_case(verdict: Verdict) -> ElementTree.Element:
-    test_case = ElementTree.Element("testcase", classname=verdict.operator, name=verdict.case)
+    test_case = ElementTree.Element(
+        "testcase",
+        classname=verdict.operator,
+        name=verdict.case,
+        time=_time(verdict.seconds),
+    )
     if verdict.status == "pass":
         return test_case
     first_line, _, _ = verdict.detail.partition("\n")

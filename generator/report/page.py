@@ -1,5 +1,6 @@
 """Certificate + suite -> the content of the HTML report."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,30 +8,35 @@ from typing import Any
 
 from opcert.arrays import ELEMENT_TYPES
 from opcert.certificate import Certificate
+from opcert.report.case_data import detail_data, list_data
 from opcert.report.cause_section import CauseSection, cause_section
-from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, describe_rejections
+from opcert.report.command_line import command_line
+from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
+from opcert.report.scope_section import ScopePart, scope_parts
+from opcert.report.tallies import Tally, count_statuses, describe_rejections
 from opcert.scope import Waiver
 from opcert.suite import IndexedCase, Suite
-from opcert.verdicts import FAILURE_STATUSES, STATUSES, Status, Verdict
-
-_STATUS_EXPLANATIONS: Mapping[Status, str] = {
-    "unsupported": "the backend declares that it does not support the call, or declines it",
-    "waived": "a known failure with a waiver, listed below",
-    "out-of-claim": "outside the claim, and not run",
-    "implementation-defined": "the document leaves the result open, so the case decides nothing",
-    "not-run": "the run ended before the case",
-}
-# The list of cases has this many characters of each observation.
-_OBSERVATION_LENGTH = 200
+from opcert.verdicts import Status, Verdict
 
 
 @dataclass(frozen=True)
-class MatrixRow:
-    """An operator with its declared implementation and a tally for each type."""
+class MatrixCell(Tally):
+    """The tally of an operator's cases of one type.
+
+    The type is not `defined` if the document gives the operator no such type. The cell then counts
+    calls that must be rejected.
+    """
+
+    defined: bool
+
+
+@dataclass(frozen=True)
+class MatrixRow(Tally):
+    """An operator with its declared implementation, its tally, and a cell for each type."""
 
     operator: str
     how: str
-    cells: Mapping[str, Tally]
+    cells: Mapping[str, MatrixCell]
 
 
 @dataclass(frozen=True)
@@ -43,8 +49,8 @@ class RuleRow(Tally):
 
 
 @dataclass(frozen=True)
-class OperatorRules:
-    """The rules of an operator."""
+class OperatorRules(Tally):
+    """The rules of an operator, and the tally of its cases."""
 
     operator: str
     rules: Sequence[RuleRow]
@@ -83,29 +89,46 @@ class ReportPage:
         return f"{self.certificate.backend.name} {self.certificate.backend.version}"
 
     @property
+    def answer(self) -> str:
+        """The number of failures and causes, or what was verified, as a sentence."""
+        counts = self.certificate.counts
+        failures = counts["fail"] + counts["crash"] + counts["hang"]
+        decided = failures + counts["pass"] + counts["waived"]
+        total = len(self.certificate.verdicts)
+        others = f" The other {total - decided:,} decide nothing." if total > decided else ""
+        if not decided:
+            return "No case was decided."
+        if not failures:
+            return f"{counts['pass']:,} of {decided:,} decisive cases pass.{others}"
+        causes = len(self.causes)
+        return (
+            f"{failures:,} of {decided:,} decisive cases fail, for {causes} "
+            f"cause{'s' * (causes > 1)}.{others}"
+        )
+
+    @property
+    def scope(self) -> list[ScopePart]:
+        """What was selected, claimed, declared out of scope and excluded."""
+        return [*scope_parts(self.certificate)]
+
+    @property
+    def command(self) -> str:
+        """The command that makes the run again."""
+        return command_line(self.certificate)
+
+    @property
     def facts(self) -> Iterator[tuple[str, str]]:
         """The names and values of the conditions of the run."""
         certificate = self.certificate
-        for operator, names in certificate.excluded.items():
-            yield f"Excluded of {operator}", ", ".join(names)
         if certificate.rejections["adapter"]:
             yield "Rejections", describe_rejections(certificate)
         if certificate.backend.options:
             options = certificate.backend.options.items()
             yield "Options", ", ".join(f"{key}={value}" for key, value in options)
+        if certificate.backend.reuse:
+            yield "Reuse", certificate.backend.reuse
         suite = certificate.suite
         yield "Suite", f"{suite.profile}, seed {suite.seed}, {suite.digest}"
-        selection = (
-            f"{key.replace('_', ' ')} {value}"
-            for key, value in certificate.selection
-            if value not in ("*", None)
-        )
-        yield "Selection", ", ".join(selection) or "everything"
-        claim = certificate.claim
-        if claim is None:
-            yield "Claim", "none; the scope is what the backend declares"
-        else:
-            yield "Claim", f"{', '.join(claim.content.operators)} ({claim.sha256})"
         run = certificate.run
         limits = f"with {run.timeout:g} s for each call" if run.timeout else "without time limits"
         process = "a process of its own" if run.isolated else "opcert's process"
@@ -114,9 +137,12 @@ class ReportPage:
         yield (
             "Platform",
             f"{platform.system} {platform.machine}, Python {platform.python}, "
-            f"NumPy {platform.numpy}",
+            f"NumPy {platform.numpy}, opcert {platform.opcert}",
         )
-        yield "Date", platform.date.replace("T", " ")
+        yield "Started", _readable(platform.date)
+        if run.resumed:
+            yield "Resumed", ", ".join(map(_readable, run.resumed))
+        yield "Duration", f"{_duration(certificate.seconds)} in calls and their checks"
 
     @property
     def counts(self) -> dict[Status, int]:
@@ -124,14 +150,15 @@ class ReportPage:
         return {status: count for status, count in self.certificate.counts.items() if count}
 
     @property
-    def explanations(self) -> str:
-        """Explanations of those statuses that occur and need one."""
-        texts = [
-            f"{status}: {text}"
-            for status, text in _STATUS_EXPLANATIONS.items()
-            if status in self.counts
-        ]
-        return "; ".join(texts) + "." if texts else ""
+    def status_meanings(self) -> Mapping[Status, str]:
+        """What each status means."""
+        return STATUS_MEANINGS
+
+    @property
+    def kinds(self) -> dict[str, tuple[int, str]]:
+        """The number of verdicts of each kind of failure that occurs, and what the kind means."""
+        counts = Counter(verdict.kind for verdict in self.certificate.verdicts)
+        return {kind: (count, KIND_MEANINGS[kind]) for kind, count in counts.most_common() if kind}
 
     @property
     def operators(self) -> list[str]:
@@ -147,7 +174,7 @@ class ReportPage:
     def _case(self, verdict: Verdict) -> IndexedCase:
         return self._suite.cases[verdict.case].record
 
-    @property
+    @cached_property
     def matrix(self) -> list[MatrixRow]:
         """A row for each operator."""
         support = self.certificate.backend.support or {}
@@ -156,12 +183,21 @@ class ReportPage:
             by_type: dict[str, list[Verdict]] = {name: [] for name in self.types}
             for verdict in verdicts:
                 by_type[self._case(verdict).type].append(verdict)
+            # Where the document has a type, the suite has a call of it that need not be rejected.
+            defined = {
+                case.type
+                for case in self._suite.operators[operator].index.cases
+                if case.expects == "outputs" or case.ambiguity is not None
+            }
+            cells = {
+                name: MatrixCell(count_statuses(of_type).counts, name in defined)
+                for name, of_type in by_type.items()
+            }
             how = support[operator].how if operator in support else ""
-            cells = {name: count_statuses(of_type) for name, of_type in by_type.items()}
-            rows.append(MatrixRow(operator, how, cells))
+            rows.append(MatrixRow(count_statuses(verdicts).counts, operator, how, cells))
         return rows
 
-    @property
+    @cached_property
     def feature_levels(self) -> list[FeatureLevelRow]:
         """A row for each feature level of each operator."""
         rows = []
@@ -191,15 +227,18 @@ class ReportPage:
                 for rule, text in self._suite.operators[operator].index.rules.items()
                 if rule in by_rule
             ]
-            rules.append(OperatorRules(operator, rows))
+            rules.append(OperatorRules(count_statuses(verdicts).counts, operator, rows))
         return rules
 
     @cached_property
     def causes(self) -> list[CauseSection]:
         """A section for each cause of failures, the most severe first."""
+        verdicts = {verdict.case: verdict for verdict in self.certificate.verdicts}
         return [
-            cause_section(cause, self.certificate, self._suite.cases)
-            for cause in self.certificate.causes
+            cause_section(
+                number, cause, verdicts[cause.representative], self.certificate, self._suite
+            )
+            for number, cause in enumerate(self.certificate.causes, 1)
         ]
 
     @property
@@ -215,35 +254,24 @@ class ReportPage:
         ]
 
     @cached_property
-    def data(self) -> dict[str, Any]:
-        """The data of the list of cases for report.js, in which numbers replace names."""
-        verdicts = self.certificate.verdicts
-        kinds = sorted({verdict.kind for verdict in verdicts if verdict.kind is not None})
-        rules = list(dict.fromkeys(rule for verdict in verdicts for rule in verdict.rules))
-        rule_numbers = {rule: number for number, rule in enumerate(rules)}
-        return {
-            "operators": self.operators,
-            "types": self.types,
-            "statuses": [
-                {
-                    "name": status,
-                    "mark": STATUS_MARKS[status],
-                    "failure": status in FAILURE_STATUSES,
-                }
-                for status in STATUSES
-            ],
-            "kinds": kinds,
-            "rules": rules,
-            "cases": [
-                [
-                    verdict.case,
-                    self.operators.index(verdict.operator),
-                    self.types.index(self._case(verdict).type),
-                    STATUSES.index(verdict.status),
-                    None if verdict.kind is None else kinds.index(verdict.kind),
-                    [rule_numbers[rule] for rule in verdict.rules],
-                    verdict.detail.partition("\n")[0][:_OBSERVATION_LENGTH],
-                ]
-                for verdict in verdicts
-            ],
-        }
+    def list_data(self) -> dict[str, Any]:
+        """The data of the list of cases for report.js."""
+        return list_data(self.certificate, self._suite, self.types)
+
+    @cached_property
+    def detail_data(self) -> dict[str, Any]:
+        """The data of opened cases for report.js."""
+        return detail_data(self.certificate, self._suite)
+
+
+def _readable(timestamp: str) -> str:
+    return timestamp.replace("T", " ").replace("+00:00", " UTC")
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration with two units at most."""
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from opcert.certificate import Certificate
 from opcert.report.tallies import Tally, count_statuses
-from opcert.verdicts import FAILURE_STATUSES, Verdict
+from opcert.verdicts import FAILURE_STATUSES, Cause, Verdict
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,27 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Changes:
-    """The cases whose results differ between the first certificate and another one.
+class CauseChange:
+    """A cause, with the numbers of its failing cases in the first certificate and in the other."""
 
-    `regressed` cases passed in the first certificate and fail in the other; `fixed` is the reverse.
+    cause: Cause
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The causes and the cases whose results differ between the first certificate and another one.
+
+    A `new` cause has no counterpart in the first certificate. A `mended` one has none in the other,
+    in which at least one of its cases passes. The others `remain`. `regressed` cases passed in the
+    first certificate and fail in the other; `fixed` is the reverse.
     """
 
     column: Column
+    new: Sequence[CauseChange]
+    mended: Sequence[CauseChange]
+    remaining: Sequence[CauseChange]
     regressed: Sequence[str]
     fixed: Sequence[str]
     other: Sequence[str]
@@ -100,7 +114,47 @@ class SideBySide:
             regressed = [case for case in differing if _passes_then_fails(case, first, column)]
             fixed = [case for case in differing if _passes_then_fails(case, column, first)]
             rest = [case for case in differing if case not in {*regressed, *fixed}]
-            yield Changes(column, regressed, fixed, rest)
+            yield Changes(column, *_cause_changes(first, column), regressed, fixed, rest)
+
+
+def _cause_changes(
+    first: Column, other: Column
+) -> tuple[list[CauseChange], list[CauseChange], list[CauseChange]]:
+    """Return the new, the mended and the remaining causes of `other`, compared with `first`."""
+    new: list[CauseChange] = []
+    remaining: list[CauseChange] = []
+    continued: set[int] = set()
+    for cause in other.certificate.causes:
+        same = [i for i, former in enumerate(first.certificate.causes) if _is_same(former, cause)]
+        continued.update(same)
+        before = sum(len(first.certificate.causes[i].cases) for i in same)
+        (remaining if same else new).append(CauseChange(cause, before, len(cause.cases)))
+    mended = []
+    for i, cause in enumerate(first.certificate.causes):
+        # What the other run did not select, or does not support, is not mended.
+        passing = any(
+            (verdict := other.verdicts.get(case)) is not None and verdict.status == "pass"
+            for case in cause.cases
+        )
+        if i not in continued and passing:
+            mended.append(CauseChange(cause, len(cause.cases), 0))
+    return new, mended, remaining
+
+
+def _is_same(former: Cause, current: Cause) -> bool:
+    """Whether two causes of an operator agree in kind and condition, or in half of their cases.
+
+    A mended part of a bug can change the condition that explains the rest.
+    """
+    if former.operator != current.operator:
+        return False
+    first, second = (
+        [(term.factor, term.levels) for term in cause.condition] for cause in (former, current)
+    )
+    if first and first == second and {*former.kinds} & {*current.kinds}:
+        return True
+    shared = len({*former.cases} & {*current.cases})
+    return 2 * shared >= min(len(former.cases), len(current.cases))
 
 
 def _passes_then_fails(case: str, before: Column, after: Column) -> bool:

@@ -25,6 +25,7 @@ _BY_SEVERITY: Sequence[Status] = (
     *("crash", "hang", "fail", "not-run", "waived", "pass"),
     *("unsupported", "implementation-defined", "out-of-claim"),
 )
+_FAILURES: Sequence[Status] = ("fail", "crash", "hang")
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,12 @@ class Tally:
     def count(self) -> int:
         """The number of verdicts with the most severe status."""
         return self.counts.get(self.status, 0)
+
+    @property
+    def decisive_count(self) -> int:
+        """The number of all failures if there are any, else of the most severe status."""
+        failures = sum(self.counts.get(status, 0) for status in _FAILURES)
+        return failures or self.count
 
     @property
     def others(self) -> Mapping[Status, int]:

@@ -38,7 +38,8 @@ def console(stderr: bool = False) -> Console:
 
 def print_line(console: Console, text: str) -> None:
     """Print one line without interpreting markup or control characters."""
-    console.print(printable_line(text), markup=False, highlight=False, soft_wrap=True)
+    wraps = console.is_terminal
+    console.print(printable_line(text), markup=False, highlight=False, soft_wrap=not wraps)
 
 
 def table_cell(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays import ELEMENT_TYPES, Call, fits
 from opcert.errors import did_you_mean
 from opcert.roles.argument import BoundExpressions
-from opcert.roles.data import PAST_A_TILE
+from opcert.roles.data import MILLION, PAST_A_TILE
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -265,7 +265,8 @@ class CountsRole(PerAxis):
             }
             others = [k for k, most in greatest.items() if most > self.neutral]
             if others:
-                changed = sampler.between(1, min(_MAX_OTHERS, len(others)))
+                most_changed = 1 if choice[self.data.factor("length")] > MILLION else _MAX_OTHERS
+                changed = sampler.between(1, min(most_changed, len(others)))
                 for k in sampler.sample(others, changed):
                     most = min(greatest[k], self.neutral + 2)
                     numbers[k] = sampler.between(self.neutral + 1, most)

@@ -61,7 +61,8 @@ LAYOUT_WORDS = {
 }
 # With all extents equal to the length of the axis, data has at most so many elements.
 _MAX_SAME_ELEMENTS = 700
-_MILLION = 1_000_000
+# Next to a longer axis, extents do not vary, and few other axes change.
+MILLION = 1_000_000
 
 
 def axis_position_constraints(axis: str, rank: str) -> Iterator[Constraint]:
@@ -185,7 +186,7 @@ class DataRole(Role):
             *(others, length, rank),
         )
         yield forbid(
-            lambda others, n, rank: others == "varied" and n > _MILLION and rank > 1,
+            lambda others, n, rank: others == "varied" and n > MILLION and rank > 1,
             *(others, length, rank),
         )
         # Only with two axes longer than 1 do these layouts differ from C.

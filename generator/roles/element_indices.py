@@ -61,12 +61,11 @@ _FEW = 6
 
 
 class ElementIndicesRole(IndexingRole):
-    """Indices with a value for each element: a tensor with the rank of data.
+    """Indices into an axis of data, one for each element: a tensor with the rank of data.
 
-    The other coordinates of an element are its own. Off the axis, the extents are those of
-    data, and along it any; with `within`, all of them are at most those of data. If indices that
-    are `repeated` in one line along the axis are `undefined`, an ambiguity states what they leave
-    open.
+    Where an index is gives the coordinates on the other axes. The extents are those of data, but
+    any along the axis; with `within`, none of them exceeds that of data. If indices that are
+    `repeated` in one line along the axis are `undefined`, an ambiguity states what they leave open.
     """
 
     role: Literal["element_indices"]
@@ -307,12 +306,6 @@ class ElementIndicesRole(IndexingRole):
         if not self.negative or lowest(index_type) == 0:
             return [*indices]
         return [i - n * sampler.between(0, int(fits(index_type, i - n))) for i in indices]
-
-    def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return the first, middle and last place, and the first axis unless `along` names one."""
-        places = sorted({*places_of(call.inputs[self.name].size).values()})
-        axis = {"axis": 0} if self.along is None else {}
-        return [{self.factor("place"): place, **axis} for place in places]
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the index at the place of `point` as the tested index."""

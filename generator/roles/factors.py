@@ -113,7 +113,8 @@ class BuildContext:
 class ObservedLevels:
     """The values of factors, or the names of their levels, that a call exhibits.
 
-    A tuple as a value lists several values, each of which the call exhibits.
+    A tuple as a value lists several values, each of which the call exhibits. A factor that is in
+    neither mapping has no level.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from opcert.arrays import Call
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.axis import AxisRole
 from opcert.roles.data import DataRole
-from opcert.roles.factors import DerivedAmbiguity, Requirement
+from opcert.roles.factors import DerivedAmbiguity, ObservationPoint, Requirement
+from opcert.roles.index_levels import places_of
 from opcert.roles.role import Role
 
 
@@ -76,6 +78,12 @@ class IndexingRole(Role):
                 self._inside_expr,
                 prerequisites=(f"{self.name}.type", *prerequisites, *axis),
             )
+
+    def observation_points(self, call: Call) -> list[ObservationPoint]:
+        """Return the first, middle and last place, and the first axis unless `along` names one."""
+        places = sorted({*places_of(call.inputs[self.name].size).values()})
+        axis = {"axis": 0} if self.along is None else {}
+        return [{self.factor("place"): place, **axis} for place in places]
 
     def valid_axis_conditions(self) -> list[str]:
         """Return the conditions under which the size of the axis can be read."""

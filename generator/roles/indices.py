@@ -285,12 +285,6 @@ class IndicesRole(IndexingRole):
         position = places_of(count)[choice[self.factor("place")]]
         return replace(indices, position, value) if count else indices
 
-    def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return the first, middle and last place, and the first axis unless `along` names one."""
-        places = sorted({*places_of(call.inputs[self.name].size).values()})
-        axis = {"axis": 0} if self.along is None else {}
-        return [{self.factor("place"): place, **axis} for place in places]
-
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the index at the place of `point` as the tested index."""
         indices, values = call.inputs[self.name], self.values_in(call)

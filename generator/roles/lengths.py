@@ -35,6 +35,9 @@ _WORDS = {
     "past_u8": "a length of 257",
 }
 
+# The other lengths are at most this: to try all those of an axis of millions takes seconds.
+_MAX_VARIED = 1000
+
 
 class LengthsRole(ListRole):
     """For each element of the axis `each`, how many elements of the axis `along` count: a tensor.
@@ -127,7 +130,8 @@ class LengthsRole(ListRole):
         tested, n = choice[self.factor("value")], choice[self.data.factor("length")]
         if choice[self.factor("others")] == "alike":
             return [tested] * count
-        fitting = [k for k in range(1, n + 1) if fits(choice[self.type_factor], k)]
+        candidates = range(1, min(n, _MAX_VARIED) + 1)
+        fitting = [k for k in candidates if fits(choice[self.type_factor], k)]
         lengths = [sampler.pick(fitting) for _ in range(count)]
         if count:
             lengths[0 if choice[self.factor("place")] == "first" else -1] = tested
@@ -161,6 +165,8 @@ class LengthsRole(ListRole):
         yield from super().requirements()
         yield self.rank_requirement()
         name, axes = self.name, (f"{self.each}.range", f"{self.along}.range")
+        # Lengths may be more than the steps of a comprehension; few of them differ.
+        distinct = f"set({name}.values)"
         yield Requirement(
             f"{name}.length",
             f"{name} has one length for each element along {self.each}.",
@@ -173,12 +179,12 @@ class LengthsRole(ListRole):
             yield Requirement(
                 *keys,
                 f"The elements of {name} are whole numbers.",
-                f"all(value % 1 == 0 for value in {name}.values)",
+                f"all(value % 1 == 0 for value in {distinct})",
             )
         least, most = self.range or self.bounds()
         yield Requirement(
             f"{name}.range",
             f"Each length is at least 1 and at most the size of {self.along}.",
-            f"all({least} <= value <= {most} for value in {name}.values)",
+            f"all({least} <= value <= {most} for value in {distinct})",
             prerequisites=(*keys, *axes),
         )

@@ -1,6 +1,6 @@
 """The base class of roles that are lists of integers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from opcert.arrays import Layout, Tensor, vector, with_layout
 from opcert.roles.argument import BoundExpressions
@@ -38,6 +38,21 @@ class ListRole(Role):
     ) -> Tensor:
         """Return a one-dimensional tensor of its type."""
         return with_layout(vector(context.choice[self.type_factor], tuple(values)), layout)
+
+    def part_mistakes(
+        self, of: str, group: Sequence[tuple[str, str]], parts: Sequence[str]
+    ) -> Iterator[tuple[str, str]]:
+        """Report missing and repeated parts, where arguments have one part each of the same role.
+
+        `group` lists the names of the arguments for `of`, this one among them, with their parts.
+        """
+        for part in parts:
+            names = [name for name, own in group if own == part]
+            if self.name in names[1:]:
+                yield "part", f"duplicate {part} of '{of}'; the first is '{names[0]}'"
+            if not names and self.name == group[0][0]:
+                expected = f"an argument with 'role: {self.role}' and 'part: {part}'"
+                yield "part", f"missing {part} of '{of}'; expected {expected}"
 
     def rank_requirement(self) -> Requirement:
         """Return the requirement that its tensor is one-dimensional."""

@@ -1,6 +1,6 @@
 """The base class of roles: what an argument is to the others, and all that follows from it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
@@ -222,6 +222,13 @@ class Role(Argument):
         """Return its tensor or its attribute for a choice of levels, None if it is omitted."""
         raise NotImplementedError
 
+    def following(self, call: Call, evaluate: Callable[[str], Any]) -> Any:
+        """Return what its argument must be in a call; None where it does not follow from others.
+
+        `evaluate` evaluates an expression on the call.
+        """
+        del call, evaluate
+
     def shape(self, context: BuildContext) -> tuple[int, ...]:
         """Return the shape of its tensor for a choice, which other arguments may share."""
         raise NotImplementedError
@@ -236,11 +243,15 @@ class Role(Argument):
         raise NotImplementedError
 
     def observation_points(self, _call: Call) -> list[ObservationPoint]:
-        """Return the places of a call where its levels are observed, if there are several."""
+        """Return the points of a call where its levels are observed, if there are several."""
         return []
 
     def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
-        """Return the levels that a valid call exhibits at a place."""
+        """Return the levels that a valid call exhibits at a point.
+
+        A factor that the result does not contain has no level there, such as the length of a slice
+        at a step that slices no axis.
+        """
         return ObservedLevels(self.observed_type(call))
 
     def rank_bounds(self) -> BoundExpressions:

@@ -33,14 +33,8 @@ class SlicePartRole(ListRole):
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report missing and repeated parts."""
-        group = self._group
-        for part in PARTS:
-            names = [role.name for role in group if role.part == part]
-            if len(names) > 1 and self.name in names[1:]:
-                yield "part", f"duplicate {part} of '{self.of}'; the first is '{names[0]}'"
-            if not names and self is group[0]:
-                expected = f"an argument with 'role: {self.role}' and 'part: {part}'"
-                yield "part", f"missing {part} of '{self.of}'; expected {expected}"
+        group = [(role.name, role.part) for role in self._group]
+        yield from self.part_mistakes(self.of, group, PARTS)
 
     @cached_property
     def data(self) -> DataRole:
@@ -69,6 +63,12 @@ class SlicePartRole(ListRole):
     @cached_property
     def _tensor_parts(self) -> list["SlicePartRole"]:
         return [part for part in self._parts if not part.is_attribute]
+
+    @cached_property
+    def _slice_factors(self) -> tuple[str, ...]:
+        """The length of the tested axis, and the start, stop, step and direction on it."""
+        values = (part._value_factor for part in self._parts)
+        return (self.data.factor("length"), *values, self._direction_factor)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield types, rank, lengths, and that no step is 0.

@@ -161,14 +161,8 @@ class SpansRole(SlicePartRole):
     def derived_factors(self) -> Iterator[DerivedFactor]:
         """Derive how much of the axis is selected."""
         if self.part == "start":
-            start, stop, step = self._parts
-            values = (start._value_factor, stop._value_factor, step._value_factor)
-            yield DerivedFactor(
-                self.factor("selects"),
-                selection_levels,
-                (self.data.factor("length"), *values, self._direction_factor),
-                vectorised=True,
-            )
+            factor = self.factor("selects")
+            yield DerivedFactor(factor, selection_levels, self._slice_factors, vectorised=True)
 
     def masking(self) -> Iterator[Constraint]:
         """Mask slices that select nothing."""

@@ -1,8 +1,8 @@
 """What an operator is: the model of a spec, its expressions, and every mistake with its place."""
 
 from opcert.specification.documented import DocumentedTensor
-from opcert.specification.elementwise import (
-    FORMULA_FUNCTIONS,
+from opcert.specification.elementwise import FORMULA_FUNCTIONS, parse_elementwise
+from opcert.specification.elementwise_values import (
     OUTSIDE_SOURCE,
     ZERO_SOURCE,
     CandidateElements,
@@ -10,7 +10,6 @@ from opcert.specification.elementwise import (
     IndexedInput,
     IndexedInputs,
     candidate_functions,
-    parse_elementwise,
     source_positions,
 )
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS

@@ -12,8 +12,7 @@ from opcert.specification.expressions import (
     evaluate,
     parse_expression,
 )
-from opcert.specification.model import Levels, Spec
-from opcert.specification.static_checks import (
+from opcert.specification.mistakes import (
     KnownNames,
     Mistakes,
     call_names,
@@ -21,6 +20,7 @@ from opcert.specification.static_checks import (
     is_misspelt_as,
     unknown_name,
 )
+from opcert.specification.model import Levels, Spec
 from opcert.yaml_files import KEY_STEP, YamlPath
 
 

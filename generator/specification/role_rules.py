@@ -4,13 +4,9 @@ from typing import Any
 
 from opcert.errors import did_you_mean
 from opcert.roles import DerivedAmbiguity, Requirement, Role, Signature
+from opcert.specification.mistakes import Mistakes, is_misspelt_as, unknown_name
 from opcert.specification.model import Rule, Spec
-from opcert.specification.static_checks import (
-    Mistakes,
-    is_misspelt_as,
-    type_symbol_mistakes,
-    unknown_name,
-)
+from opcert.specification.static_checks import type_symbol_mistakes
 
 # The requirement that required arguments are present. The document of a C interface need not state
 # it, since a call in C cannot omit an argument.

@@ -1,9 +1,7 @@
 """The checks of a spec that need no call: names, ids, types, expressions, examples."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable
 from math import prod
-from typing import TypeAlias
 
 from pydantic import JsonValue
 
@@ -15,32 +13,24 @@ from opcert.arrays import (
     TENSOR_CHANGES,
     fits,
 )
-from opcert.errors import ExpressionError, did_you_mean
+from opcert.errors import did_you_mean
 from opcert.roles.argument import Argument, Attribute, is_plain_value
 from opcert.roles.role import Role
 from opcert.specification.documented import DocumentedTensor
-from opcert.specification.elementwise import candidate_functions
-from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
-from opcert.specification.expressions import (
-    EXPRESSION_CONSTANTS,
-    TENSOR_ATTRIBUTES,
-    abbreviate,
-    parse_expression,
+from opcert.specification.elementwise_values import candidate_functions
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.specification.expressions import EXPRESSION_CONSTANTS, abbreviate
+from opcert.specification.mistakes import (
+    KnownNames,
+    Mistakes,
+    call_names,
+    expression_mistakes,
+    is_misspelt_as,
+    taken_name,
+    unknown_name,
 )
-from opcert.specification.model import (
-    Example,
-    LawCall,
-    Output,
-    Rule,
-    Spec,
-    Violations,
-)
+from opcert.specification.model import Example, LawCall, Output, Rule, Spec, Violations
 from opcert.yaml_files import KEY_STEP, YamlPath
-
-# Each mistake is a path into the spec and a text.
-Mistakes: TypeAlias = Iterator[tuple[YamlPath, str]]
-# The attributes that each known name has in expressions.
-KnownNames: TypeAlias = Mapping[str, tuple[str, ...]]
 
 # Some arguments only change together: a count and the counted list, or parallel lists.
 _MAX_CHANGED_ARGUMENTS = 6
@@ -59,52 +49,6 @@ def static_mistakes(spec: Spec) -> Mistakes:
     yield from _erratum_mistakes(spec)
     yield from _law_mistakes(spec)
     yield from _example_mistakes(spec)
-
-
-# -- what all checks share
-
-
-def unknown_name(path: YamlPath, kind: str, name: str, known: Iterable[str]) -> Mistakes:
-    """Yield a mistake if `name` is not among the `known` names of its `kind`."""
-    if name not in (names := list(known)):
-        yield path, f"unknown {kind} '{name}'{did_you_mean(name, names)}"
-
-
-def expression_mistakes(
-    path: YamlPath, text: str, known: KnownNames, functions: Functions = EXPRESSION_FUNCTIONS
-) -> Mistakes:
-    """Yield the mistakes in the expression at `path`, which can use `known` and `functions`."""
-    try:
-        messages = parse_expression(text).mistakes(known, functions)
-    except ExpressionError as error:
-        messages = [str(error)]
-    for message in messages:
-        yield path, message
-
-
-def call_names(spec: Spec) -> KnownNames:
-    """Return the names that a condition on a call can use."""
-    constants = (*EXPRESSION_CONSTANTS, *spec.constants, *spec.types, "omitted")
-    return {
-        **dict.fromkeys(constants, ()),
-        # A variadic input is a list, whose tensors have the attributes.
-        **{
-            argument.name: TENSOR_ATTRIBUTES if argument.variadic is None else ()
-            for argument in spec.inputs
-        },
-        **dict.fromkeys((argument.name for argument in spec.attributes), ()),
-        **dict.fromkeys(spec.names, ()),
-    }
-
-
-def is_misspelt_as(name: str, written: Iterable[str], known: Collection[str]) -> bool:
-    """Whether the missing `name` resembles an unknown name in `written`, so is misspelt there."""
-    return bool(get_close_matches(name, [other for other in written if other not in known]))
-
-
-def _taken_name(path: YamlPath, name: str, taken: Collection[str]) -> Mistakes:
-    if name in taken:
-        yield path, f"'{name}' already has a meaning in expressions; choose another name"
 
 
 # -- types, names, arguments, outputs
@@ -155,14 +99,14 @@ def _name_mistakes(spec: Spec) -> Mistakes:
         named += [(("cases", key, name, KEY_STEP), name) for name in getattr(spec.cases, key)]
     constants = {*EXPRESSION_CONSTANTS, *spec.constants, *spec.types}
     for path, name in named:
-        yield from _taken_name(path, name, {*constants, "omitted", "outputs", "level", "i"})
+        yield from taken_name(path, name, {*constants, "omitted", "outputs", "level", "i"})
 
 
 def _named_value_mistakes(spec: Spec) -> Mistakes:
     known = {name: parts for name, parts in call_names(spec).items() if name not in spec.names}
     reserved = {"outputs", "level", "i", "at", *spec.cases.factors, *spec.cases.draw}
     for name, text in spec.names.items():
-        yield from _taken_name(("names", name, KEY_STEP), name, {*known, *reserved})
+        yield from taken_name(("names", name, KEY_STEP), name, {*known, *reserved})
         yield from expression_mistakes(("names", name), text, known)
         known[name] = ()
 
@@ -241,7 +185,7 @@ def _formula_mistakes(path: YamlPath, output: Output, numbered: KnownNames) -> M
         yield (*path, "element", KEY_STEP), text
     known = {**numbered, "at": ()}
     for name, text in output.where.items():
-        yield from _taken_name((*path, "where", name, KEY_STEP), name, known)
+        yield from taken_name((*path, "where", name, KEY_STEP), name, known)
         yield from expression_mistakes((*path, "where", name), text, known)
         known[name] = ()
     functions = {**EXPRESSION_FUNCTIONS, **candidate_functions(0)}
@@ -358,7 +302,7 @@ def _law_mistakes(spec: Spec) -> Mistakes:
         known = {**known, "outputs": ()}
         for name, call in law.calls.items():
             here = (*path, "calls", name)
-            yield from _taken_name((*here, KEY_STEP), name, known)
+            yield from taken_name((*here, KEY_STEP), name, known)
             yield from _law_call_mistakes(spec, here, call, known)
             known = {**known, name: ()}
         functions = {**EXPRESSION_FUNCTIONS, **LAW_FUNCTIONS}
@@ -391,11 +335,10 @@ def _example_mistakes(spec: Spec) -> Mistakes:
         for name, value in example.inputs.items():
             here = (*path, "inputs", name)
             if isinstance(value, tuple) != variadic.get(name, isinstance(value, tuple)):
-                expected = "a list of tensors" if variadic[name] else "one tensor"
-                yield (
-                    here,
-                    f"'{name}' is {'' if variadic[name] else 'not '}variadic; expected {expected}",
+                is_not, expected = (
+                    ("", "a list of tensors") if variadic[name] else ("not ", "one tensor")
                 )
+                yield here, f"'{name}' is {is_not}variadic; expected {expected}"
             elif isinstance(value, tuple):
                 for k, tensor in enumerate(value):
                     yield from _tensor_mistakes((*here, k), tensor)

@@ -125,9 +125,13 @@ class Reduction:
         self._conditions = Conditions(spec_file.spec)
         self._formulas = ElementFormulas(spec_file)
 
-    def reduce(self, start: Candidate, seconds: float = SECONDS) -> Candidate | None:
-        """Return the smallest call found that fails as `start` does, or None if none is smaller."""
-        best, deadline = start, time.monotonic() + seconds
+    def reduce(self, start: Candidate, seconds: float | None = None) -> Candidate | None:
+        """Return the smallest call found that fails as `start` does, or None if none is smaller.
+
+        It takes `seconds`, by default `SECONDS`.
+        """
+        best = start
+        deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
         steps = self.steps(start)
         progress = bool(steps)
         while progress and not is_small(steps[0]):
@@ -365,13 +369,9 @@ def _set_integer(candidate: Candidate, name: str, path: Path, value: int) -> Can
     def replaced(data: Any, path: Path) -> Any:
         if not path:
             return value
-        key, *rest = path
-        if isinstance(data, dict):
-            return {**data, key: replaced(data[key], tuple(rest))}
-        return [
-            replaced(item, tuple(rest)) if position == key else item
-            for position, item in enumerate(data)
-        ]
+        changed = data.copy()
+        changed[path[0]] = replaced(data[path[0]], path[1:])
+        return changed
 
     return candidate.with_attribute(name, replaced(candidate.attributes[name], path))
 

@@ -1,10 +1,10 @@
 """Vector + outcome -> verdict: judges one case by its expectation and the backend contract."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self, get_args
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar, Literal, Self, get_args
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from opcert.run import (
     FATAL_OUTCOMES,
@@ -70,7 +70,8 @@ class Verdict:
 
     `observed` is what the backend did. `rejected_by` is who rejected the call, if it was rejected.
     `attributed_to` is the baseline whose failure keeps a rejection from being credited.
-    `before_waiver` is the failure that was waived.
+    `before_waiver` is the failure that was waived. `seconds` is the time of the case's calls with
+    their checks; it is 0 for a case that was not run, and equal verdicts may differ in it.
     """
 
     # Read by pydantic when it parses a certificate.
@@ -86,6 +87,7 @@ class Verdict:
     rejected_by: Rejecter | None = None
     attributed_to: str | None = None
     before_waiver: BeforeWaiver | None = None
+    seconds: Annotated[float, Field(ge=0)] = field(default=0.0, compare=False)
 
     @property
     def failure(self) -> str | None:

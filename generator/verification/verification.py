@@ -74,6 +74,16 @@ def _run_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
     if certificate.backend.delivery == "packed" and not certificate.run.isolated:
         text = "found packed, but the run was not isolated; expected strided"
         yield Finding("backend.delivery", text)
+    files = certificate.backend.files
+    for name in certificate.run.changed:
+        if name in files:
+            text = f"found {name}: it changed during the run, so its verdicts may be of different"
+            yield Finding("run.changed", f"{text} versions; expected a run of one version")
+        else:
+            text = (
+                f"found {name}; expected a file of the backend: {', '.join(files) or 'it has none'}"
+            )
+            yield Finding("run.changed", text)
     for case in certificate.run.repeated:
         if case not in suite.cases or not is_repeatable(suite.cases[case][1]):
             text = f"found {case}; expected a valid case of the suite with few output elements"

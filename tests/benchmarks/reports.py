@@ -61,14 +61,17 @@ def _pressing(page: Any) -> Work:
 def _grown() -> str:
     """Return the report of the core suite with its list of cases grown to 100,000."""
     suite = Suite()
-    files = report_files(certify("reference", suite), suite)
-    before, opening, rest = files[REPORT_FILE].decode().partition('id="verdicts">')
-    found, closing, after = rest.partition("</script>")
-    data = json.loads(found)
-    cases = data["cases"]
+    text = report_files(certify("reference", suite), suite)[REPORT_FILE].decode()
     detail = "output 0 differs from element [1, 2] on; expected 0x00000001, got 0x00000002"
-    data["cases"] = [
-        [f"{cases[i % len(cases)][0]}-{i}", *cases[i % len(cases)][1:6], detail]
-        for i in range(VERDICTS)
-    ]
-    return before + opening + json.dumps(data).replace("<", "\\u003c") + closing + after
+    for name in ("verdicts", "details"):
+        before, opening, rest = text.partition(f'id="{name}">')
+        found, closing, after = rest.partition("</script>")
+        data = json.loads(found)
+        cases = data["cases"]
+        rows = (cases[i % len(cases)] for i in range(VERDICTS))
+        if name == "verdicts":
+            rows = ([f"{row[0]}-{i}", *row[1:-1], detail] for i, row in enumerate(rows))
+        data["cases"] = [*rows]
+        grown = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+        text = before + opening + grown + closing + after
+    return text

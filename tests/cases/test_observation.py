@@ -11,6 +11,7 @@ from opcert.arrays import Array, Call, Tensor, bits_of, filled, vector, with_lay
 from opcert.cases import Observer
 from opcert.cases.observation import Observation
 from opcert.errors import ExpressionError
+from opcert.roles import ObservedLevels
 from opcert.specification import Spec, read_specs_in
 from opcert.suite import IndexedCase, OperatorSuite
 from tests import shipped
@@ -111,6 +112,13 @@ def test_each_point_is_observed_and_the_best_counts() -> None:
 
 def test_without_a_point_nothing_is_exhibited() -> None:
     assert observer().unobserved(call((5,)), LEVELS) == list(LEVELS)
+
+
+def test_a_factor_without_a_value_at_a_point_has_no_level_there() -> None:
+    subject = Observer(SPECS["openvino/Gather-8"].spec)
+    observation = Observation(subject, {}, ObservedLevels({"data_rank": 3}))
+    assert observation.levels("data_rank") == {"3"}
+    assert observation.levels("data_length") == set()
 
 
 def test_without_places_there_is_one_point() -> None:

@@ -20,6 +20,7 @@ outputs:
   - {name: sizes, type: kind, shape: "[data.rank]", element: "data.shape[at[0]]", text: S.}
   - {name: is_empty, type: boolean, shape: "[]", element: data.size == 0, text: E.}
   - {name: least, type: u8, shape: "[2]", element: "min(data.size, 255) + at[0] * 0", text: L.}
+  - {name: same, type: T, shape: data.shape, element: "data[at]", text: D.}
 rules:
   - {id: kind-word, from: kind.word, clause: K}
   - {id: shape, clause: S, text: The sizes of data.}
@@ -33,7 +34,8 @@ from opcert.reference import require
 def up(data, kind="i64"):
     require(kind in ("i64", "i32"), "up-1/kind-word", kind)
     sizes = np.array(data.shape, {"i64": np.int64, "i32": np.int32}[kind])
-    return [sizes, np.array(data.size == 0), np.array([min(data.size, 255)] * 2, np.uint8)]
+    least = np.array([min(data.size, 255)] * 2, np.uint8)
+    return [sizes, np.array(data.size == 0), least, data.copy()]
 """
 
 
@@ -44,10 +46,13 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_attribute_chooses_the_type(suite: Path) -> None:
-    operator = Suite(suite).operators["made/Up-1"]
+    operator = Suite(suite, specs=suite.parent).operators["made/Up-1"]
     valid = [case for case in operator.index.cases if case.expects == "outputs"]
     types = {
-        (case.attributes.get("kind", "i64"), *(type_name(a.dtype) for a in operator.outputs(case)))
+        (
+            case.attributes.get("kind", "i64"),
+            *(type_name(array.dtype) for array in operator.outputs(case)[:3]),
+        )
         for case in valid
         if case.ambiguity is None
     }
@@ -77,8 +82,8 @@ def test_a_wrong_implementation_fails(old: str, new: str, suite: Path) -> None:
         ("shape[at[0]]", "shape[at[0] + 1]", "the formula gives"),
         (
             'element: "data.shape[at[0]]"',
-            'element: "data[at]"',
-            "1 indices into 'data' of rank ",
+            'element: "data[0, 0, 0, 0, 0]"',
+            "5 indices into 'data' of rank ",
         ),
         ("type: kind", "type: data", "expected an element type"),
         (

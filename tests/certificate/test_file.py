@@ -71,6 +71,7 @@ CERTIFICATES = st.builds(
         timeout=st.none() | st.floats(1e-3, 1e9),
         memory=st.none() | st.integers(1),
         resumed=st.lists(MOMENTS, max_size=2).map(tuple),
+        changed=st.lists(NAMES, max_size=2).map(tuple),
     ),
     claim=st.none() | st.builds(claim_entry, st.dictionaries(TEXTS, SCOPES, max_size=2)),
     waivers=st.none() | st.just(WaiversEntry(sha256=DIGEST, content=(WAIVER,))),

@@ -1,4 +1,4 @@
-"""Processes have little time to exit, and must be gone after each test."""
+"""A process that stays has little time to exit, and every process is gone after each test."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from opcert.isolation import driver_check, process, supervised
+from opcert.isolation import driver_check, supervised
 from tests.misbehaving import SLEEPS
 
 
@@ -15,7 +15,6 @@ from tests.misbehaving import SLEEPS
 def _no_process_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(supervised, "EXIT_TIMEOUT", 0.5)
     monkeypatch.setattr(driver_check, "EXIT_TIMEOUT", 0.5)
-    monkeypatch.setattr(process, "_EXIT_SECONDS", 0.3)
     before = set(psutil.Process().children(recursive=True))
     yield
     assert set(psutil.Process().children(recursive=True)) <= before

@@ -115,7 +115,12 @@ def test_a_call_that_does_not_end_hangs(how: str, reason: str) -> None:
         ("closes-stdout", "the process closed its output without exiting"),
     ],
 )
-def test_a_malformed_answer_is_of_the_kind_protocol(how: str, message: str) -> None:
+def test_a_malformed_answer_is_of_the_kind_protocol(
+    how: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if how == "closes-stdout":
+        # It never exits, so that every moment is long enough.
+        monkeypatch.setattr(process, "_EXIT_SECONDS", 0.3)
     verdicts = of_rank_3(certified(how))
     assert {(verdict.status, verdict.kind) for verdict in verdicts} == {("fail", "protocol")}
     for verdict in verdicts:

@@ -5,18 +5,14 @@ outputs of the reference, and it may raise an exception to reject a call.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcert.arrays import Array
 from opcert.backends.reference import Reference
-from opcert.suite import Suite, generate
 from opcert.verdicts import Verdict, certification
-from tests import made_certificate
+from tests import made_certificate, shipped
 
 Inputs: TypeAlias = Mapping[str, Any]
 Attributes: TypeAlias = Mapping[str, Any]
@@ -49,17 +45,9 @@ def right(operator: str, inputs: Inputs, attributes: Attributes) -> list[Array]:
     return _REFERENCE.run(operator, inputs, attributes)
 
 
-@cache
-def core_suite(operator: str) -> Suite:
-    """Return the core suite of one operator, generated once in each process."""
-    folder = Path(mkdtemp(prefix="opcert-suite-"))
-    generate(folder / "suite", operator=operator)
-    return Suite(folder / "suite")
-
-
 def first_failure(operator: str, compute: Compute) -> Verdict | None:
     """Return the first verdict that keeps a backend from being conformant and bit-exact."""
-    suite = core_suite(operator)
+    suite = shipped.suite(operator)
     run = certification.Certification(WrongBackend(compute), suite)
     for case in suite.operators[operator].index.cases:
         verdict = run.verdict(case.id)

@@ -17,8 +17,7 @@ import yaml
 
 from opcert.panel import measure_strength
 from opcert.specs import CORE_OPERATORS
-from tests.operators.planted import core_suite
-from tests.shipped import SPECS, spec
+from tests.shipped import SPECS, spec, suite
 
 ROOT = Path(__file__).parents[2]
 SPECS_GUIDE = ROOT / "specs" / "README.md"
@@ -75,13 +74,13 @@ def facts(operator: str) -> list[str]:
 
 def cases(operator: str) -> str:
     """Return the number of cases of the core suite."""
-    return str(len(core_suite(operator).operators[operator].index.cases))
+    return str(len(suite(operator).operators[operator].index.cases))
 
 
 def strength(operator: str) -> str:
     """Return how many of the generic wrong backends the core suite finds."""
     name = operator.partition("/")[2]
-    measured = measure_strength(spec(name), core_suite(operator).operators[operator])
+    measured = measure_strength(spec(name), suite(operator).operators[operator])
     return f"{measured.detected} of {measured.applicable}"
 
 

@@ -17,7 +17,7 @@ from opcert.arrays.variadic import flatten_variadic, group_variadic
 from opcert.cases import Conditions, MistakeLog, PositiveCases
 from opcert.cases.candidates import CandidateSearch
 from opcert.specification import SpecFile, read_specs_in
-from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, core_suite, right
+from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, right
 from tests.operators.readings import (
     JOIN,
     MASKS,
@@ -39,6 +39,7 @@ from tests.operators.readings import (
     resliced,
     steps_of,
 )
+from tests.shipped import suite
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +51,7 @@ def spec_file(operator: str) -> SpecFile:
 
 
 def certified(operator: str, compute: Compute) -> Certificate:
-    return certify(WrongBackend(compute), suite=core_suite(operator), operator=operator)
+    return certify(WrongBackend(compute), suite=suite(operator), operator=operator)
 
 
 def described(inputs: Inputs, attributes: Attributes) -> calls.Call:

@@ -51,6 +51,18 @@ def test_the_counts_are_those_of_the_test_cases(of: Callable[[], Certificate]) -
         }
 
 
+def test_each_test_case_has_its_time_and_a_test_suite_their_sum() -> None:
+    slow = Verdict("a/1", OPERATOR, "pass", None, "outputs", (), "", seconds=1.5)
+    skipped = Verdict("a/2", OPERATOR, "out-of-claim", None, "not-run", (), "")
+    root = parsed(certificate([slow, skipped, replace(slow, case="a/3", seconds=2e-6)]))
+    assert [case.get("time") for case in root.iter("testcase")] == [
+        "1.500000",
+        "0.000000",
+        "0.000002",
+    ]
+    assert [suite.get("time") for suite in (root, *root)] == ["1.500002", "1.500002"]
+
+
 def test_a_failure_has_its_kind_and_the_whole_detail() -> None:
     verdict = Verdict("a/1", OPERATOR, "fail", "value", "outputs", (), "wrong\n    in x=1")
     (failure,) = parsed(certificate([verdict])).iter("failure")

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 import pytest
 
+from opcert import certify
 from opcert.certificate import Certificate
 from opcert.report import REPORT_FILE, report_files
+from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
 from opcert.report.tallies import STATUS_MARKS, count_statuses
 from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict
 from tests import samples
@@ -40,9 +42,9 @@ def page(of: MakeCertificate) -> Page:
     return parsed(re.sub(r"</(td|th|dt|dd)>", r" \g<0>", text))
 
 
-def data(of: MakeCertificate) -> dict[str, Any]:
-    """Return the data of the list of cases."""
-    text = html(of).partition(DATA)[2].partition("</script>")[0]
+def data(of: MakeCertificate, name: str = "verdicts") -> dict[str, Any]:
+    """Return the data of the list of cases, or of opened cases."""
+    text = html(of).partition(DATA.replace("verdicts", name))[2].partition("</script>")[0]
     rows: dict[str, Any] = json.loads(text)
     return rows
 
@@ -93,7 +95,7 @@ def test_every_link_has_a_target(of: MakeCertificate) -> None:
     for link in page(of).links:
         place, _, fragment = link.partition("#")
         if place:
-            assert fragment in parsed(files(of)[place].decode()).ids
+            assert fragment in ("", *parsed(files(of)[place].decode()).ids)
         elif fragment.startswith("case="):
             assert unquote(fragment.removeprefix("case=")) in cases
         elif not fragment.startswith("filter?"):
@@ -102,34 +104,73 @@ def test_every_link_has_a_target(of: MakeCertificate) -> None:
 
 @each_page
 def test_a_link_to_a_filter_names_options_of_the_form(of: MakeCertificate) -> None:
-    options = html(of)
     links = [link for link in page(of).links if link.startswith("#filter?")]
     assert links
     for link in links:
-        for pair in link.removeprefix("#filter?").split("&"):
-            assert f"<option>{unquote(pair.partition('=')[2])}</option>" in options
+        for field, value in parse_qsl(link.removeprefix("#filter?"), strict_parsing=True):
+            assert f'name="{field}"' in html(of)
+            options = (f"<option>{value}</option>", f'<option value="{value}">')
+            assert field == "text" or any(option in html(of) for option in options)
 
 
 @each_page
-def test_the_conclusion_comes_first_with_the_facts_of_the_run(of: MakeCertificate) -> None:
+def test_the_answer_comes_first_and_then_scope_causes_matrix_rules_and_cases(
+    of: MakeCertificate,
+) -> None:
     certificate = of()
-    head = normal(page(of).text.partition("On this page")[0])
-    assert ("Not conformant" in head) is not certificate.conformant
-    assert ("bit-exact" in head) is certificate.conformant
-    selection = "operator directml/DML_OPERATOR_SPLIT"
-    for fact in (certificate.backend.name, certificate.suite.digest, selection):
-        assert fact in head
-    assert "none; the scope is what the backend declares" in head
-    assert certificate.platform.date.replace("T", " ") in head
-    assert certificate.platform.machine in head
-    assert all(reason in head for reason in certificate.reasons)
+    head, _, _ = page(of).text.partition(" Scope")
+    assert certificate.conclusion in normal(head)
+    assert ("decisive cases fail" in head) is not certificate.conformant
+    headings = [i for tag, i in page(of).tags if tag == "h2"]
+    assert [heading["id"] for heading in headings] == [
+        *("scope", "causes", "matrix", "rules", "levels", "cases-title")
+    ]
 
 
 @each_page
-def test_the_counts_of_the_matrix_add_up_to_those_of_the_certificate(of: MakeCertificate) -> None:
-    cells = [str(attrs["title"]) for _, attrs in page(of).tags if attrs.get("title")]
+def test_the_scope_says_what_was_selected_claimed_and_excluded(of: MakeCertificate) -> None:
+    text = normal(page(of).text)
+    cases = len(of().verdicts)
+    of_suite = f"{cases:,} of the {of().suite.cases:,} cases of the suite"
+    assert f"Selected Operator directml/DML_OPERATOR_SPLIT: {of_suite}." in text
+    assert "Claimed There is no claim." in text
+    assert "Declared out The backend declares nothing" in text
+    assert "Excluded No rule and no level is excluded." in text
+
+
+@each_page
+def test_the_conditions_of_the_run_follow_the_scope(of: MakeCertificate) -> None:
+    certificate, text = of(), normal(page(of).text)
+    assert certificate.suite.digest in text
+    assert f"Started {certificate.platform.date[:10]}" in text
+    assert certificate.platform.machine in text
+    assert "Command opcert.certify(backend, operator='directml/DML_OPERATOR_SPLIT'" in text
+    assert re.search(r"Duration [\d.]+ (s|min \d+ s) in calls", text)
+
+
+@each_page
+def test_the_cells_of_the_matrix_add_up_to_the_certificate(of: MakeCertificate) -> None:
+    cells = [
+        str(attrs["aria-label"]).partition("; ")[2] or str(attrs["aria-label"]).partition(": ")[2]
+        for tag, attrs in page(of).tags
+        if tag == "a" and "type=" in str(attrs["href"]) and "aria-label" in attrs
+    ]
     total: Counter[str] = sum((parse_counts(cell) for cell in cells), Counter())
     assert total == Counter({s: n for s, n in of().counts.items() if n})
+
+
+def test_a_type_that_the_document_does_not_define_is_not_shown_as_passed() -> None:
+    certificate = samples.faulty()
+    table = html(samples.faulty).partition('<table class="matrix">')[2].partition("</table>")[0]
+    (operator,) = certificate.operators
+    cases = samples.suite().operators[operator].index.cases
+    undefined = {case.type for case in cases} - {
+        case.type for case in cases if case.expects == "outputs"
+    }
+    assert undefined
+    for name in undefined:
+        assert f'aria-label="{operator}, {name}: not defined; ' in table
+    assert table.count("not defined</") == len(undefined)
 
 
 @each_page
@@ -154,23 +195,39 @@ def test_every_rule_with_cases_has_its_row_with_its_counts(of: MakeCertificate) 
     assert of_rule
     for rule, verdicts in of_rule.items():
         entry = texts[rule]
-        row = f"{rule} {entry.text} {entry.clause} {len(verdicts)} {by_status(verdicts)}"
+        row = f"{by_status(verdicts)} {entry.text} {rule} {entry.clause}"
         assert normal(row) in text, rule
 
 
-def test_every_cause_has_a_case_with_expected_and_actual_elements() -> None:
+def test_every_cause_has_its_sentence_and_a_case_with_the_expectation_and_the_observation() -> None:
     certificate, text = samples.faulty(), normal(page(samples.faulty).text)
+    causes = certificate.causes
+    assert len(causes) > 2
     verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
-    parts = text.split(" Operator directml/")[1:]
-    assert len(parts) == len(certificate.causes) > 2
-    for cause, part in zip(certificate.causes, parts, strict=True):
-        shown = verdicts[cause.representative]
-        assert shown.case in part
-        assert normal(shown.detail.partition("\n")[0]) in part
+    for number, cause in enumerate(causes, 1):
+        part = text.partition(f" {number} {cause.sentence.rpartition(' (')[0] or cause.sentence} ")[
+            2
+        ]
+        part = part.partition(" List the ")[2].partition(" List the ")[0]
+        assert f"For example {cause.representative}" in part
+        assert normal(verdicts[cause.representative].detail.partition("\n")[0]) in part
         assert "Not confirmed in a fresh process." in part
-        if shown.case in certificate.excerpts:
-            assert "whole" in part or "elements" in part
     assert len(certificate.excerpts) >= 2
+
+
+def test_a_cause_links_to_the_list_of_its_cases() -> None:
+    names = data(samples.faulty)
+    for number, cause in enumerate(samples.faulty().causes, 1):
+        assert f"#filter?cause={number}" in page(samples.faulty).links
+        listed = {row[0] for row in names["cases"] if row[6] == number}
+        assert listed == {*cause.cases, *cause.attributed}
+
+
+def test_statuses_and_kinds_are_explained_where_they_are_counted() -> None:
+    text = normal(page(samples.faulty).text)
+    for status, count in samples.faulty().counts.items():
+        assert f"{count:,} {STATUS_MARKS[status]} {status} {STATUS_MEANINGS[status]}" in text
+    assert f"accepted {KIND_MEANINGS['accepted']}" in text
 
 
 def test_differing_elements_are_marked() -> None:
@@ -183,21 +240,20 @@ def test_differing_elements_are_marked() -> None:
 
 def test_a_report_without_failures_says_so() -> None:
     text = normal(page(samples.right).text)
-    assert "Failures None." in text
-    assert "details" not in [tag for tag, _ in page(samples.right).tags]
+    assert "None: no case in scope fails." in text
 
 
 def test_texts_of_a_backend_are_escaped_and_complete() -> None:
     parsed_page = parsed(html(samples.faulty))
-    assert [tag for tag, _ in parsed_page.tags].count("script") == 2
-    assert html(samples.faulty).count("</script>") == 2
-    assert page(samples.faulty).text.count(samples.HOSTILE_TEXT) >= 4
-    assert [row for row in data(samples.faulty)["cases"] if samples.HOSTILE_TEXT in row[6]]
+    assert [tag for tag, _ in parsed_page.tags].count("script") == 3
+    assert html(samples.faulty).count("</script>") == 3
+    assert page(samples.faulty).text.count(samples.HOSTILE_TEXT) >= 3
+    assert [row for row in data(samples.faulty)["cases"] if samples.HOSTILE_TEXT in row[9]]
 
 
 def test_printed_text_is_separate_from_the_observation() -> None:
     text = page(samples.faulty).text
-    assert f"Output of the backend during the call:\n{samples.HOSTILE_TEXT}\nsecond line" in text
+    assert f"Printed by the backend\n{samples.HOSTILE_TEXT}\nsecond line" in text
     assert "printed: " not in text
 
 
@@ -218,7 +274,50 @@ def test_the_list_of_cases_has_every_verdict(of: MakeCertificate) -> None:
     assert sorted(failures) == sorted(FAILURE_STATUSES)
     for row, verdict in zip(names["cases"], of().verdicts, strict=True):
         assert [names["rules"][number] for number in row[5]] == list(verdict.rules)
-        assert (None if row[4] is None else names["kinds"][row[4]]) == verdict.kind
+        assert (None if row[4] < 0 else names["kinds"][row[4]]["name"]) == verdict.kind
+        assert row[8] == verdict.seconds
+
+
+@each_page
+def test_an_opened_case_has_call_expectation_purpose_levels_and_baseline(
+    of: MakeCertificate,
+) -> None:
+    names, details = data(of), data(of, "details")
+    assert len(details["cases"]) == len(names["cases"])
+    for row, shown in zip(names["cases"], details["cases"], strict=True):
+        operator, case = samples.suite().cases[row[0]]
+        call, expected, purpose, levels, baseline = shown
+        assert call == operator.describe_call(case)
+        if case.violated_rule is not None:
+            assert case.violated_rule in details["expectations"][expected]
+        assert (names["cases"][baseline][0] if baseline >= 0 else None) == case.baseline
+        assert bool(purpose) == bool(case.baseline or case.example)
+        factors, values = (details[key][operator.index.operator] for key in ("factors", "levels"))
+        named = {
+            factor: values[k][level][0]
+            for k, (factor, level) in enumerate(zip(factors, levels, strict=False))
+        }
+        assert named == dict(case.levels)
+
+
+def test_an_opened_failure_has_its_whole_observation_and_its_program() -> None:
+    certificate = samples.faulty()
+    details = data(samples.faulty, "details")
+    first = certificate.causes[0].cases[0]
+    for number, verdict in enumerate(certificate.verdicts):
+        key = str(number)
+        assert (key in details["failures"]) == (verdict.status in (*FAILURE_STATUSES, "waived"))
+        if verdict.case == first:
+            program = "".join(details["blocks"][k] for k in details["programs"][key])
+            compile(program, first, "exec")
+            assert verdict.case in program
+
+
+@pytest.mark.slow
+def test_the_report_of_the_core_suite_with_hundreds_of_failures_is_small() -> None:
+    certificate = certify(samples.Faulty(), samples.suite())
+    assert certificate.counts["fail"] > 900
+    assert len(report_files(certificate, samples.suite())[REPORT_FILE]) < 5e6
 
 
 def test_feature_levels_count_their_cases() -> None:
@@ -233,6 +332,10 @@ def test_feature_levels_count_their_cases() -> None:
             if level in operator.cases[case.baseline or case.id].feature_levels
         ]
         row = f"DML_OPERATOR_SPLIT {level} {len(inside)} {by_status(inside)}"
+        assert (
+            f"#filter?operator=directml%2FDML_OPERATOR_SPLIT&level={level}"
+            in page(samples.faulty).links
+        )
         assert row in text
 
 

@@ -10,7 +10,7 @@ from opcert.report import render_side_by_side
 from opcert.report.files import SIDE_BY_SIDE_FILE
 from opcert.report.side_by_side import SideBySide
 from opcert.run import FailureKind
-from opcert.verdicts import Status, Verdict
+from opcert.verdicts import Cause, Status, Term, Verdict
 from tests import samples
 from tests.made_certificate import DIGEST, OPERATOR, certificate
 from tests.parsed_pages import parsed
@@ -68,6 +68,75 @@ def test_in_reverse_order_regressed_cases_are_fixed() -> None:
     assert sorted(forward.other) == sorted(backward.other)
 
 
+def cause_of(*cases: str, factor: str = "axis", level: str = "last", kind: str = "value") -> Cause:
+    """Return a cause with a condition of one term."""
+    term = Term(factor, (level,), f"the {factor} is {level}")
+    return Cause(
+        operator=OPERATOR,
+        kinds=(kind,),
+        condition=(term,),
+        cases=cases,
+        attributed=(),
+        failing=len(cases),
+        passing=0,
+        others_failing=0,
+        others_passing=3,
+        representative=cases[0],
+        alternatives=(),
+        sentence=f"A-1 gives a wrong {kind} whenever {term.text} ({len(cases)} of {len(cases)})",
+    )
+
+
+def with_causes(passing: Sequence[str], *causes: Cause) -> Certificate:
+    """Return a certificate in which the cases of the causes fail."""
+    failing = [named(case, "fail", "value") for cause in causes for case in cause.cases]
+    return certificate([*map(named, passing), *failing]).replace(causes=causes)
+
+
+def test_a_cause_is_new_mended_or_remains() -> None:
+    mended, remaining = cause_of("a/0", "a/1"), cause_of("a/2", "a/3", level="first")
+    new = cause_of("a/4", level="middle")
+    before = with_causes(["a/4"], mended, remaining)
+    after = with_causes(["a/0", "a/1", "a/3"], new, cause_of("a/2", level="first"))
+    (changes,) = SideBySide([before, after]).changes
+    assert [change.cause for change in changes.new] == [new]
+    assert [change.cause for change in changes.mended] == [mended]
+    (change,) = changes.remaining
+    assert (change.before, change.after) == (2, 1)
+
+
+def test_a_cause_remains_if_its_condition_changes_but_half_of_its_cases_still_fail() -> None:
+    before = with_causes([], cause_of("a/0", "a/1", "a/2", "a/3"))
+    after = with_causes(["a/2", "a/3"], cause_of("a/0", "a/1", factor="rank"))
+    (changes,) = SideBySide([before, after]).changes
+    assert not changes.new
+    assert not changes.mended
+    assert len(changes.remaining) == 1
+
+
+def test_a_cause_of_another_kind_is_another_cause() -> None:
+    before = with_causes([], cause_of("a/0"))
+    after = with_causes(["a/0"], cause_of("a/1", kind="accepted"))
+    (changes,) = SideBySide([before, after]).changes
+    assert len(changes.new) == len(changes.mended) == 1
+
+
+def test_a_cause_whose_cases_did_not_pass_is_not_mended() -> None:
+    before = with_causes([], cause_of("a/0"))
+    for verdicts in ([], [named("a/0", "unsupported")]):
+        (changes,) = SideBySide([before, certificate(verdicts)]).changes
+        assert not changes.mended
+
+
+def test_new_causes_come_first_then_mended_ones_and_their_cases_unfold() -> None:
+    before = with_causes(["a/1"], cause_of("a/0"))
+    after = with_causes(["a/0"], cause_of("a/1", level="first"))
+    text = " ".join(parsed(html([before, after])).text.split())
+    new, mended = text.index("New causes: 1"), text.index("Mended causes: 1")
+    assert new < text.index("whenever the axis is first") < text.index("a/1") < mended
+    assert mended < text.index("whenever the axis is last") < text.index("a/0", mended)
+
+
 def test_each_certificate_is_compared_with_the_first() -> None:
     page = compared(FIRST, SECOND, FIRST)
     second, third = page.changes
@@ -101,9 +170,9 @@ def test_the_page_is_well_formed_and_shows_every_change() -> None:
     page = parsed(text)
     (changes,) = SideBySide([samples.right(), samples.faulty()]).changes
     assert len(set(page.ids)) == len(page.ids)
-    assert f"Regressed: {len(changes.regressed)}" in page.text
+    assert f"Regressed: {len(changes.regressed)} cases" in page.text
     assert all(case in page.text for case in changes.regressed)
-    assert f"Changed otherwise: {len(changes.other)}" in page.text
+    assert f"Changed otherwise: {len(changes.other)} cases" in page.text
     assert "Fixed" not in page.text
 
 

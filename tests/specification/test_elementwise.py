@@ -20,7 +20,7 @@ from opcert.specification import (
     parse_expression,
     source_positions,
 )
-from opcert.specification.elementwise import SourceElements
+from opcert.specification.elementwise_values import SourceElements
 
 FAR = (2**64 - 1, 2**63 - 1, 7, 0)
 NUMBERS = (

@@ -154,25 +154,7 @@ def fits_in_memory(operator: str) -> bool:
     return max(sizes) <= MAX_ELEMENTS and len(valid) > 20
 
 
-# The profile stress does not support these operators yet.
-NOT_STRESSED = {
-    "openvino/ReverseSequence-1": "a condition on more lengths than a comprehension may have steps",
-    "openvino/Tile-1": "repeats of 16 MB that exceed the size limit of outputs",
-}
-
-
-@pytest.mark.parametrize(
-    "operator",
-    [
-        pytest.param(
-            operator,
-            marks=pytest.mark.xfail(
-                operator in NOT_STRESSED, reason=NOT_STRESSED.get(operator, ""), strict=True
-            ),
-        )
-        for operator in SHIPPED
-    ],
-)
+@pytest.mark.parametrize("operator", SHIPPED)
 def test_a_shipped_operator_can_be_stressed(operator: str) -> None:
     assert fits_in_memory(operator)
 

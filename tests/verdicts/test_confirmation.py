@@ -3,11 +3,20 @@
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from opcert import Certificate, certify
+from opcert.verdicts import confirmation, reduction
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
 
 HOSTED = str(Path(__file__).with_name("hosted.py"))
+
+
+@pytest.fixture(autouse=True)
+def _time_on_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduction, "SECONDS", 60.0)
+    monkeypatch.setattr(confirmation, "_REDUCTION_SECONDS", 600.0)
 
 
 @cache

@@ -14,6 +14,8 @@ from tests import shipped
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found
 
+# For a busy machine.
+ENOUGH_SECONDS = 60.0
 # For each operator a valid and an invalid call that are larger than necessary.
 NAMES = [
     "variadic-split-1/rank-7-rejected",
@@ -41,7 +43,7 @@ def reduced(name: str) -> tuple[Candidate, list[SessionStep], str | None]:
 
     spec_file = core_suite().spec_files()[operator.index.operator]
     reduction = Reduction(spec_file, rule, [False], fails)
-    smaller = reduction.reduce(start) or start
+    smaller = reduction.reduce(start, ENOUGH_SECONDS) or start
     steps = reduction.steps(smaller)
     assert fails(steps)
     return smaller, steps, rule
@@ -82,7 +84,7 @@ def test_tensors_of_a_variadic_input_are_removed() -> None:
     def fails(steps: Sequence[SessionStep]) -> bool:
         return len(steps[0].inputs) > 2
 
-    smallest = Reduction(spec_file, None, [False], fails).reduce(start)
+    smallest = Reduction(spec_file, None, [False], fails).reduce(start, ENOUGH_SECONDS)
     assert smallest is not None
     assert list(smallest.inputs) == ["inputs[0]", "inputs[1]", "inputs[2]"]
     assert smallest.layouts.keys() == set(smallest.data_inputs) == smallest.inputs.keys()
