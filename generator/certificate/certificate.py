@@ -147,18 +147,6 @@ class Certificate(StrictModel):
                 raise ValueError(f"{count} verdicts of {case}; expected one")
         return self
 
-    @model_validator(mode="after")
-    def _has_causes_of_its_failures(self) -> Self:
-        failures = {v.case: v.operator for v in self.verdicts if v.status in FAILURE_STATUSES}
-        for number, cause in enumerate(self.causes):
-            for case in (*cause.cases, *cause.attributed):
-                if failures.get(case) != cause.operator:
-                    text = f"causes.{number}: {case} is no failure of {cause.operator}"
-                    raise ValueError(text)
-            if cause.representative not in cause.cases:
-                raise ValueError(f"causes.{number}: {cause.representative} is none of its cases")
-        return self
-
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def conformant(self) -> bool:

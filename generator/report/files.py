@@ -40,6 +40,13 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
                 f"the certificate has a verdict of {verdict.case} of {verdict.operator}, a case "
                 "that its suite does not have: the certificate was changed; use the original"
             )
+    judged = {(verdict.case, verdict.operator) for verdict in certificate.verdicts}
+    for cause in certificate.causes:
+        if (cause.representative, cause.operator) not in judged:
+            raise OpcertError(
+                f"the certificate has a cause with {cause.representative} of {cause.operator}, "
+                "of which it has no verdict: the certificate was changed; use the original"
+            )
     pages = render_operator_pages(certificate, suite, specs)
     return {**render_report(certificate, suite, pages), **pages}
 
