@@ -61,6 +61,7 @@ CERTIFICATES = st.builds(
         BackendEntry,
         name=NAMES,
         version=NAMES,
+        files=st.just({}),
         options=st.dictionaries(TEXTS, PLAIN, max_size=2),
         support=st.none()
         | st.dictionaries(TEXTS, st.builds(OperatorSupport, how=TEXTS), max_size=2),
