@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from traceback import print_exc
 from typing import Annotated
 
@@ -10,28 +11,86 @@ import typer
 from opcert.commands.backends import backends, claim, driver_check
 from opcert.commands.certify import certify
 from opcert.commands.explore import explore
-from opcert.commands.options import ExitCode, OnceCommand
+from opcert.commands.options import ExitCode
 from opcert.commands.output import tolerant_output
 from opcert.commands.pages import docs, explain, report
+from opcert.commands.parsing import Command, CommandGroup
 from opcert.commands.specs import check, coverage, generate, schema
 from opcert.commands.verify import verify
 
+# With the examples of its help.
+COMMANDS: Mapping[str, Mapping[Callable[..., None], Sequence[str]]] = {
+    "Certify a backend": {
+        certify: (
+            "opcert certify -b my_backend.py:Backend -o results",
+            "opcert certify -b openvino --backend-option device=GPU --operator 'openvino/Gather-*'",
+            "opcert certify -b 'driver:./my_driver --fast' --timeout 5",
+        ),
+        backends: ("opcert backends",),
+        claim: ("opcert claim -b my_backend.py:Backend -o claim.yaml",),
+        explore: (
+            "opcert explore -b my_backend.py:Backend --minutes 5",
+            "opcert explore -b torch --operator '*/Slice-8' --seed 7",
+        ),
+        driver_check: (
+            "opcert driver-check ./my_driver",
+            "opcert driver-check 'node my_driver.mjs' --timeout 5",
+        ),
+    },
+    "Read a certificate": {
+        report: (
+            "opcert report results",
+            "opcert report results -o html",
+            "opcert report results/* -o compared",
+        ),
+        verify: (
+            "opcert verify results",
+            "opcert verify results --key vendor.pub.pem",
+            "opcert verify results --rerun 50 -b my_backend.py:Backend",
+        ),
+        explain: (
+            "opcert explain gather-8/example-1",
+            "opcert explain gather-8/example-1 --program -b my_backend.py:Backend > call.py",
+        ),
+    },
+    "Write specs, generate suites": {
+        check: ("opcert check my_specs/Reverse-1.yaml", "opcert check --specs my_specs"),
+        generate: (
+            "opcert generate -o suite --profile full",
+            "opcert generate -o suite --operator '*/Concat-1' --seed 7",
+            "opcert generate -o suite --check",
+        ),
+        coverage: ("opcert coverage", "opcert coverage --suite suite --operator '*/Slice-8'"),
+        docs: ("opcert docs -o docs",),
+        schema: ("opcert schema > spec.schema.json", "opcert schema --certificate"),
+    },
+}
+
+
+class Opcert(CommandGroup):
+    """The commands of opcert."""
+
+    groups = {  # noqa: RUF012 -- a constant
+        heading: [command.__name__.replace("_", "-") for command in commands]
+        for heading, commands in COMMANDS.items()
+    }
+
+
 app = typer.Typer(
     name="opcert",
+    cls=Opcert,
     no_args_is_help=True,
-    add_completion=False,
+    # Plain text, which fits any width and any log.
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="Certify implementations of tensor operators against written specifications.",
     epilog="Exit codes of every command: 3 the output could not be printed; 70 an error in opcert; "
-    "130 interrupted. The help of a command names the others.",
+    "130 interrupted. The help of a command names the others: opcert COMMAND -h.",
 )
-# In the order of the help: a backend, its certificate, a driver, then specs and suites.
-for command in (
-    *(certify, backends, claim, explore, driver_check),
-    *(verify, report, explain),
-    *(check, generate, coverage, docs, schema),
-):
-    app.command(cls=OnceCommand)(command)
+for commands in COMMANDS.values():
+    for command, examples in commands.items():
+        app.command(cls=Command, epilog="\n".join(examples))(command)
 
 
 def _print_version(requested: bool) -> None:

@@ -54,10 +54,17 @@ class SpecError(OpcertError):
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """Return a hint to append to a message: the known name closest to `name`, or all of them."""
-    matches = get_close_matches(name, known, n=1, cutoff=0.6)
-    if matches:
-        return f"; did you mean '{matches[0]}'?"
+    """Return a hint to append to a message: the known name closest to `name`, or all of them.
+
+    `name` may be a glob, such as `*/Slice8`, or lack the part before the slash.
+    """
+    by_text = {text.casefold(): text for text in known}
+    by_last_part = {text.rpartition("/")[2]: known for text, known in by_text.items()}
+    searched = name.casefold().replace("*", "")
+    for names, text in ((by_text, searched), (by_last_part, searched.rpartition("/")[2])):
+        matches = get_close_matches(text, names, n=1, cutoff=0.6)
+        if matches:
+            return f"; did you mean '{names[matches[0]]}'?"
     return f"; expected one of {', '.join(known)}" if known else ""
 
 

@@ -180,7 +180,7 @@ def conforms(request: pytest.FixtureRequest) -> Conforms:
         try:
             runs[folder] = _start_run(suite, request.config)
         except OpcertError as error:
-            pytest.exit(f"opcert: {error}", returncode=2)
+            pytest.exit(f"opcert: error: {error}", returncode=2)
     return Conforms(suite, runs[folder])
 
 
@@ -215,7 +215,7 @@ def session_result(config: pytest.Config) -> tuple[int, list[str]]:
                 if verdict.status == "fail" and verdict.kind == "undeclared"
             ]
     except OpcertError as error:
-        return pytest.ExitCode.INTERRUPTED, [f"opcert: {error}"]
+        return pytest.ExitCode.INTERRUPTED, [f"opcert: error: {error}"]
     return pytest.ExitCode.TESTS_FAILED if reasons else pytest.ExitCode.OK, reasons
 
 

@@ -1,4 +1,4 @@
-"""Files and folders from outside: safe opening, reading up to a limit, creation of folders."""
+"""Files and folders from outside: safe opening, reading up to a limit, folders to write to."""
 
 import io
 import os
@@ -36,22 +36,33 @@ def read_limited(path: Path, limit: int, *, pipes: bool = False) -> bytes:
     return data
 
 
-def make_folder(folder: Path) -> None:
-    """Create a folder and its parents, unless they exist.
+def check_folder(folder: Path) -> None:
+    """Check that files can be written to a folder, which need not exist; create nothing.
+
+    Called before a long run, so that its result is not lost.
 
     Raises:
         OpcertError: a file is in the way, or the folder cannot be created or written to.
     """
+    existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    if not existing.is_dir():
+        expected = "expected a folder, or a new path"
+        raise OpcertError(f"{existing}: is not a folder; {expected}")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise OpcertError(f"{existing}: cannot be written: Permission denied; name another folder")
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents, unless they exist.
+
+    Raises:
+        OpcertError: it cannot be created or written to.
+    """
+    check_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        file = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
-        raise OpcertError(f"{file}: is not a folder; expected a folder, or a new path") from None
     except OSError as error:
         raise OpcertError(f"{folder}: cannot be created: {error.strerror or error}") from None
-    # Checked before a run, so that its certificate is not lost.
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise OpcertError(f"{folder}: cannot be written: Permission denied; name another folder")
 
 
 def _open_regular(path: Path, flags: int, pipes: bool) -> io.BufferedReader:

@@ -55,4 +55,5 @@ def strided_slice_1(
         else:
             start = None if from_start else max(first, -n)
             region.append(slice(start, (None if by > 0 else 0) if to_end else stop, by))
-    return [data[tuple(region)].copy()]
+    # With an ellipsis, what is left of the last dimension is an array too.
+    return [data[(*region, ...)].copy()]

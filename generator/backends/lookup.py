@@ -1,9 +1,11 @@
 """Finds a backend by name: a built-in one, an entry point, a module or a file."""
 
+import ast
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from opcert.backends.contract import Backend, as_backend_error, check_backend, has_backend_parts
@@ -67,29 +69,76 @@ def _find(name: str) -> Any:
     module_name, _, attribute = BUILT_IN_BACKENDS.get(name, name).rpartition(":")
     if not module_name:
         return _find_entry_point(name)
+    path = Path(module_name).resolve() if module_name.endswith(".py") else None
+    _check_parts(name, attribute, path)
     with as_backend_error(f"backend '{name}': {module_name} cannot be imported"):
-        path = Path(module_name).resolve() if module_name.endswith(".py") else None
         # What a backend imports may be next to its file. Last, so that nothing installed is hidden.
         folder = str(Path.cwd() if path is None else path.parent)
         if folder not in sys.path:
             sys.path.append(folder)
-        if path is not None:
-            module = import_file(path)
-        else:
-            try:
-                module = importlib.import_module(module_name)
-            except ModuleNotFoundError as error:
-                if name not in BUILT_IN_BACKENDS:
-                    raise
-                # The extra of a built-in backend has its name.
-                raise BackendError(
-                    f"backend '{name}' needs the package {error.name}; pip install 'opcert[{name}]'"
-                ) from None
+        module = _import_module(name, module_name) if path is None else import_file(path)
     if not hasattr(module, attribute):
         candidates = [key for key, value in vars(module).items() if hasattr(value, "run")]
-        hint = did_you_mean(attribute, candidates)
+        # A file in the current folder may have the name of an installed module.
+        expected = "; expected a class, a factory or an object with run()"
+        hint = _suggestion(name) or did_you_mean(attribute, candidates) or expected
         raise BackendError(f"backend '{name}': {module_name} has no '{attribute}'{hint}")
     return getattr(module, attribute)
+
+
+def _check_parts(name: str, attribute: str, path: Path | None) -> None:
+    """Check that `name` has an attribute, and that its file exists, if it names one.
+
+    Raises:
+        BackendError: it has none, or the file does not exist.
+    """
+    if not attribute:
+        hint = _suggestion(name) or "; expected path/file.py:attribute or package.module:attribute"
+        raise BackendError(f"backend '{name}' names no attribute{hint}")
+    if path is not None and not path.is_file():
+        found = "is a folder" if path.is_dir() else "does not exist"
+        raise BackendError(f"backend '{name}': {path} {found}; expected a Python file")
+
+
+def _import_module(name: str, module_name: str) -> ModuleType:
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if name in BUILT_IN_BACKENDS:
+            # The extra of a built-in backend has its name.
+            raise BackendError(
+                f"backend '{name}' needs the package {error.name}; pip install 'opcert[{name}]'"
+            ) from None
+        # The module itself may import one that is missing.
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        hint = _suggestion(name) or "; a backend in a file is path/file.py:attribute"
+        raise BackendError(f"backend '{name}': there is no module {error.name}{hint}") from None
+
+
+def _suggestion(name: str) -> str:
+    """Return a hint to a file that `name` may mean, with a class in it that looks like a backend.
+
+    The file is only read: importing it could take long or fail.
+    """
+    module_name, _, attribute = name.rpartition(":") if ":" in name else (name, "", "")
+    parts = module_name.removesuffix(".py").replace(".", "/")
+    for stem, wanted in ((parts, attribute), (str(Path(parts).parent), Path(parts).name)):
+        try:
+            tree = ast.parse(Path(f"{stem}.py").read_bytes())
+        except (OSError, ValueError, SyntaxError):
+            continue
+        classes = [
+            node.name
+            for node in tree.body
+            if isinstance(node, ast.ClassDef)
+            and any(getattr(part, "name", "") == "run" for part in node.body)
+        ]
+        names = [getattr(node, "name", "") for node in tree.body]
+        chosen = wanted if wanted and wanted in names else next(iter(classes), None)
+        if chosen is not None and f"{stem}.py:{chosen}" != name:
+            return f"; did you mean '{stem}.py:{chosen}'?"
+    return ""
 
 
 def registered_backends() -> "Mapping[str, EntryPoint]":
@@ -103,11 +152,9 @@ def registered_backends() -> "Mapping[str, EntryPoint]":
 def _find_entry_point(name: str) -> Any:
     points = registered_backends()
     if name not in points:
-        hint = did_you_mean(name, [*BUILT_IN_BACKENDS, *points])
-        raise BackendError(
-            f"unknown backend '{name}'{hint}; a backend of your own is path/file.py:attribute "
-            "or package.module:attribute"
-        )
+        known = did_you_mean(name, [*BUILT_IN_BACKENDS, *points])
+        own = "a backend of your own is path/file.py:attribute or package.module:attribute"
+        raise BackendError(f"unknown backend '{name}'{_suggestion(name) or f'{known}; {own}'}")
     with as_backend_error(f"backend '{name}' cannot be imported"):
         return points[name].load()
 

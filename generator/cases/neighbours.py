@@ -4,7 +4,7 @@ A runtime may cache a plan, a buffer or a result under an incomplete key. The ca
 call is then wrong for a neighbour of the call, and for no other call.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -22,20 +22,32 @@ from opcert.arrays import (
     Tensor,
     argument_of,
     fits,
-    flatten_variadic,
-    tensors_in,
+)
+from opcert.cases.attribute_neighbours import (
+    effective_attribute,
+    negated_axis,
+    other_attribute,
+    other_bits,
+    other_signed_axis,
 )
 from opcert.cases.case import Case, short_digest
 from opcert.cases.conditions import Conditions
+from opcert.cases.tensor_lists import TENSOR_LISTS, other_tensors
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles import AxisRole, MaskRole, ReshapeRole
-from opcert.specification import Spec
+from opcert.roles import (
+    AxisRole,
+    ElementIndicesRole,
+    MaskRole,
+    ReshapeRole,
+    SlicingStepsRole,
+    WindowsRole,
+)
+from opcert.specification import EXPRESSION_FUNCTIONS, Spec, evaluate, parse_expression
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
 Variation = Callable[[Call, Sequence[Call]], Iterator[Call]]
 # Whether the outputs of a neighbour differ from those of its baseline in some respect.
 Difference = Callable[[Sequence[Tensor], Sequence[Tensor]], bool]
-_Outputs = Callable[[Call], Sequence[Tensor]]
 
 # How many neighbours there are in each respect.
 _NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
@@ -45,8 +57,8 @@ _MAX_BASELINES = 200
 _VARIANTS = 4
 # How many elements the outputs of a neighbour may have, unless those of the baseline are large.
 _MAX_OUTPUT_ELEMENTS = 1 << 20
-# Neighbours of a call with more tensors of one variadic input would take much space.
-_MAX_TENSORS = 32
+# With these roles, data may be longer than what the output is taken from.
+_WITHIN_DATA = (ElementIndicesRole, SlicingStepsRole, WindowsRole)
 # Data of fewer bytes is likely to be compared whole by a runtime that recognises it.
 _COMPARED_BYTES = 256
 
@@ -72,8 +84,9 @@ def neighbour_cases(
                 moved = sum(output.size for output in conditions.outputs(baseline.call))
                 calls = [
                     call
-                    for call in islice(variation(baseline.call, others), _VARIANTS)
-                    if not conditions.check(call).violated
+                    for changed in islice(variation(baseline.call, others), _VARIANTS)
+                    if (call := _followed(conditions, changed)) != baseline.call
+                    and not conditions.check(call).violated
                     and not conditions.ambiguity(call)
                     and conditions.has_small_outputs(call, max(_MAX_OUTPUT_ELEMENTS, 2 * moved))
                     and _is_storable(conditions, call)
@@ -95,6 +108,21 @@ def neighbour_cases(
                     baseline=baseline.id,
                     feature_levels=baseline.feature_levels,
                 )
+
+
+def _followed(conditions: Conditions, call: Call) -> Call:
+    """Return the call with each argument changed that follows from others."""
+
+    def evaluate_on(text: str) -> Any:
+        return evaluate(parse_expression(text), conditions.names(call), EXPRESSION_FUNCTIONS)
+
+    # What cannot be evaluated makes the call invalid anyway.
+    with suppress(ExpressionError, Inapplicable):
+        for role in conditions.spec.bound_roles:
+            value = role.following(call, evaluate_on)
+            if value is not None and role.name in call.arguments:
+                call = call.changed(role.name, value, conditions.spec.defaults)
+    return call
 
 
 def _needed_difference(spec: Spec, name: str) -> Difference | None:
@@ -136,7 +164,7 @@ def _shuffled(seed: str, cases: Sequence[Case]) -> list[Case]:
     return sorted(cases, key=lambda case: short_digest(f"{seed}|{case.id}"))
 
 
-def variations(spec: Spec, outputs: _Outputs) -> dict[str, Variation]:
+def variations(spec: Spec, outputs: Callable[[Call], Sequence[Tensor]]) -> dict[str, Variation]:
     """Return each respect in which calls of a spec can differ, with its variation.
 
     `outputs` returns the declared outputs of a call.
@@ -149,14 +177,17 @@ def variations(spec: Spec, outputs: _Outputs) -> dict[str, Variation]:
     if is_variadic:
         # Many tensors admit few other values; those that change nothing should not take their turn.
         for attribute in spec.attributes:
-            effective = partial(_effective_attribute, attribute.name, outputs)
-            by_name[f"effective-{attribute.name}"] = effective
+            by_name[f"effective-{attribute.name}"] = partial(
+                effective_attribute, attribute.name, outputs
+            )
     for attribute in spec.attributes:
         is_signed_axis = isinstance(attribute, AxisRole) and attribute.negative and not is_variadic
-        vary = _other_signed_axis if is_signed_axis else _other_attribute
+        vary = other_signed_axis if is_signed_axis else other_attribute
         by_name[f"other-{attribute.name}"] = partial(vary, attribute.name)
+        if isinstance(attribute, AxisRole) and attribute.negative:
+            by_name[f"negated-{attribute.name}"] = partial(negated_axis, attribute.name)
         if isinstance(attribute, MaskRole):
-            by_name[f"other-{attribute.name}"] = partial(_other_bits, attribute.name, outputs)
+            by_name[f"other-{attribute.name}"] = partial(other_bits, attribute.name, outputs)
     for argument in spec.arguments:
         if not argument.required:
             group = spec.passed_together(argument.name)
@@ -169,13 +200,16 @@ def _input_variations(spec: Spec) -> dict[str, Variation]:
     for declared in spec.inputs:
         name = declared.name
         if declared.variadic is not None:
-            for key, change in _TENSOR_LISTS.items():
-                other_tensors = partial(_other_tensors, name, declared.variadic, change)
-                by_name[f"{key}-of-{name}"] = other_tensors
+            for key, change in TENSOR_LISTS.items():
+                by_name[f"{key}-of-{name}"] = partial(
+                    other_tensors, name, declared.variadic, change
+                )
         elif name in spec.number_inputs:
             by_name[f"other-values-of-{name}"] = partial(_other_values, name)
         else:
             by_name[f"other-shape-of-{name}"] = partial(_other_shape, name)
+            if any(isinstance(role, _WITHIN_DATA) for role in spec.bound_roles):
+                by_name[f"longer-axis-of-{name}"] = partial(_longer_axis, name)
             by_name[f"other-layout-of-{name}"] = partial(_other_layout, name)
             by_name[f"other-type-of-{name}"] = partial(_other_data_type, name)
     for symbol, types in spec.type_sets.items():
@@ -235,6 +269,17 @@ def _other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call
             yield _with_input(call, name, varied)
 
 
+def _longer_axis(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
+    """Yield calls with data longer by one along an axis: what lies within it has the same shape."""
+    tensor = call.inputs.get(name)
+    if tensor is None or tensor.values is not None or tensor.nbytes > MAX_STORED_BYTES:
+        return
+    for axis in reversed(range(tensor.rank)):
+        extent = tensor.shape[axis] + 1
+        shape = (*tensor.shape[:axis], extent, *tensor.shape[axis + 1 :])
+        yield _with_input(call, name, replace(tensor, shape=shape))
+
+
 def _other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
     """Yield calls with an input in another memory layout."""
     tensor = call.inputs.get(name)
@@ -283,57 +328,6 @@ def _read_as(element_type: str, tensor: Tensor) -> Tensor:
     return replace(tensor, type=element_type, values=tuple(values))
 
 
-def _other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
-    """Yield calls with the attribute of another call."""
-    known: list[Any] = [call.attributes.get(name)]
-    for other in others:
-        value = other.attributes.get(name)
-        if name in call.attributes and value is not None and value not in known:
-            known.append(value)
-            yield Call(call.inputs, {**call.attributes, name: value})
-
-
-def _other_signed_axis(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
-    """Yield calls along another axis; -1 and the last one are the same."""
-    rank = max(tensor.rank for tensor in call.inputs.values())
-    if any(tensor.size < 2 for tensor in call.inputs.values()):
-        return
-    for varied in _other_attribute(name, call, others):
-        if (varied.attributes[name] - call.attributes[name]) % rank:
-            yield varied
-
-
-def _effective_attribute(
-    name: str, outputs: _Outputs, call: Call, others: Sequence[Call]
-) -> Iterator[Call]:
-    """Yield calls with the attribute of another call, if the outputs have other shapes then."""
-    return _with_other_shapes(outputs, call, _other_attribute(name, call, others))
-
-
-def _other_bits(name: str, outputs: _Outputs, call: Call, _: Sequence[Call]) -> Iterator[Call]:
-    """Yield calls with one bit of a mask flipped, or two exchanged, if the outputs show it.
-
-    Another call's mask seldom fits, or it differs only where the step does not depend on it.
-    """
-    mask = call.attributes.get(name, [])
-    pairs = [(i, j) for j in range(len(mask)) for i in range(j) if mask[i] != mask[j]]
-    masks = (
-        [1 - bit if k in flipped else bit for k, bit in enumerate(mask)]
-        for flipped in (*((k,) for k in range(len(mask))), *pairs)
-    )
-    changed = (Call(call.inputs, {**call.attributes, name: bits}) for bits in masks)
-    return _with_other_shapes(outputs, call, changed)
-
-
-def _with_other_shapes(outputs: _Outputs, call: Call, changed: Iterable[Call]) -> Iterator[Call]:
-    """Yield those of the `changed` calls whose outputs have other shapes than those of `call`."""
-    shapes = [output.shape for output in outputs(call)]
-    for other in changed:
-        with suppress(ExpressionError, Inapplicable):
-            if [output.shape for output in outputs(other)] != shapes:
-                yield other
-
-
 def _omitted(names: Collection[str], call: Call, _: Sequence[Call]) -> Iterator[Call]:
     """Yield the call without optional arguments that belong together."""
     if not call.arguments.keys().isdisjoint(names):
@@ -341,59 +335,6 @@ def _omitted(names: Collection[str], call: Call, _: Sequence[Call]) -> Iterator[
             {key: tensor for key, tensor in call.inputs.items() if argument_of(key) not in names},
             {key: value for key, value in call.attributes.items() if key not in names},
         )
-
-
-def _other_tensors(
-    name: str,
-    numbers: tuple[int, int],
-    change: Callable[[tuple[Tensor, ...]], Sequence[Sequence[Tensor]]],
-    call: Call,
-    _: Sequence[Call],
-) -> Iterator[Call]:
-    """Yield calls with the tensors of a variadic input in another number, order or form.
-
-    `numbers` are the least and the greatest number of tensors.
-    """
-    least, most = numbers
-    tensors = tensors_in(call.arguments.get(name))
-    if not 0 < len(tensors) <= _MAX_TENSORS or any(t.nbytes > MAX_STORED_BYTES for t in tensors):
-        return
-    others = {key: tensor for key, tensor in call.inputs.items() if argument_of(key) != name}
-    for changed in change(tensors):
-        if changed and least <= len(changed) <= most and tuple(changed) != tensors:
-            yield Call({**flatten_variadic({name: changed}), **others}, call.attributes)
-
-
-def _relaid(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
-    varied = [replace(tensors[-1], requested_layout=layout) for layout in LAYOUTS]
-    return [[*tensors[:-1], last] for last in varied if last.layout != tensors[-1].layout]
-
-
-def _resized(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
-    """Return lists whose second tensor, or the only one, is longer by one along some axis."""
-    number = min(1, len(tensors) - 1)
-    changed = tensors[number]
-    shapes = (
-        tuple(extent + (d == axis) for d, extent in enumerate(changed.shape))
-        for axis in range(changed.rank)
-    )
-    return [
-        [*tensors[:number], replace(changed, shape=shape), *tensors[number + 1 :]]
-        for shape in shapes
-    ]
-
-
-# The lists of tensors that a list is changed to, by how they differ.
-_TENSOR_LISTS: dict[str, Callable[[tuple[Tensor, ...]], Sequence[Sequence[Tensor]]]] = {
-    "one-more": lambda tensors: [(*tensors, tensors[0])],
-    "one-fewer": lambda tensors: [tensors[:-1]],
-    "other-order": lambda tensors: [tensors[::-1], (*tensors[1:], tensors[0])],
-    "other-layout": _relaid,
-    "other-length": _resized,
-    "other-type": lambda tensors: [
-        [replace(tensor, type=name) for tensor in tensors] for name in ELEMENT_TYPES
-    ],
-}
 
 
 def _with_input(call: Call, name: str, tensor: Tensor) -> Call:

@@ -4,7 +4,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from opcert.backends import Backend, close_backend, in_process_backend, with_reference_specs
+from opcert.backends import (
+    Backend,
+    SourceFiles,
+    close_backend,
+    in_process_backend,
+    with_reference_specs,
+)
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.entries import (
     backend_entry,
@@ -111,9 +117,13 @@ def certify(
         device = options.get("device")
         known = read_waivers(_as_file(waivers), opened, device, kinds=WAIVABLE_KINDS)
     platform = current_platform()
+    # Before the backend starts, which reads them.
+    files = SourceFiles(backend if isinstance(backend, str) else "")
     if isinstance(backend, str):
         arguments = with_reference_specs(backend, options, specs)
-        made = start_backend(backend, arguments, isolated, timeout=timeout, memory=memory)
+        made = start_backend(
+            backend, arguments, isolated, timeout=timeout, memory=memory, files=files
+        )
     else:
         made = in_process_backend(backend, isolated)
     try:
@@ -121,7 +131,9 @@ def certify(
         certificate = Certificate(
             suite=SuiteEntry(**opened.identity),
             selection=selection_entry(selected, case, level),
-            backend=backend_entry(made, name, options, checked_support(made, opened)),
+            backend=backend_entry(
+                made, name, options, checked_support(made, opened), files.digests
+            ),
             run=run_entry(made, timeout, memory),
             claim=claim_entry(claimed),
             waivers=waivers_entry(known),
@@ -141,7 +153,7 @@ def certify(
         certification = Certification(
             made, opened, level, claimed, former=former, repeated=repeated
         )
-        return _complete(certification, certificate, known, progress, stop_at_failure)
+        return _complete(certification, certificate, known, files, progress, stop_at_failure)
     finally:
         close_backend(made)
 
@@ -155,6 +167,7 @@ def _complete(
     certification: Certification,
     certificate: Certificate,
     waivers: Waivers | None,
+    files: SourceFiles,
     progress: OnVerdict,
     stop_at_failure: bool,
 ) -> Certificate:
@@ -192,11 +205,14 @@ def _complete(
         reproductions |= confirmed.reproductions
     before_waivers = list(verdicts.values())
     final = tuple(v if waivers is None else waivers.apply(v) for v in before_waivers)
+    files.check()
+    changed = tuple(sorted({*certificate.run.changed, *files.changed}))
+    run = {"repeated": certification.repeated, "changed": changed}
     excerpts = {**certificate.excerpts, **certification.excerpts}
     causes = diagnosis.causes(final, reproductions)
     representatives = [cause.representative for cause in causes]
     certificate = certificate.replace(
-        run=certificate.run.model_copy(update={"repeated": certification.repeated}),
+        run=certificate.run.model_copy(update=run),
         excerpts={case: excerpts[case] for case in representatives if case in excerpts},
         reproductions=reproductions,
         causes=causes,

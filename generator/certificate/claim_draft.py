@@ -14,9 +14,10 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict, certify
 from opcert.certificate.file import refuse_path_in_suite
 from opcert.errors import OpcertError
+from opcert.isolation import CALL_TIMEOUT
 from opcert.scope import rules_and_levels
 from opcert.suite import IndexedCase, Suite, open_suite
-from opcert.untrusted_files import make_folder
+from opcert.untrusted_files import check_folder, make_folder
 from opcert.verdicts import FAILURE_STATUSES
 
 # A key of a claim's scope and one of its values, such as ("ranks", 7).
@@ -90,6 +91,9 @@ def draft_claim(
     specs: str | Path | None = None,
     operator: str | None = None,
     feature_level: str | None = None,
+    isolated: bool | None = None,
+    timeout: float = CALL_TIMEOUT,
+    memory: int = 0,
     progress: OnVerdict = lambda *_: None,
 ) -> ClaimDraft:
     """Run the cases of a suite on a backend, and draft a claim from the verdicts.
@@ -101,10 +105,13 @@ def draft_claim(
     certificate = certify(
         backend,
         opened,
+        isolated,
         options=options,
         specs=specs,
         operator=operator,
         feature_level=feature_level,
+        timeout=timeout,
+        memory=memory,
         progress=progress,
     )
     operators: dict[str, dict[str, Any]] = {}
@@ -164,7 +171,7 @@ def _largest_scope(calls: Sequence[TriedCall]) -> tuple[dict[str, Any], Sequence
 
 
 def claim_path(out: Path, suite: Path | None) -> Path:
-    """Return the resolved path of the file `out`, and make its folder.
+    """Return the resolved path of the file `out`; its folder need not exist.
 
     Raises:
         OpcertError: the file exists, is in a suite's folder, or its folder cannot be made.
@@ -177,7 +184,7 @@ def claim_path(out: Path, suite: Path | None) -> Path:
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{out}: cannot be made: {reason}") from None
-    make_folder(target.parent)
+    check_folder(target.parent)
     return target
 
 
@@ -187,6 +194,7 @@ def write_claim(draft: ClaimDraft, target: Path) -> None:
     Raises:
         OpcertError: the file exists by now, or cannot be written.
     """
+    make_folder(target.parent)
     try:
         with target.open("x", encoding="utf-8") as file:
             file.write(draft.text)

@@ -17,6 +17,7 @@ from opcert.certificate.certificate import (
     Selection,
     WaiversEntry,
 )
+from opcert.errors import printable_line
 from opcert.run import IsolatedBackend
 from opcert.scope import Claim, Support, Waivers
 from opcert.verdicts import redact_text
@@ -28,7 +29,11 @@ def selection_entry(operator: str, case: str, feature_level: str | None) -> Sele
 
 
 def backend_entry(
-    backend: Backend, source: str | None, options: Mapping[str, Any], support: Support
+    backend: Backend,
+    source: str | None,
+    options: Mapping[str, Any],
+    support: Support,
+    files: Mapping[str, str],
 ) -> BackendEntry:
     """Return the entry for a backend; options that are not plain data become text."""
     reuse = declared_reuse(backend)
@@ -37,6 +42,7 @@ def backend_entry(
         version=backend.version,
         # A relative path identifies nobody, and others can use it.
         source=None if source is None else _text(redact_text(source)).removeprefix("<here>/"),
+        files={printable_line(_text(redact_text(name))): files[name] for name in files},
         options={_text(key): _plain_data(value) for key, value in options.items()},
         support=support.declared,
         reuse=_text(redact_text(reuse)) if reuse else None,
@@ -74,6 +80,7 @@ def run_entry(backend: Backend, timeout: float, memory: int) -> Run:
         memory=memory if isolated and memory else None,
         repeated=(),
         resumed=(),
+        changed=(),
     )
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from opcert.certificate.certificate import SCHEMA, Certificate
 from opcert.errors import OpcertError, SuiteError
 from opcert.suite import core_suite_folder
-from opcert.untrusted_files import make_folder, read_limited
+from opcert.untrusted_files import check_folder, read_limited
 from opcert.yaml_files import describe_first_error
 
 CERTIFICATE_FILE = "certificate.json"
@@ -25,7 +25,7 @@ _CHANGED = "the file was changed or truncated; expected it as opcert wrote it"
 
 
 def certificate_path(out: Path, suite: Path | None) -> Path:
-    """Return the path of a certificate in the folder `out`, and make the folder.
+    """Return the path of a certificate in the folder `out`, which need not exist.
 
     Raises:
         OpcertError: `out` is in a suite's folder, or cannot be made.
@@ -36,7 +36,7 @@ def certificate_path(out: Path, suite: Path | None) -> Path:
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{out}: cannot be made: {reason}") from None
-    make_folder(target.parent)
+    check_folder(target.parent)
     if target.is_dir():
         raise OpcertError(f"{target}: is a folder; expected a file or nothing")
     return target
@@ -117,6 +117,8 @@ def _parse_json(content: bytes, path: Path) -> Any:
             raise ValueError(f"{text} is not a JSON number")
         return number
 
+    if not content.strip():
+        raise OpcertError(f"{path}: is empty; {_EXPECTED}")
     try:
         text = content.decode()
     except UnicodeDecodeError as error:

@@ -24,7 +24,7 @@ MAX_FILES = 10_000
 
 
 def submission_path(out: Path, suite: Path | None) -> Path:
-    """Return the path of a certificate in the folder `out`, and make the folder.
+    """Return the path of a certificate in the folder `out`, which need not exist.
 
     The folder may hold an earlier submission, which will be replaced, but no other files.
 
@@ -124,6 +124,8 @@ def files_below(folder: Path) -> Iterator[str]:
 
     Links count as files and are not followed; unreadable folders count as files too.
     """
+    if not folder.exists():
+        return
     remaining = MAX_FILES
     unreadable: list[OSError] = []
     for parent, folders, names in os.walk(folder, onerror=unreadable.append):

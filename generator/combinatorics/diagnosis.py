@@ -10,7 +10,7 @@ each is the best for the failures that none explains yet.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import itemgetter
@@ -64,9 +64,16 @@ class LevelTable:
     """The levels of cases, as a matrix with a line for each point and a column for each level."""
 
     def __init__(
-        self, factors: Mapping[str, Sequence[str]], cases: Sequence[Sequence[Point]]
+        self,
+        factors: Mapping[str, Sequence[str]],
+        cases: Sequence[Sequence[Point]],
+        separate: Collection[str] = (),
     ) -> None:
-        """Tabulate cases, each with one point or more; `factors` orders factors and levels."""
+        """Tabulate cases, each with one point or more; `factors` orders factors and levels.
+
+        A condition has only one level of a `separate` factor: each level is a cause of its own.
+        """
+        self.separate = separate
         self.factors = {name: tuple(levels) for name, levels in factors.items()}
         names = [(name, level) for name, levels in self.factors.items() for level in levels]
         column = {pair: i for i, pair in enumerate(names)}
@@ -161,6 +168,7 @@ class _Search:
     def __init__(self, table: LevelTable, remaining: BoolArray, passing: BoolArray) -> None:
         self._table = table
         self._columns = [*table.columns.values()]
+        self._is_separate = [name in table.separate for name in table.factors]
         counted = (remaining | passing)[table.owners]
         self._lines = table.matrix[counted]
         self._floats = self._lines.astype(np.float32)
@@ -293,6 +301,8 @@ class _Search:
             value = float(values[level]) - self._level_price * _extra_levels(flags, is_present)
             if value > best:
                 best, best_flags = value, flags
+            if self._is_separate[factor]:
+                break
         return best, best_flags
 
 

@@ -10,21 +10,23 @@ from opcert.commands.options import (
     BackendOptions,
     ExitCode,
     FeatureLevelOption,
+    InProcessOption,
+    MemoryOption,
     OperatorOption,
+    QuietOption,
     SpecsOption,
     SuiteOption,
-    announce,
+    TimeoutOption,
+    VerboseOption,
+    announcer,
     echo_line,
     echo_lines,
-    finite,
-    reports_errors,
     worker_count,
 )
 
 
-@reports_errors
 def backends() -> None:
-    """List the available backends and their support of each operator."""
+    """List the available backends, and what they support."""
     from opcert.commands.tables import print_backends
     from opcert.report import console
     from opcert.run import available_backends
@@ -33,15 +35,24 @@ def backends() -> None:
     print_backends(available_backends(), shipped_operators(), console())
 
 
-@reports_errors
 def claim(
-    out: Annotated[Path, typer.Option(help="File to write the claim to; it must not exist.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="File to write the claim to; it must not exist."
+        ),
+    ],
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
     suite: SuiteOption = None,
     operator: OperatorOption = None,
     specs: SpecsOption = None,
     feature_level: FeatureLevelOption = None,
+    in_process: InProcessOption = False,
+    timeout: TimeoutOption = 60.0,
+    memory: MemoryOption = 0,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Run a backend, and draft a claim from the verdicts.
 
@@ -49,13 +60,15 @@ def claim(
     """
     from opcert.backends import parse_backend_options
     from opcert.certificate import claim_path, draft_claim, write_claim
-    from opcert.report import console, progress
+    from opcert.commands.output import case_progress
+    from opcert.commands.selection import check_selection
     from opcert.suite import open_suite
 
     options = parse_backend_options(backend_option)
     target = claim_path(out, suite)
-    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announce)
-    with progress(console(stderr=True)) as on_verdict:
+    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
+    check_selection(opened, operator)
+    with case_progress(quiet, verbose) as on_verdict:
         draft = draft_claim(
             backend,
             opened,
@@ -63,6 +76,9 @@ def claim(
             specs=specs,
             operator=operator,
             feature_level=feature_level,
+            isolated=False if in_process else None,
+            timeout=timeout,
+            memory=memory << 20,
             progress=on_verdict,
         )
     if not draft.operators:
@@ -74,23 +90,17 @@ def claim(
         echo_line(remark)
 
 
-@reports_errors
 def driver_check(
     command: Annotated[
         str, typer.Argument(metavar="COMMAND", help="Command that starts the driver.")
     ],
     backend_option: BackendOptions = None,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.001,
-            metavar="SECONDS",
-            callback=finite,
-            help="Time limit for the start, and for each call.",
-        ),
-    ] = 60.0,
+    timeout: TimeoutOption = 60.0,
+    memory: MemoryOption = 0,
 ) -> None:
-    """Check that a driver follows the protocol; its results are not checked.
+    """Check that a driver follows the protocol.
+
+    The results of its calls are not checked.
 
     Exit codes: 0 all steps passed; 1 a step failed; 2 invalid input.
     """
@@ -100,7 +110,9 @@ def driver_check(
 
     options = parse_backend_options(backend_option)
     steps = []
-    for step in check_driver(command.removeprefix(DRIVER_PREFIX), options, timeout, Suite()):
+    for step in check_driver(
+        command.removeprefix(DRIVER_PREFIX), options, timeout, Suite(), memory << 20
+    ):
         echo_lines(str(step))
         steps.append(step)
     wrong = sum(not step.passed for step in steps)

@@ -1,7 +1,6 @@
 """The command `opcert certify`: one run, or one for each configuration of a backend."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,21 +10,27 @@ import typer
 from opcert.commands.options import (
     BackendOption,
     BackendOptions,
+    CaseOption,
     ExitCode,
     FeatureLevelOption,
     InProcessOption,
+    MemoryOption,
     OperatorOption,
+    QuietOption,
     SpecsOption,
     SuiteOption,
     TimeoutOption,
-    announce,
+    VerboseOption,
+    announcer,
     echo_line,
     print_error,
-    reports_errors,
+    warn,
     warn_of_unknown_operators,
     worker_count,
 )
-from opcert.errors import OpcertError, did_you_mean
+from opcert.commands.output import case_progress
+from opcert.commands.selection import certificate_file, check_selection
+from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,17 +48,21 @@ _RESULTS = {
 }
 
 
-@reports_errors
 def certify(
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
     suite: SuiteOption = None,
     operator: OperatorOption = None,
-    case: Annotated[str, typer.Option(metavar="GLOB", help="Only cases whose id matches.")] = "*",
+    case: CaseOption = "*",
     specs: SpecsOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the certificate and its report, without other files."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Folder for the certificate and its report, without other files.",
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the run of the certificate in --out.")
@@ -61,38 +70,41 @@ def certify(
     feature_level: FeatureLevelOption = None,
     claim: Annotated[
         Path | None,
-        typer.Option(help="File of a claim. Only the claimed calls count."),
+        typer.Option("--claim", metavar="FILE", help="A claim. Only the claimed calls count."),
     ] = None,
     waivers: Annotated[
         Path | None,
-        typer.Option(help="File of waivers: known failures, which do not block conformance."),
+        typer.Option(
+            "--waivers",
+            metavar="FILE",
+            help="Waivers: known failures, which do not block conformance.",
+        ),
     ] = None,
     in_process: InProcessOption = False,
     timeout: TimeoutOption = 60.0,
-    memory: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="MIB", help="Memory limit for the backend's process; 0 is no limit."
-        ),
-    ] = 0,
+    memory: MemoryOption = 0,
     stop_at_failure: Annotated[
         bool,
-        typer.Option("-x", "--stop-at-failure", help="Stop at the first failure without a waiver."),
+        typer.Option("--stop-at-failure", "-x", help="Stop at the first failure without a waiver."),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the certificate instead of a summary.")
     ] = False,
     sign: Annotated[
         Path | None,
-        typer.Option(metavar="KEY", help="PEM file of the Ed25519 private key that signs."),
+        typer.Option(
+            "--sign", metavar="KEY", help="PEM file of the Ed25519 private key that signs."
+        ),
     ] = None,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Certify a backend.
 
     Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
     """
     from opcert.backends import parse_backend_options
-    from opcert.certificate import CLAIM_FILE, WAIVERS_FILE
+    from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, submission_path
     from opcert.certificate import certify as certify_suite
     from opcert.isolation import configurations
     from opcert.suite import open_suite
@@ -110,14 +122,22 @@ def certify(
     selected = configurations(backend, parse_backend_options(backend_option), isolated)
     if as_json and len(selected) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
-    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announce)
-    selected_operators = "*" if operator is None else operator
-    ids = opened.select(selected_operators, "*")
-    if ids and not opened.select(selected_operators, case):
-        near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
-        echo_line(f"opcert: no case matches '{case}'{near}", err=True)
+    if quiet and verbose:
+        raise OpcertError("--quiet and --verbose contradict each other; choose one")
     # Resolved before the backend runs, which may change the current folder.
     folder = None if out is None else out.absolute()
+    former = _former_certificates(folder, selected) if resume and folder is not None else {}
+    # Before a suite is generated, which may take long.
+    targets = (
+        {}
+        if folder is None
+        else {
+            configuration.name: submission_path(folder / configuration.name, suite)
+            for configuration in selected
+        }
+    )
+    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
+    check_selection(opened, operator, case)
     request = _Request(
         certify=partial(
             certify_suite,
@@ -135,13 +155,14 @@ def certify(
             memory=memory << 20,
         ),
         suite=opened,
-        suite_folder=suite,
         specs=specs,
-        out=folder,
+        targets=targets,
         copies={name: source.content for name, source in sources.items()},
         signer=signer,
-        resumed=_resumable(folder, selected) if resume and folder is not None else (),
+        former=former,
         as_json=as_json,
+        quiet=quiet,
+        verbose=verbose,
     )
     raise typer.Exit(request.run(selected[0]) if len(selected) == 1 else request.run_all(selected))
 
@@ -152,46 +173,47 @@ def _load_signer(path: Path) -> "Sign":
 
     signer = load_signer(path)
     if is_exposed(path):
-        echo_line(f"opcert: other users can read {path}; restrict it with chmod 600", err=True)
+        warn(f"other users can read {path}; restrict it with chmod 600")
     return signer
 
 
-def _resumable(out: Path, selected: "Sequence[Configuration]") -> "Sequence[Configuration]":
-    """Return the configurations that have a certificate to resume; the others start anew.
+def _former_certificates(
+    out: Path, selected: "Sequence[Configuration]"
+) -> "Mapping[str, Certificate]":
+    """Return the certificates to resume by configuration; other configurations start anew.
 
     Raises:
-        OpcertError: no configuration has a certificate.
+        OpcertError: no configuration has a certificate, or one cannot be read.
     """
-    from opcert.certificate import CERTIFICATE_FILE
+    from opcert.certificate import CERTIFICATE_FILE, read_certificate
 
-    resumable = [
-        configuration
-        for configuration in selected
-        if (out / configuration.name / CERTIFICATE_FILE).exists()
-    ]
-    if not resumable:
-        path = out / selected[0].name / CERTIFICATE_FILE
-        raise OpcertError(f"{path}: No such file; expected the certificate to continue")
-    return resumable
+    files = {each.name: out / each.name / CERTIFICATE_FILE for each in selected}
+    existing = {name: file for name, file in files.items() if file.exists()}
+    if not existing:
+        first = files[selected[0].name]
+        certificate_file(first.parent)
+        raise OpcertError(f"{first}: No such file; expected the certificate to continue")
+    return {name: read_certificate(file) for name, file in existing.items()}
 
 
 @dataclass(frozen=True)
 class _Request:
     """The arguments of the command line, prepared.
 
-    `certify` runs a configuration. Each configuration has its own folder in `out` for the
-    certificate and for `copies` of claim and waivers.
+    `certify` runs a configuration. `targets` are the paths of certificates by configuration, and
+    `former` the certificates to resume. The folder of each gets `copies` of claim and waivers.
     """
 
     certify: "Callable[..., Certificate]"
     suite: "Suite"
-    suite_folder: Path | None
     specs: Path | None
-    out: Path | None
+    targets: "Mapping[str, Path]"
     copies: "Mapping[str, bytes]"
     signer: "Sign | None"
-    resumed: "Sequence[Configuration]"
+    former: "Mapping[str, Certificate]"
     as_json: bool
+    quiet: bool
+    verbose: bool
 
     def run_all(self, selected: "Sequence[Configuration]") -> ExitCode:
         """Certify each configuration, and return the highest exit code."""
@@ -218,24 +240,19 @@ class _Request:
     def run(self, configuration: "Configuration") -> ExitCode:
         """Certify one configuration, write and print its certificate, and return the exit code."""
         from opcert.certificate import (
-            CERTIFICATE_FILE,
             CertificationInterrupted,
             UnusedWaiverError,
-            read_certificate,
-            submission_path,
         )
-        from opcert.report import console, print_certificate, progress
+        from opcert.report import conclusion_line, console, print_certificate
 
-        former, target, interrupted = None, None, False
-        if self.out is not None:
-            folder = self.out / configuration.name
-            if configuration in self.resumed:
-                former = read_certificate(folder / CERTIFICATE_FILE)
-                count = former.counts["not-run"] or "no"
-                echo_line(f"{count} of {len(former.verdicts)} cases left to run", err=True)
-            target = submission_path(folder, self.suite_folder)
+        interrupted = False
+        target = self.targets.get(configuration.name)
+        former = self.former.get(configuration.name)
+        if former is not None:
+            count = former.counts["not-run"] or "no"
+            self._announce(f"{count} of {len(former.verdicts)} cases left to run")
         try:
-            with progress(console(stderr=True)) as on_verdict:
+            with case_progress(self.quiet, self.verbose) as on_verdict:
                 certificate = self.certify(
                     options=configuration.options, resume=former, progress=on_verdict
                 )
@@ -247,16 +264,26 @@ class _Request:
                 self._write(error.certificate, target)
             raise
         warn_of_unknown_operators(certificate, self.suite)
+        for name in certificate.run.changed:
+            warn(
+                f"{name} changed during the run, so the verdicts may be of different versions; "
+                "certify again"
+            )
         if target is not None:
             certificate = self._write(certificate, target)
         if self.as_json:
             typer.echo(certificate.to_json(), nl=False)
+        elif self.quiet:
+            echo_line(conclusion_line(certificate))
         else:
             print_certificate(certificate, console())
         if interrupted:
-            echo_line("opcert: interrupted; the remaining cases are not-run", err=True)
+            warn("interrupted; the remaining cases are not-run")
             return ExitCode.INTERRUPTED
         return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE
+
+    def _announce(self, text: str) -> None:
+        announcer(self.quiet)(text)
 
     def _write(self, certificate: "Certificate", target: Path) -> "Certificate":
         """Write a certificate and the files next to it; return the written certificate.
@@ -269,5 +296,5 @@ class _Request:
         finished = not certificate.counts["not-run"]
         reports = report_files(certificate, self.suite, self.specs) if finished else {}
         written = write_submission(certificate, target, {**self.copies, **reports}, self.signer)
-        echo_line(f"wrote {target}{' and its signature' if self.signer else ''}", err=True)
+        self._announce(f"wrote {target}{' and its signature' if self.signer else ''}")
         return written

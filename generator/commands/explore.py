@@ -1,7 +1,6 @@
 """The command `opcert explore`, which searches for failing calls beyond the suite."""
 
 from functools import partial
-from typing import Annotated
 
 import typer
 
@@ -10,29 +9,26 @@ from opcert.commands.options import (
     BackendOptions,
     ExitCode,
     InProcessOption,
+    MemoryOption,
+    MinutesOption,
     OperatorOption,
     SeedOption,
     SpecsOption,
     TimeoutOption,
     echo_lines,
-    finite,
-    reports_errors,
 )
 
 
-@reports_errors
 def explore(
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
     operator: OperatorOption = None,
     specs: SpecsOption = None,
-    minutes: Annotated[
-        float,
-        typer.Option(min=0.01, callback=finite, help="Time limit for all operators together."),
-    ] = 1.0,
+    minutes: MinutesOption = 1.0,
     seed: SeedOption = 0,
     in_process: InProcessOption = False,
     timeout: TimeoutOption = 60.0,
+    memory: MemoryOption = 0,
 ) -> None:
     """Search for failing calls beyond the suite.
 
@@ -53,6 +49,7 @@ def explore(
         seed=seed,
         isolated=False if in_process else None,
         timeout=timeout,
+        memory=memory << 20,
     ):
         echo_lines(result_text(result, partial(setup_code, backend, options)))
         failures += result.counterexample is not None

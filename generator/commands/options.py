@@ -1,25 +1,19 @@
 """Shared by all commands: exit codes, options, printed lines and error messages."""
 
 import os
-from collections import Counter
 from collections.abc import Callable
 from enum import IntEnum, StrEnum
-from functools import wraps
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ParamSpec
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand, TyperOption
 
 from opcert.errors import OpcertError, SpecError, printable_line
 
 if TYPE_CHECKING:
     from opcert.certificate import Certificate
     from opcert.suite import Suite
-
-
-Parameters = ParamSpec("Parameters")
 
 
 class ExitCode(IntEnum):
@@ -46,31 +40,92 @@ class Profile(StrEnum):
     STRESS = "stress"
 
 
-def finite(seconds: float) -> float:
-    """Return `seconds` if the number is finite.
+def read_profile(text: str) -> Profile:
+    """Return the profile with this name.
 
     Raises:
-        BadParameter: it is not.
+        OpcertError: no profile has it.
     """
-    if not isfinite(seconds):
-        raise typer.BadParameter(f"found {seconds}; expected a number of seconds")
-    return seconds
+    if text not in [*Profile]:
+        *others, last = Profile
+        raise OpcertError(
+            f"--profile: unknown profile '{text}'; expected {', '.join(others)} or {last}"
+        )
+    return Profile(text)
 
+
+def _number(
+    option: str, expected: str, minimum: float, kind: type[float] = float
+) -> Callable[[str], float]:
+    """Return a function that reads the value of an option, a finite number from `minimum` on."""
+
+    def read(text: str) -> float:
+        try:
+            number = kind(text)
+            if isfinite(number) and number >= minimum:
+                return number
+        except ValueError:
+            pass
+        raise OpcertError(f"{option}: found '{text}'; expected {expected}")
+
+    return read
+
+
+def whole_number(
+    option: str, expected: str, minimum: float = float("-inf")
+) -> Callable[[str], float]:
+    """Return a function that reads the value of an option, a whole number from `minimum` on."""
+    return _number(option, expected, minimum, int)
+
+
+def _complete_backend() -> list[str]:
+    from opcert.backends import BUILT_IN_BACKENDS, registered_backends
+
+    return [*BUILT_IN_BACKENDS, *registered_backends()]
+
+
+def _complete_operator() -> list[str]:
+    from opcert.specification import shipped_operators
+
+    return shipped_operators()
+
+
+# -- options that several commands have
 
 SpecsOption = Annotated[
     Path | None,
-    typer.Option(help="Folder of specs, instead of opcert's own."),
+    typer.Option("--specs", metavar="FOLDER", help="Use other specs than opcert's own."),
 ]
+_BACKEND_FORMS = (
+    "a built-in name, an entry point, file.py:attribute, module:attribute or driver:COMMAND"
+)
 BackendOption = Annotated[
     str,
     typer.Option(
-        help="Backend: a built-in name, an entry point, module:attribute, file.py:attribute or "
-        "driver:COMMAND."
+        "--backend",
+        "-b",
+        metavar="BACKEND",
+        help=f"The backend: {_BACKEND_FORMS}.",
+        autocompletion=_complete_backend,
+    ),
+]
+OptionalBackendOption = Annotated[
+    str | None,
+    typer.Option(
+        "--backend",
+        "-b",
+        metavar="BACKEND",
+        help=f"The backend: {_BACKEND_FORMS}.",
+        autocompletion=_complete_backend,
     ),
 ]
 BackendOptions = Annotated[
     list[str] | None,
-    typer.Option(metavar="KEY=VALUE", help="Argument for the backend's constructor; repeatable."),
+    typer.Option(
+        "--backend-option",
+        metavar="KEY=VALUE",
+        help="An argument for the backend's constructor; repeatable.",
+    ),
 ]
 InProcessOption = Annotated[
     bool,
@@ -81,41 +136,91 @@ InProcessOption = Annotated[
 TimeoutOption = Annotated[
     float,
     typer.Option(
-        min=0.001,
+        "--timeout",
         metavar="SECONDS",
-        callback=finite,
+        parser=_number("--timeout", "a number of seconds, at least 0.001", 0.001),
         help="Time limit for a call. The start may take 300 seconds, or this limit if longer.",
     ),
 ]
+MemoryOption = Annotated[
+    int,
+    typer.Option(
+        "--memory",
+        metavar="MIB",
+        parser=whole_number("--memory", "a whole number of MiB, or 0 for no limit", 0),
+        help="Memory limit for the backend's process; 0 is no limit.",
+    ),
+]
+MinutesOption = Annotated[
+    float,
+    typer.Option(
+        "--minutes",
+        metavar="MINUTES",
+        parser=_number("--minutes", "a number of minutes, at least 0.01", 0.01),
+        help="Time limit for all operators together.",
+    ),
+]
 SuiteOption = Annotated[
-    Path | None, typer.Option(help="Folder of a suite, instead of the core suite.")
+    Path | None,
+    typer.Option("--suite", metavar="FOLDER", help="Use another suite than the core suite."),
 ]
 FeatureLevelOption = Annotated[
-    str | None, typer.Option(help="Feature level to certify, for operators with feature levels.")
+    str | None,
+    typer.Option(
+        "--feature-level",
+        metavar="LEVEL",
+        help="Feature level to certify, for operators with feature levels.",
+    ),
 ]
 OperatorOption = Annotated[
     str | None,
     typer.Option(
+        "--operator",
         metavar="GLOB",
-        help="Only operators whose ids match. Those that the core suite lacks are included, and "
-        "their suite is generated.",
+        help="Only operators whose ids match. The cases of those that the core suite lacks are "
+        "generated.",
+        autocompletion=_complete_operator,
     ),
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of random choices.")]
+CaseOption = Annotated[
+    str, typer.Option("--case", metavar="GLOB", help="Only cases whose ids match.")
+]
+RerunOption = Annotated[
+    int,
+    typer.Option(
+        "--rerun",
+        metavar="NUMBER",
+        parser=whole_number("--rerun", "a number of cases", 0),
+        help="Run a sample of so many cases again on --backend.",
+    ),
+]
+JobsOption = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        metavar="NUMBER",
+        parser=whole_number("--jobs", "a number of worker processes, at least 1", 1),
+        help="Number of worker processes.",
+    ),
+]
+SeedOption = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        metavar="NUMBER",
+        parser=whole_number("--seed", "a whole number"),
+        help="Seed of random choices.",
+    ),
+]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print results, warnings and errors only.")
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print the verdict of each case as it is reached.")
+]
 
 
-class OnceCommand(TyperCommand):
-    """A command that refuses repeated options; Click would use only the last value."""
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse the command line."""
-        _, _, parameters = self.make_parser(ctx).parse_args(args=list(args))
-        for option, count in Counter(parameters).items():
-            repeatable = not isinstance(option, TyperOption) or option.multiple or option.is_flag
-            if count > 1 and not repeatable:
-                name = option.opts[-1]
-                raise typer.BadParameter(f"found {count} times; expected once", param_hint=name)
-        return super().parse_args(ctx, args)
+# -- lines that commands print
 
 
 def echo_line(text: str, err: bool = False) -> None:
@@ -128,9 +233,25 @@ def echo_lines(text: str) -> None:
     typer.echo("\n".join(map(printable_line, text.split("\n"))))
 
 
-def announce(text: str) -> None:
-    """Print a sentence about what the command did on the way to its result."""
-    echo_line(text, err=True)
+def announcer(quiet: bool) -> Callable[[str], None]:
+    """Return a function that prints what a command did on the way to its result."""
+    return (lambda _: None) if quiet else (lambda text: echo_line(text, err=True))
+
+
+def warn(text: str) -> None:
+    """Print a warning."""
+    _print_marked("warning", "yellow", text)
+
+
+def _print_marked(word: str, colour: str, text: str) -> None:
+    # Loaded for a message only. Rich knows whether a terminal takes colours, and NO_COLOR.
+    from rich.console import Console
+    from rich.text import Text
+
+    line = Text.assemble("opcert: ", (f"{word}:", f"bold {colour}"), f" {printable_line(text)}")
+    console = Console(stderr=True)
+    # In a file, a message stays one line.
+    console.print(line, soft_wrap=not console.is_terminal)
 
 
 def worker_count() -> int:
@@ -145,33 +266,17 @@ def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> Non
     names = unknown_operators(certificate.backend.support or {}, suite)
     if names:
         text = "the backend declares operators that neither this suite nor the shipped specs have"
-        echo_line(f"opcert: {text}: {', '.join(names)}", err=True)
+        warn(f"{text}: {', '.join(names)}")
 
 
 def print_error(error: OpcertError | OSError) -> None:
-    """Print a user's error to stderr: one line, or one line per mistake."""
+    """Print a user's mistake: one line, or one line for each mistake in a file."""
     if isinstance(error, SpecError):
-        # A mistake begins with its place, as editors expect it.
+        # Editors expect the place first.
         for mistake in error.mistakes:
             echo_line(str(mistake), err=True)
     elif isinstance(error, OSError):
-        echo_line(f"opcert: {error.filename or 'a file'}: {error.strerror or error}", err=True)
+        text = f"{error.filename or 'a file'}: {error.strerror or error}"
+        _print_marked("error", "red", text)
     else:
-        echo_line(f"opcert: {error}", err=True)
-
-
-def reports_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Turn users' errors and interrupts into messages and exit codes."""
-
-    @wraps(command)
-    def reporting(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except (OpcertError, OSError) as error:
-            print_error(error)
-            raise typer.Exit(ExitCode.INVALID_INPUT) from None
-        except KeyboardInterrupt:
-            echo_line("opcert: interrupted; nothing was written", err=True)
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
-
-    return reporting
+        _print_marked("error", "red", str(error))

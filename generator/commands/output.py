@@ -1,4 +1,4 @@
-"""Standard streams that tolerate closed pipes and full disks until a run has ended."""
+"""Standard streams that tolerate closed pipes and full disks, and the progress of a run."""
 
 import io
 import os
@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from opcert.commands.options import ExitCode
+from opcert.commands.options import ExitCode, echo_line
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+    from opcert.certificate import OnVerdict
+    from opcert.verdicts import Verdict
 
 
 class _TolerantWriter(io.RawIOBase):
@@ -47,7 +50,8 @@ def tolerant_output() -> Iterator[None]:
     finally:
         sys.stdout.flush()
         if out.error is not None:
-            print(f"opcert: output could not be printed: {out.error.strerror}", file=sys.stderr)
+            text = f"opcert: error: output could not be printed: {out.error.strerror}"
+            print(text, file=sys.stderr)
             sys.exit(ExitCode.OUTPUT_LOST)
 
 
@@ -64,3 +68,21 @@ def _tolerant(stream: TextIO | None) -> tuple[TextIO, _TolerantWriter]:
         io.BufferedWriter(raw), stream.encoding, "backslashreplace", line_buffering=True
     )
     return text, raw
+
+
+@contextmanager
+def case_progress(quiet: bool, verbose: bool) -> Iterator["OnVerdict"]:
+    """Print the progress of a run to stderr: nothing, a line for each case, or as usual."""
+    from opcert.report import console, progress
+
+    def print_verdict(verdict: "Verdict", number: int, total: int) -> None:
+        kind = f" ({verdict.kind})" if verdict.kind else ""
+        echo_line(f"{number}/{total} {verdict.case}: {verdict.status}{kind}", err=True)
+
+    if verbose:
+        yield print_verdict
+    elif quiet:
+        yield lambda *_: None
+    else:
+        with progress(console(stderr=True)) as on_verdict:
+            yield on_verdict

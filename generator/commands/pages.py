@@ -8,20 +8,26 @@ import typer
 from opcert.commands.options import (
     BackendOptions,
     OperatorOption,
+    OptionalBackendOption,
+    QuietOption,
     SpecsOption,
     SuiteOption,
-    announce,
+    announcer,
     echo_line,
     echo_lines,
-    reports_errors,
     worker_count,
 )
+from opcert.commands.selection import certificate_file
 from opcert.errors import OpcertError
 
 
-@reports_errors
 def docs(
-    out: Annotated[Path, typer.Option(help="Folder for the site, without other files.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder for the site, without other files."
+        ),
+    ],
     specs: SpecsOption = None,
     operator: OperatorOption = None,
     suite: SuiteOption = None,
@@ -31,17 +37,19 @@ def docs(
             "--strength", help="Include the strength: which generic faults the suite finds."
         ),
     ] = False,
+    quiet: QuietOption = False,
 ) -> None:
-    """Write a site of HTML pages: the guides, and the rules and cases of each operator."""
+    """Write a site: the guides, and pages of each operator."""
     from opcert.certificate import refuse_path_in_suite
-    from opcert.pages import render_site, write_site
+    from opcert.pages import check_site_folder, render_site, write_site
     from opcert.panel import measure_strength
     from opcert.specification import read_specs_in
     from opcert.suite import open_suite
 
     refuse_path_in_suite(out.resolve(), suite)
+    check_site_folder(out)
     spec_files = read_specs_in(specs, operator or "*")
-    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announce)
+    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
     strengths = {
         file.spec.operator: measure_strength(file, opened.operators[file.spec.operator])
         for file in spec_files
@@ -51,17 +59,23 @@ def docs(
     echo_line(f"wrote {out / 'index.html'} and the other pages of the site")
 
 
-@reports_errors
 def explain(
-    case: Annotated[str, typer.Argument(help="Id of a case, or a glob that matches a single id.")],
+    case: Annotated[
+        str, typer.Argument(metavar="CASE", help="Id of a case, or a glob that matches one id.")
+    ],
     suite: SuiteOption = None,
     specs: SpecsOption = None,
-    backend: Annotated[
-        str | None, typer.Option(help="Backend for the program, as for certify.")
-    ] = None,
+    backend: OptionalBackendOption = None,
     backend_option: BackendOptions = None,
+    program: Annotated[
+        bool, typer.Option("--program", help="Print the program of the call, and nothing else.")
+    ] = False,
+    quiet: QuietOption = False,
 ) -> None:
-    """Show one case: its call, purpose and expected result, and a program that makes the call."""
+    """Show the call of a case, its expected result, and a program.
+
+    The program makes the call and checks the result. With --backend it calls this backend.
+    """
     from opcert.backends import parse_backend_options, setup_code
     from opcert.pages import describe_case, explain_case, find_case
     from opcert.programs import case_program
@@ -70,33 +84,58 @@ def explain(
     if backend_option and backend is None:
         raise OpcertError("--backend-option needs --backend, the backend that takes the option")
     options = parse_backend_options(backend_option)
-    opened = open_suite_of_case(case, suite, specs, announce=announce)
+    opened = open_suite_of_case(case, suite, specs, announce=announcer(quiet))
+    if not opened.select("*", case):
+        _refuse_path(Path(case))
     operator, indexed_case = find_case(opened, case)
     setup = None if backend is None else setup_code(backend, options)
-    program = case_program(operator, indexed_case, setup)
-    echo_lines(explain_case(describe_case(operator, indexed_case), program))
+    code = case_program(operator, indexed_case, setup)
+    if program:
+        typer.echo(code, nl=False)
+    else:
+        echo_lines(explain_case(describe_case(operator, indexed_case), code))
 
 
-@reports_errors
+def _refuse_path(path: Path) -> None:
+    """Refuse a certificate or its folder in place of a case.
+
+    Raises:
+        OpcertError: `path` exists.
+    """
+    if path.exists():
+        file = certificate_file(path)
+        raise OpcertError(
+            f"{path}: is a {'folder' if path.is_dir() else 'file'}; expected the id of a case, "
+            f"such as those in the report of {file}"
+        )
+
+
 def report(
     certificates: Annotated[
         list[Path],
         typer.Argument(
-            help="Certificates or their folders; all others are compared with the first."
+            metavar="PATH",
+            help="Certificates or their folders; all others are compared with the first.",
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the HTML page, and for the JUnit XML of a single certificate."
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Folder for the HTML page, and for the JUnit XML of a single certificate.",
         ),
     ] = None,
     suite: SuiteOption = None,
     specs: SpecsOption = None,
+    quiet: QuietOption = False,
 ) -> None:
-    """Show the summary of a certificate, or compare several certificates."""
-    from opcert.certificate import CERTIFICATE_FILE, read_certificate, refuse_path_in_suite
+    """Show a certificate, or compare several."""
+    from opcert.certificate import read_certificate, refuse_path_in_suite
     from opcert.report import (
+        check_report_folder,
+        conclusion_line,
         console,
         print_certificate,
         print_side_by_side,
@@ -106,20 +145,24 @@ def report(
     )
     from opcert.suite import open_certified_suite
 
-    read = [
-        read_certificate(path / CERTIFICATE_FILE if path.is_dir() else path)
-        for path in certificates
-    ]
-    if len(read) == 1:
+    read = [read_certificate(certificate_file(path)) for path in certificates]
+    if out is not None:
+        refuse_path_in_suite(out.resolve(), suite)
+        check_report_folder(out)
+    if quiet:
+        for certificate in read:
+            echo_line(conclusion_line(certificate))
+    elif len(read) == 1:
         print_certificate(read[0], console())
     else:
         print_side_by_side(read, console())
     if out is None:
         return
-    refuse_path_in_suite(out.resolve(), suite)
     if len(read) == 1:
         entry = read[0].suite
-        opened = open_certified_suite(entry, suite, specs, jobs=worker_count(), announce=announce)
+        opened = open_certified_suite(
+            entry, suite, specs, jobs=worker_count(), announce=announcer(quiet)
+        )
         files = report_files(read[0], opened, specs)
     else:
         files = render_side_by_side(read)

@@ -7,34 +7,40 @@ import typer
 
 from opcert.commands.options import (
     ExitCode,
+    JobsOption,
     OperatorOption,
     Profile,
+    QuietOption,
     SeedOption,
     SpecsOption,
     SuiteOption,
-    announce,
+    announcer,
     echo_line,
-    reports_errors,
+    read_profile,
     worker_count,
 )
 from opcert.errors import OpcertError
 
 
-@reports_errors
 def check(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Spec files; by default opcert's own."),
+        typer.Argument(metavar="FILE", help="Spec files; by default opcert's own."),
     ] = None,
     specs: SpecsOption = None,
     strength: Annotated[
         bool,
         typer.Option(
-            help="Measure the strength on generic wrong backends, which takes most of the time."
+            "--strength/--no-strength",
+            help="Measure the strength on generic wrong backends, which takes most of the time.",
         ),
     ] = True,
 ) -> None:
-    """Check specs: report mistakes, warnings, cases for each rule, and the strength."""
+    """Check specs, and measure the strength of their suite.
+
+    Reports mistakes, warnings, the number of cases for each rule, and the generic wrong backends
+    that the suite does not detect.
+    """
     from opcert.commands.tables import print_rule_counts, print_strength
     from opcert.panel import measure_strength
     from opcert.report import console
@@ -51,22 +57,34 @@ def check(
             print_strength(measure_strength(spec.spec_file, spec.operator), console())
 
 
-@reports_errors
 def generate(
     out: Annotated[
-        Path, typer.Option(help="Folder for the suite; replaces an earlier one.")
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder for the suite; replaces an earlier one."
+        ),
     ] = Path("generated"),
-    profile: Annotated[Profile, typer.Option(help="Size of the suite.")] = Profile.CORE,
+    profile: Annotated[
+        Profile,
+        typer.Option(
+            "--profile",
+            metavar="PROFILE",
+            parser=read_profile,
+            autocompletion=lambda: [*Profile],
+            help="Size of the suite: core, full or stress.",
+        ),
+    ] = Profile.CORE,
     operator: OperatorOption = None,
     specs: SpecsOption = None,
     seed: SeedOption = 0,
-    jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
+    jobs: JobsOption = 1,
     check: Annotated[
         bool,
         typer.Option(
             "--check", help="Write nothing; list how the folder differs, with exit code 1."
         ),
     ] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Generate a suite from specs.
 
@@ -82,7 +100,7 @@ def generate(
         seed=seed,
         jobs=jobs,
         check=check,
-        on_operator=lambda name: echo_line(name, err=True),
+        on_operator=announcer(quiet),
     )
     for difference in differences:
         echo_line(difference)
@@ -93,11 +111,11 @@ def generate(
     echo_line(f"{out} is the suite of the specs" if check else f"wrote {out}")
 
 
-@reports_errors
 def coverage(
     suite: SuiteOption = None,
     operator: OperatorOption = None,
     specs: SpecsOption = None,
+    quiet: QuietOption = False,
 ) -> None:
     """Measure the coverage of a suite.
 
@@ -113,7 +131,7 @@ def coverage(
     spec_files = {
         spec_file.spec.operator: spec_file for spec_file in read_specs_in(specs, operator or "*")
     }
-    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announce)
+    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
     coverages = list(measure_coverage(opened, spec_files))
     for operator_coverage in coverages:
         print_coverage(operator_coverage, console())
@@ -126,7 +144,6 @@ def coverage(
         raise typer.Exit(ExitCode.FAILURE)
 
 
-@reports_errors
 def schema(
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Print the schema of certificate.json instead.")

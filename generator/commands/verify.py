@@ -8,14 +8,18 @@ import typer
 from opcert.commands.options import (
     BackendOptions,
     ExitCode,
+    OptionalBackendOption,
+    QuietOption,
+    RerunOption,
     SpecsOption,
     SuiteOption,
-    announce,
+    announcer,
     echo_line,
-    reports_errors,
     warn_of_unknown_operators,
+    whole_number,
     worker_count,
 )
+from opcert.commands.selection import certificate_file
 from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
@@ -24,27 +28,33 @@ if TYPE_CHECKING:
     from opcert.verification import Finding
 
 
-@reports_errors
 def verify(
-    path: Annotated[Path, typer.Argument(help="A certificate.json, or its folder.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A certificate.json, or its folder.")
+    ],
     suite: SuiteOption = None,
     specs: SpecsOption = None,
     key: Annotated[
-        Path | None, typer.Option(help="PEM file of the public key for the signature.")
+        Path | None,
+        typer.Option("--key", metavar="KEY", help="PEM file of the public key for the signature."),
     ] = None,
-    rerun: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Run a sample of N cases again on --backend.")
-    ] = 0,
-    backend: Annotated[
-        str | None, typer.Option(help="Backend for --rerun, as for certify.")
-    ] = None,
+    rerun: RerunOption = 0,
+    backend: OptionalBackendOption = None,
     backend_option: BackendOptions = None,
     seed: Annotated[
         int | None,
-        typer.Option(help="Seed of the sample of --rerun; random by default."),
+        typer.Option(
+            "--seed",
+            metavar="NUMBER",
+            parser=whole_number("--seed", "a whole number"),
+            help="Seed of the sample of --rerun; random by default.",
+        ),
     ] = None,
+    quiet: QuietOption = False,
 ) -> None:
-    """Check a certificate for contradictions, whether conformant or not.
+    """Check a certificate for contradictions.
+
+    A certificate of a backend that is not conformant can be sound.
 
     Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
     """
@@ -61,6 +71,7 @@ def verify(
 
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
+    certificate_file(path)
     file = find_certificate(path)
     # Read once, so that all checks apply to the signed bytes.
     content = read_certificate_bytes(file)
@@ -72,7 +83,7 @@ def verify(
     elif certificate.files:
         unchecked.append("the files next to it (name the folder)")
     opened = open_certified_suite(
-        certificate.suite, suite, specs, jobs=worker_count(), announce=announce
+        certificate.suite, suite, specs, jobs=worker_count(), announce=announcer(quiet)
     )
     own_findings = verify_certificate(certificate, opened)
     findings += own_findings

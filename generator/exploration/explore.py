@@ -25,20 +25,22 @@ def explore(
     seed: int = 0,
     isolated: bool | None = None,
     timeout: float = CALL_TIMEOUT,
+    memory: int = 0,
 ) -> Iterator[ExplorationResult]:
     """Try random calls of each operator in turn, and yield the results.
 
     `backend` is an object, which is left open, a function that creates one, or a name for `load`.
     A backend that is loaded by name runs in a process of its own unless it is the reference;
-    `isolated` overrides this. A call that ends this process, or takes longer than `timeout`
-    seconds, is a counterexample. The operators share the time equally; their preparation is not
-    counted. If the search is interrupted, its result so far is yielded first.
+    `isolated` overrides this. A call is a counterexample if it ends this process, takes longer than
+    `timeout` seconds, or takes more than `memory` bytes (0 is no limit). The operators share the
+    time equally; their preparation is not counted. If the search is interrupted, its result so far
+    is yielded first.
 
     Raises:
         OpcertError: backend, specs or selection are at fault.
     """
     folder = Path(specs) if specs is not None else None
-    open_backend = _opener(backend, dict(options or {}), specs, isolated, timeout)
+    open_backend = _opener(backend, dict(options or {}), specs, isolated, timeout, memory)
     spec_files = read_specs_in(folder, operator)
     references = {**load_references(None), **load_references(folder)}
     seconds = 60 * minutes
@@ -61,11 +63,12 @@ def _opener(
     specs: str | Path | None,
     isolated: bool | None,
     timeout: float,
+    memory: int,
 ) -> Open:
     """Return a function that opens the backend; it is opened once to check that it can be."""
     if isinstance(backend, str):
         options = with_reference_specs(backend, options, specs)
-        first = start_backend(backend, options, isolated, timeout=timeout)
+        first = start_backend(backend, options, isolated, timeout=timeout, memory=memory)
         close_backend(first)
         if isinstance(first, SupervisedBackend):
             return lambda: _restarted(first)

@@ -49,7 +49,7 @@ def _call_line(step: SessionStep) -> str:
     parts = []
     for name, array in step.inputs.items():
         layout = f" {step.layouts[name]}" if step.layouts[name] != "c" else ""
-        is_listed = array.size <= _MAX_LISTED_IN_LINE and name not in step.data_inputs
+        is_listed = 0 < array.size <= _MAX_LISTED_IN_LINE and name not in step.data_inputs
         values = f" {array.tolist()}" if is_listed else ""
         parts.append(f"{name}={type_name(array.dtype)}{list(array.shape)}{layout}{values}")
     return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])

@@ -40,28 +40,29 @@ class CheckStep:
 
 
 def check_driver(
-    command: str, options: Mapping[str, Any], timeout: float, suite: Suite
+    command: str, options: Mapping[str, Any], timeout: float, suite: Suite, memory: int = 0
 ) -> Iterator[CheckStep]:
     """Start a driver, perform the handshake and calls, and yield each step.
 
-    The handshake and each answer may take `timeout` seconds. A failed call restarts the driver.
+    The handshake and each answer may take `timeout` seconds, and the process `memory` bytes; 0 is
+    no limit. A failed call restarts the driver.
 
     Raises:
         BackendError: the command cannot be started.
     """
-    steps = [*_check_handshake(command, options, timeout)]
+    steps = [*_check_handshake(command, options, timeout, memory)]
     yield from steps
     if all(step.passed for step in steps):
-        yield from _CallChecks(command, options, timeout).steps(suite)
+        yield from _CallChecks(command, options, timeout, memory).steps(suite)
     else:
         yield CheckStep("calls", "not tried: the handshake is wrong", False)
 
 
 def _check_handshake(
-    command: str, options: Mapping[str, Any], timeout: float
+    command: str, options: Mapping[str, Any], timeout: float, memory: int
 ) -> Iterator[CheckStep]:
     """Yield a step for each key of the introduction."""
-    process = start_driver(command)
+    process = start_driver(command, memory)
     try:
         answer = process.exchange({"protocol": PROTOCOL, "options": options}, timeout)
         unexpected = process.unexpected_output()
@@ -88,8 +89,11 @@ def _check_handshake(
 class _CallChecks:
     """Calls of a driver, which is restarted after a failure."""
 
-    def __init__(self, command: str, options: Mapping[str, Any], timeout: float) -> None:
-        self._command, self._options, self._timeout = command, options, timeout
+    def __init__(
+        self, command: str, options: Mapping[str, Any], timeout: float, memory: int
+    ) -> None:
+        self._command, self._options = command, options
+        self._timeout, self._memory = timeout, memory
         self._driver: Driver | None = None
 
     def steps(self, suite: Suite) -> Iterator[CheckStep]:
@@ -110,7 +114,7 @@ class _CallChecks:
 
     def _running_driver(self) -> Driver:
         if self._driver is None:
-            self._driver = Driver(self._command, self._options, 0, self._timeout)
+            self._driver = Driver(self._command, self._options, self._memory, self._timeout)
         return self._driver
 
     def _kill(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opcert.arrays import Array, InputArrays
-from opcert.backends import DRIVER_PREFIX, Backend, load
+from opcert.backends import DRIVER_PREFIX, Backend, SourceFiles, load
 from opcert.errors import BackendError
 from opcert.isolation.driver_process import Driver
 from opcert.isolation.process import START_TIMEOUT, WorkerFailure
@@ -36,10 +36,12 @@ class SupervisedBackend(IsolatedBackend):
         *,
         timeout: float = CALL_TIMEOUT,
         memory: int = 0,
+        files: SourceFiles | None = None,
     ) -> None:
         """Start the process; a call may take `timeout` seconds, the process `memory` bytes.
 
-        A `memory` of 0 is no limit. The start may take 300 seconds, or `timeout` if longer.
+        A `memory` of 0 is no limit. The start may take 300 seconds, or `timeout` if longer. Each
+        start compares the `files` of the backend's code with their digests.
 
         Raises:
             BackendError: the backend cannot be started.
@@ -57,6 +59,7 @@ class SupervisedBackend(IsolatedBackend):
         self._worker: Worker | Driver | None = None
         self._failed_starts = 0
         self._is_first_start = True
+        self._files = SourceFiles(backend) if files is None else files
         introduction = self._running_worker().introduction
         self._is_first_start = False
         self.name, self.version = introduction.name, introduction.version
@@ -72,6 +75,7 @@ class SupervisedBackend(IsolatedBackend):
             return self._worker
         if self._failed_starts >= _MAX_FAILED_STARTS:
             raise BackendError(f"{self._failed_starts} starts have failed")
+        self._files.check()
         # A limit that is short for a call is too short to compile, or to open a device.
         seconds = max(self._timeout, START_TIMEOUT)
         if self._backend.startswith(DRIVER_PREFIX):
@@ -162,11 +166,13 @@ def start_backend(
     *,
     timeout: float = CALL_TIMEOUT,
     memory: int = 0,
+    files: SourceFiles | None = None,
 ) -> Backend:
     """Return a driver, or the backend that `load` finds, by default in a process of its own.
 
     The reference runs in this process, unless `isolated` is true; so does every backend where
-    `isolated` is false or the system has no POSIX processes. A driver always is a process.
+    `isolated` is false or the system has no POSIX processes. A driver always is a process. `files`
+    are those of its code, which each start of a process checks.
 
     Raises:
         BackendError: it cannot be found or started.
@@ -175,5 +181,5 @@ def start_backend(
     if isolated and not has_processes:
         raise BackendError("isolation needs Linux or macOS; use isolated=None")
     if isolated or (isolated is None and name != "reference" and has_processes):
-        return SupervisedBackend(name, options, timeout=timeout, memory=memory)
+        return SupervisedBackend(name, options, timeout=timeout, memory=memory, files=files)
     return load(name, **options)

@@ -22,6 +22,7 @@ from opcert.backends import (
     declared_reuse,
     load,
     option_choices,
+    own_lines,
 )
 from opcert.errors import BackendError, describe_error
 from opcert.isolation.messages import (
@@ -91,7 +92,12 @@ class _Host:
             )
         except KeyboardInterrupt as error:
             # The backend raised it itself: a user's interrupt reaches the supervisor alone.
-            outcome = Outcome("rejected", reason=describe_error(error), rejected_by="runtime")
+            outcome = Outcome(
+                "rejected",
+                reason=describe_error(error),
+                rejected_by="runtime",
+                lines=own_lines(error),
+            )
         if os.getpid() != self._pid:
             # A child process that the backend forked has returned from the call as well.
             os._exit(0)
@@ -100,6 +106,7 @@ class _Host:
             "observed": outcome.observed,
             "reason": outcome.reason,
             "rejected_by": outcome.rejected_by,
+            "lines": outcome.lines,
         }
         if outcome.observed != "outputs":
             return answer

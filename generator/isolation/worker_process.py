@@ -144,7 +144,10 @@ class Worker:
         observed = answer["observed"]
         if observed in ("unsupported", "rejected"):
             reason, rejected_by = str(answer["reason"]), answer["rejected_by"]
-            return Outcome(observed, None, reason, fault, log=log, rejected_by=rejected_by)
+            lines = [str(line) for line in answer["lines"]]
+            return Outcome(
+                observed, None, reason, fault, log=log, rejected_by=rejected_by, lines=lines
+            )
         if "returned" in answer:
             outputs: Any = _placeholder(answer["returned"])
             return Outcome("outputs", outputs, fault=fault, log=log)

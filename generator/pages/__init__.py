@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from opcert.pages.case_descriptions import describe_case
     from opcert.pages.explain import explain_case, find_case
     from opcert.pages.rendering import render_pages, render_template
-    from opcert.pages.site import render_site, write_site
+    from opcert.pages.site import check_site_folder, render_site, write_site
 
 __all__ = [
+    "check_site_folder",
     "describe_case",
     "explain_case",
     "find_case",
@@ -26,6 +27,7 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
+        "check_site_folder": "site",
         "describe_case": "case_descriptions",
         "explain_case": "explain",
         "find_case": "explain",

@@ -19,10 +19,12 @@ from opcert.pages.search_index import MARK as INDEX_MARK
 from opcert.pages.search_index import search_index
 from opcert.panel import Strength
 from opcert.specification import SpecFile
-from opcert.suite import FileContents, Suite, replace_marked_folder
+from opcert.suite import FileContents, Suite, check_marked_folder, replace_marked_folder
 
 # Each file has a mark near its beginning, so that foreign files are recognised.
 MARK = '<meta name="generator" content="opcert docs">'
+# In messages.
+_KIND = "the pages of `opcert docs`"
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,19 @@ def render_site(
     }
 
 
+def check_site_folder(folder: Path) -> None:
+    """Check that a site can be written to `folder`, before its pages are made.
+
+    Raises:
+        OpcertError: the folder holds other files, or cannot be written.
+    """
+    check_marked_folder(folder, [MARK, INDEX_MARK], _KIND)
+
+
 def write_site(folder: Path, files: FileContents) -> None:
     """Write the files of a site to `folder`, and replace an earlier site.
 
     Raises:
         OpcertError: the folder holds other files, or cannot be written; nothing has changed.
     """
-    replace_marked_folder(folder, files, [MARK, INDEX_MARK], "the pages of `opcert docs`")
+    replace_marked_folder(folder, files, [MARK, INDEX_MARK], _KIND)

@@ -68,7 +68,8 @@ def describe_tensor(
     """Return the type and shape of a tensor, its layout, and its values where they are few."""
     layout = "c" if isinstance(entry, DigestedArray) else entry.layout
     values = None
-    if prod(entry.shape) <= MAX_LISTED_ELEMENTS and isinstance(entry, StoredArray):
+    # The brackets of an array without elements say no more than its shape.
+    if 0 < prod(entry.shape) <= MAX_LISTED_ELEMENTS and isinstance(entry, StoredArray):
         values = _values_text(operator.read_array(entry))
     return f"{entry.type}{list(entry.shape)}", layout, values
 

@@ -3,6 +3,7 @@
 from opcert.report.files import (
     JUNIT_FILE,
     REPORT_FILE,
+    check_report_folder,
     operator_page_path,
     render_operator_pages,
     render_report,
@@ -23,6 +24,7 @@ from opcert.report.terminal import (
 __all__ = [
     "JUNIT_FILE",
     "REPORT_FILE",
+    "check_report_folder",
     "conclusion_line",
     "console",
     "operator_page_path",

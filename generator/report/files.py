@@ -11,7 +11,7 @@ from opcert.report.page import ReportPage
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import STATUS_MARKS
 from opcert.specification import read_specs_in
-from opcert.suite import FileContents, Suite, replace_marked_folder
+from opcert.suite import FileContents, Suite, check_marked_folder, replace_marked_folder
 
 REPORT_FILE, JUNIT_FILE, SIDE_BY_SIDE_FILE = "report.html", "junit.xml", "side-by-side.html"
 _OPERATORS_FOLDER = "operators"
@@ -39,6 +39,13 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
             raise OpcertError(
                 f"the certificate has a verdict of {verdict.case} of {verdict.operator}, a case "
                 "that its suite does not have: the certificate was changed; use the original"
+            )
+    judged = {(verdict.case, verdict.operator) for verdict in certificate.verdicts}
+    for cause in certificate.causes:
+        if (cause.representative, cause.operator) not in judged:
+            raise OpcertError(
+                f"the certificate has a cause with {cause.representative} of {cause.operator}, "
+                "of which it has no verdict: the certificate was changed; use the original"
             )
     pages = render_operator_pages(certificate, suite, specs)
     return {**render_report(certificate, suite, pages), **pages}
@@ -75,6 +82,15 @@ def render_operator_pages(
     pages = render_pages(spec_files, suite)
     operators = [spec_file.spec.operator for spec_file in spec_files]
     return {operator_page_path(operator): pages[page_name(operator)] for operator in operators}
+
+
+def check_report_folder(folder: Path) -> None:
+    """Check that a report can be written to `folder`, before it is made.
+
+    Raises:
+        OpcertError: the folder holds other files, or cannot be written.
+    """
+    check_marked_folder(folder, _FILE_MARKS, "a report")
 
 
 def write_report(folder: Path, files: FileContents) -> None:

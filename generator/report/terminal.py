@@ -38,7 +38,8 @@ def console(stderr: bool = False) -> Console:
 
 def print_line(console: Console, text: str) -> None:
     """Print one line without interpreting markup or control characters."""
-    console.print(printable_line(text), markup=False, highlight=False, soft_wrap=True)
+    wraps = console.is_terminal
+    console.print(printable_line(text), markup=False, highlight=False, soft_wrap=not wraps)
 
 
 def table_cell(text: str) -> str:
@@ -83,7 +84,7 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
     """Print the causes of failures, the counts by operator and status, and the conclusion."""
     verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
     for cause in certificate.causes[:MAX_LISTED]:
-        _print_cause(cause, verdicts[cause.representative], console)
+        _print_cause(cause, verdicts.get(cause.representative), console)
     if hidden := len(certificate.causes[MAX_LISTED:]):
         causes = f"{hidden} more cause{'s' * (hidden > 1)}"
         console.print(f"... and {causes}; use --out for all of them", highlight=False)
@@ -91,14 +92,16 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
     print_line(console, conclusion_line(certificate))
 
 
-def _print_cause(cause: Cause, verdict: Verdict, console: Console) -> None:
+def _print_cause(cause: Cause, verdict: Verdict | None, console: Console) -> None:
     """Print a cause, and the first line about the case that represents it."""
     line = cause.sentence
     if count := len(cause.attributed):
         rejections = "1 rejection that does" if count == 1 else f"{count} rejections that do"
         line += f", and {rejections} not count because of them"
     print_line(console, line)
-    first_line, _, _ = verdict.detail.strip().partition("\n")
+    # A certificate may have been changed.
+    detail = "" if verdict is None else verdict.detail
+    first_line, _, _ = detail.strip().partition("\n")
     print_line(console, f"    {cause.representative}: {first_line}")
 
 

@@ -1,8 +1,9 @@
 """The role `count`: the number of tensors that another argument describes or is."""
 
-from collections.abc import Iterator
-from typing import ClassVar, Literal
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Literal
 
+from opcert.arrays import Call, tensors_in
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.factors import BuildContext, Requirement
 from opcert.roles.role import Role
@@ -29,6 +30,11 @@ class CountRole(Role):
         """Return the number of descriptions."""
         count: int = context.choice[f"{self.of}_count"]
         return count
+
+    def following(self, call: Call, _: Callable[[str], Any]) -> int | None:
+        """Return the number of tensors of a variadic input."""
+        is_variadic = self.related(self.of, Role).variadic is not None
+        return len(tensors_in(call.arguments.get(self.of))) if is_variadic else None
 
     @property
     def _verb(self) -> str:

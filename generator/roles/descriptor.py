@@ -1,6 +1,6 @@
 """The role `descriptor`: a record with the sizes and the element type of the output."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -60,10 +60,19 @@ class DescriptorRole(RecordRole):
             yield Factor.of_names(self.factor("copies"), COPIES)
 
     def constraints(self) -> Iterator[Constraint]:
-        """Forbid to copy fewer elements than all where there are too few."""
+        """Forbid to copy fewer elements than all where there are too few, or all are reversed."""
         if self._windows is None:
             return
-        _, size, stride = self._windows.parts
+        offset, size, stride = self._windows.parts
+        yield forbid(
+            lambda others, copies: others == "reversed" and copies != "all",
+            *(offset.factor("others"), self.factor("copies")),
+        )
+        # Only all of them reveal that a long stride is cut.
+        yield forbid(
+            lambda level, copies: level == "past_u8" and copies != "all",
+            *(LevelName(stride.value_factor), self.factor("copies")),
+        )
         yield forbid(
             lambda size, stride, copies: (
                 reachable(size, stride) < {"all": 1, "fewer": 3, "one": 2}[copies]
@@ -79,11 +88,21 @@ class DescriptorRole(RecordRole):
             sizes = context.evaluate(str(self.extents))
         return self.record(context, sizes)
 
+    def following(self, call: Call, evaluate: Callable[[str], Any]) -> dict[str, Any] | None:
+        """Return the record with the sizes and the type that follow from other arguments."""
+        names = self._signature.constants[self.type_names]
+        element_type = self.data.tensor_of(call).type
+        if self.extents is None or element_type not in names:
+            return None
+        sizes = [*evaluate(self.extents)]
+        return {self.sizes: sizes, self.element_type: names[element_type]}
+
     def _draw_sizes(
         self, windows: WindowsRole, context: BuildContext, sampler: Sampler
     ) -> Sequence[int]:
         choice = context.choice
         tested_axis, copies = choice[self.data.factor("axis")], choice[self.factor("copies")]
+        is_reversed = choice[windows.parts[0].factor("others")] == "reversed"
         sizes = []
         for axis, (_, size, stride) in enumerate(windows.drawn(context)):
             most = reachable(size, abs(stride))
@@ -91,7 +110,9 @@ class DescriptorRole(RecordRole):
                 fewer = sampler.between(2, most - 1) if copies == "fewer" else 1
                 sizes.append(most if copies == "all" else fewer)
             else:
-                sizes.append(sampler.pick((most, most, sampler.between(1, most))))
+                sizes.append(
+                    most if is_reversed else sampler.pick((most, most, sampler.between(1, most)))
+                )
         return sizes
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:

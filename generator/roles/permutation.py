@@ -24,7 +24,8 @@ from opcert.roles.role import OMITTED
 _ORDERS = {
     **{"reversed": 2, "identity": 0, "last_two_exchanged": 3, "first_to_last": 3},
     **{"last_to_first": 3, "first_two_exchanged": 3, "second_to_last": 4, "last_to_second": 4},
-    **{"inner_exchanged": 4, "disordered": 4, "empty": 1},
+    **{"inner_exchanged": 4, "ends_exchanged": 4, "halves_exchanged": 4, "disordered": 4},
+    **{"empty": 1},
 }
 
 
@@ -134,4 +135,6 @@ def _named_orders(rank: int) -> dict[str, Sequence[int]]:
         "second_to_last": (*axes[:1], *axes[2:], *axes[1:2]),
         "last_to_second": (*axes[:1], *axes[-1:], *axes[1:-1]),
         "inner_exchanged": (*axes[:1], *axes[1:3][::-1], *axes[3:]),
+        "ends_exchanged": (*axes[-1:], *axes[1:-1], *axes[:1]),
+        "halves_exchanged": (*axes[rank // 2 :], *axes[: rank // 2]),
     }

@@ -1,6 +1,6 @@
 """The base class of roles: what an argument is to the others, and all that follows from it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
@@ -221,6 +221,13 @@ class Role(Argument):
     def build(self, context: BuildContext) -> Any:
         """Return its tensor or its attribute for a choice of levels, None if it is omitted."""
         raise NotImplementedError
+
+    def following(self, call: Call, evaluate: Callable[[str], Any]) -> Any:
+        """Return what its argument must be in a call; None where it does not follow from others.
+
+        `evaluate` evaluates an expression on the call.
+        """
+        del call, evaluate
 
     def shape(self, context: BuildContext) -> tuple[int, ...]:
         """Return the shape of its tensor for a choice, which other arguments may share."""

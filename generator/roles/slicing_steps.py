@@ -23,7 +23,12 @@ from opcert.roles.samplers import Sampler
 from opcert.roles.slice_part import PARTS, SlicePartRole, series
 from opcert.roles.span_levels import ENDPOINTS, SELECTED, STEP_SIZES, SpanValue
 from opcert.roles.step_draws import (
+    ONLY_IN_FULL,
+    SIZES,
+    STARTS,
+    STOPS,
     SlicingStep,
+    backwards_step,
     drawn_step,
     ignored_step,
     level_value,
@@ -33,27 +38,11 @@ from opcert.roles.step_draws import (
 
 # A value that every type can hold.
 _MAX_DECOY = 100
-_STARTS = (
-    *("zero", "one", "last", "minus_one", "first_from_end", "beyond", "below", "least", "most"),
-    *("past_u8", "past_u16", "past_u32", "u32_max"),
-)
-_STOPS = (
-    *("end", "last", "zero", "one", "minus_one", "first_from_end", "beyond", "below", "least"),
-    *("most", "past_u8", "past_u16", "past_u32", "u32_max"),
-)
-# Values that the full suite covers only: the core suite has others that reveal nearly as much.
-# Cut to 8 or 16 bits, 2^32 + 1 is 1 too; the greatest start backwards is the last index anyway.
-_IN_FULL = {
-    "start": ("past_u8", "u32_max", "least"),
-    "stop": ("past_u8", "first_from_end"),
-    "step": ("past_u8",),
-}
 # With these values data has any type, with the others one of a few types.
 _TYPES_OF_DATA = ("i8", "f16", "f32", "i32", "i64")
 _FEW_STARTS = ("zero", "one", "minus_one", "first_from_end", "masked")
 _FEW_STOPS = ("end", "zero", "minus_one", "masked", "single")
 _FEW_SIZES = ("one", "two", "beyond")
-_SIZES = ("one", "two", "three", "beyond", "most", "past_u8", "past_u32")
 
 
 class SlicingStepsRole(SlicePartRole):
@@ -91,7 +80,7 @@ class SlicingStepsRole(SlicePartRole):
 
     @cached_property
     def _table(self) -> dict[str, SpanValue]:
-        names = {"start": _STARTS, "stop": _STOPS, "step": _SIZES}[self.part]
+        names = {"start": STARTS, "stop": STOPS, "step": SIZES}[self.part]
         table = STEP_SIZES if self.part == "step" else ENDPOINTS
         return {name: table[name][0] for name in names}
 
@@ -100,16 +89,15 @@ class SlicingStepsRole(SlicePartRole):
         yield from self.type_factors(profile)
         if self.part == "start":
             # First, since the values of starts and stops depend on it.
-            directions = {"forwards": "forwards", "backwards": "backwards"}
             signs = {"forwards": 1, "backwards": -1}
-            yield Factor(self._direction_factor, signs, words=directions)
+            yield Factor(self._direction_factor, signs, words={sign: sign for sign in signs})
         words = STEP_SIZES if self.part == "step" else ENDPOINTS
         start = self._parts[0]
         depends_on = [self.data.factor("length"), self.type_factor]
         levels: dict[str, Any] = {}
         texts = {name: f"a {self.part} {words[name][1]}" for name in self._table}
         for name, value in self._table.items():
-            if profile != "full" and name in _IN_FULL[self.part]:
+            if profile != "full" and name in ONLY_IN_FULL[self.part]:
                 continue
             levels[name] = value if isinstance(value, int) else partial(level_value, value)
         if self.part != "step":
@@ -126,6 +114,8 @@ class SlicingStepsRole(SlicePartRole):
         if self.part == "start":
             selected = {level: SELECTED[level] for level in ("some", "all", "one")}
             yield Factor.of_names(self.factor("selects"), selected)
+            others = {"varied": "", "backwards": "each other axis backwards too"}
+            yield Factor.of_names(self.factor("others"), others)
             layouts = {"c": "", "reversed": "lists backwards in memory"}
             layouts |= {"gapped": "lists with gaps", "mixed": "lists in several layouts"}
             yield Factor.of_names(
@@ -154,6 +144,15 @@ class SlicingStepsRole(SlicePartRole):
             )
         rank, axis, others = map(self.data.factor, ("rank", "axis", "others"))
         yield forbid(lambda layout, rank: layout != "c" and rank < 2, self.factor("layouts"), rank)
+        yield forbid(
+            lambda others, rank, sign: others == "backwards" and (rank < 2 or sign > 0),
+            *(self.factor("others"), rank, direction),
+        )
+        # The only axis, removed, leaves a scalar.
+        yield forbid(
+            lambda rank, stop, new: rank == 1 and stop == "single" and new in ("before", "after"),
+            *(rank, LevelName(self._parts[1]._value_factor), self._marks_factor("new")),
+        )
         marks = self._marks_factor("rest"), self._marks_factor("single")
         yield forbid(
             lambda axis, *marks: sum(level == "before" for level in marks) > axis, axis, *marks
@@ -214,6 +213,7 @@ class SlicingStepsRole(SlicePartRole):
         rest, new = map(choice.level, map(self._marks_factor, ("rest", "new")))
         _, _, step = self._parts
         is_step_given = choice.level(step.factor("given")) != "no"
+        are_backwards = choice[self._parts[0].factor("others")] == "backwards"
         element_type = choice[self.type_factor]
         skipped, removed = self._skipped_and_removed(context, sampler)
         steps: list[SlicingStep] = []
@@ -230,6 +230,8 @@ class SlicingStepsRole(SlicePartRole):
             elif axis == removed:
                 index = sampler.position_in(n, element_type)
                 steps.append(SlicingStep("single", index, index, sampler.pick((1, 2))))
+            elif are_backwards:
+                steps.append(backwards_step(n))
             else:
                 steps.append(drawn_step(n, element_type, sampler, is_step_given))
         if rest == "nothing":
@@ -343,9 +345,24 @@ class SlicingStepsRole(SlicePartRole):
             levels[self.factor("selects")] = levels_where(
                 {"some": 1 < count < n, "all": count == n, "one": 1 == count < n}
             )
+            levels[self.factor("others")] = self._others_in(call, k)
             layouts = {call.inputs[p.name].layout for p in self._parts if p.name in call.inputs}
             values[self.factor("layouts")] = "mixed" if len(layouts) > 1 else "".join(layouts)
         return ObservedLevels(values, levels)
+
+    def _others_in(self, call: Call, tested: int) -> frozenset[str]:
+        """Return the levels of the steps that slice other axes; without any, all levels apply."""
+        starts, stops, sizes = (part.values_in(call) for part in self._parts)
+        is_single, shape = self._marked(call, "single"), call.inputs[self.of].shape
+        are_backwards = {
+            bool(sizes) and (starts[k], stops[k], sizes[k]) == (step.start, step.stop, step.step)
+            for point in self.observation_points(call)
+            if (k := point["element"]) != tested and not is_single[k]
+            for step in [backwards_step(shape[point["axis"]])]
+        }
+        return levels_where(
+            {"varied": are_backwards != {True}, "backwards": False not in are_backwards}
+        )
 
     def _length_requirements(self) -> Iterator[Requirement]:
         """Yield that all parts have the same length."""

@@ -1,4 +1,4 @@
-"""Slicing steps: what a step of a strided slice does, and how steps are drawn."""
+"""Slicing steps: what a step of a strided slice does, its levels, and how steps are drawn."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +9,24 @@ import numpy as np
 from opcert.arrays import Array, fits, python_slice
 from opcert.roles.samplers import Sampler
 from opcert.roles.span_levels import selection_levels
+
+# The levels of starts, of stops and of the absolute values of steps.
+STARTS = (
+    *("zero", "one", "last", "minus_one", "first_from_end", "beyond", "below", "least", "most"),
+    *("past_u8", "past_u16", "past_u32", "u32_max"),
+)
+STOPS = (
+    *("end", "last", "zero", "one", "minus_one", "first_from_end", "beyond", "below", "least"),
+    *("most", "past_u8", "past_u16", "past_u32", "u32_max"),
+)
+SIZES = ("one", "two", "three", "beyond", "most", "past_u8", "past_u32")
+# Values that the full suite covers only: the core suite has others that reveal nearly as much.
+# Cut to 8 or 16 bits, 2^32 + 1 is 1 too; the greatest start backwards is the last index anyway.
+ONLY_IN_FULL = {
+    "start": ("past_u8", "u32_max", "least"),
+    "stop": ("past_u8",),
+    "step": ("past_u8",),
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +80,14 @@ def drawn_step(n: int, element_type: str, sampler: Sampler, has_step: bool) -> S
     if not selected:
         return SlicingStep("slice", start, stop, step)
     return SlicingStep("slice", start, stop, step, is_start_open, is_stop_open)
+
+
+def backwards_step(n: int) -> SlicingStep:
+    """Return a slice backwards that selects several elements of an axis of `n`, if it has them.
+
+    An implementation that special-cases a rank, or an axis of it, fails where it differs.
+    """
+    return SlicingStep("slice", -1, 0 if n > 2 else -n - 1, -2 if n > 3 else -1)
 
 
 def selection(

@@ -34,7 +34,7 @@ _OFFSETS: dict[str, tuple[Any, str]] = {
     "at_end": (lambda n, size: n - size, "a window up to the end"),
 }
 # Absolute values of strides: the last ones reach two elements and one element of the window, or lie
-# past what narrower integers hold.
+# past what narrower integers hold. The least integer of 32 bits has no positive counterpart.
 _STRIDES: dict[str, tuple[Any, str]] = {
     "one": (1, "a stride of 1"),
     "two": (2, "a stride of 2"),
@@ -44,6 +44,7 @@ _STRIDES: dict[str, tuple[Any, str]] = {
     "past_u8": ((1 << 8) + 1, "a stride of 257"),
     "past_u16": ((1 << 16) + 1, "a stride of 65537"),
     "most": ((1 << 31) - 1, "a stride of 2^31 - 1"),
+    "least": (1 << 31, "a stride of -2^31"),
 }
 _STRIDES_UNDER_STRESS = ("one", "two", "past_u8")
 _DRAWN_STRIDES = (1, 1, 2, -1, -2, 3)
@@ -121,6 +122,7 @@ class WindowsRole(PerAxis):
         if self.part == "offset":
             words = {"varied": "windows on other axes too", "whole": "other axes in full"}
             words["backwards"] = "windows on other axes too, each backwards"
+            words["reversed"] = "other axes in full, each backwards"
             yield Factor.of_names(self.factor("others"), words)
         if self.part == "stride":
             words = {"forwards": "forwards", "backwards": "backwards"}
@@ -143,10 +145,18 @@ class WindowsRole(PerAxis):
             )
             others = self.factor("others")
             yield forbid(lambda others, rank: others != "whole" and rank < 2, others, rank)
-        if self.part == "stride":
-            enough = {"two": 2, "three": 3, "to_the_end": 5, "past": 4}
             yield forbid(
-                lambda size, level: size < enough.get(level, 1), size, LevelName(self.value_factor)
+                lambda others, n, size: others == "reversed" and n != size, others, length, size
+            )
+        if self.part == "stride":
+            # A stride of 257 must reach a second element.
+            enough = {"two": 2, "three": 3, "to_the_end": 5, "past": 4, "past_u8": 258}
+            magnitude, direction = LevelName(self.value_factor), self.factor("direction")
+            others = self.parts[0].factor("others")
+            yield forbid(lambda size, level: size < enough.get(level, 1), size, magnitude)
+            yield forbid(lambda level, sign: level == "least" and sign > 0, magnitude, direction)
+            yield forbid(
+                lambda level, others: others == "reversed" and level != "one", magnitude, others
             )
 
     def full_combinations(self) -> Iterator[tuple[str, ...]]:
@@ -178,6 +188,8 @@ class WindowsRole(PerAxis):
                     *(choice[offset.value_factor], choice[size.value_factor]),
                     signed_stride,
                 )
+            elif others == "reversed":
+                windows[axis] = (0, extent, -1)
             elif others == "backwards":
                 windows[axis] = backwards_in(extent, is_at_end=bool(axis % 2))
             elif others == "varied":
@@ -206,6 +218,7 @@ class WindowsRole(PerAxis):
             )
             others = [window for d, window in enumerate(windows) if d != axis]
             are_whole = all(window[:3] == (0, window[3], 1) for window in others)
+            are_reversed = all(window[:3] == (0, window[3], -1) for window in others)
             are_backwards = all(
                 (at, size, by)
                 in (backwards_in(n, is_at_end=False), backwards_in(n, is_at_end=True))
@@ -215,6 +228,7 @@ class WindowsRole(PerAxis):
                 {
                     "whole": are_whole,
                     "backwards": are_backwards and not are_whole,
+                    "reversed": are_reversed and not are_whole,
                     "varied": not are_whole,
                 }
             )

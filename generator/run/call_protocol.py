@@ -77,7 +77,7 @@ def _run_negative(
             kind = fault.kind if fault.kind in ("bits", "mutated-input") else "state"
             fault = Difference(kind, f"{context} failed: {fault.text}", fault.excerpt)
         if fault is not None:
-            return replace(first, fault=fault, records=records, log=log)
+            return replace(first, fault=fault, records=records, log=log, lines=later.lines)
         records += later.records
     return replace(first, records=records, log=log)
 
@@ -123,6 +123,7 @@ class _ValidCalls:
         self.records: list[CallRecord] = []
         self.faults: list[Difference] = []
         self.log = ""
+        self.lines: Sequence[str] = ()
 
     def run(self) -> Outcome:
         data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
@@ -155,14 +156,15 @@ class _ValidCalls:
             # The buffers now hold the inputs of the last call.
             last = replace(self.records[-1], inputs=self.buffers, expected_inputs=data)
             self.records[-1] = last
-        return replace(first, fault=fault, records=self.records, log=self.log)
+        return replace(first, fault=fault, records=self.records, log=self.log, lines=self.lines)
 
     def call(
         self, inputs: InputArrays, golden: Sequence[Array], dirty_sizes: Sequence[int] = ()
     ) -> tuple[Outcome, Difference | None]:
         """Make one call in the buffers; return its outcome and the difference of its outputs.
 
-        Also add other faults to `faults`, correct outputs to `records`, and printed text to `log`.
+        Also add other faults to `faults`, correct outputs to `records`, and printed text to `log`;
+        keep the `lines` of an exception.
         """
         self.buffers = {
             name: fill_buffer(self.buffers.get(name), array, self.case.inputs[name].layout)
@@ -175,6 +177,7 @@ class _ValidCalls:
         if fault := outcome.fault or find_mutation(self.buffers, inputs):
             self.faults.append(fault)
         self.log += outcome.log
+        self.lines = outcome.lines or self.lines
         if any(record.outputs_changed for record in self.records):
             self.faults.append(ALIASED_OUTPUT)
             self.records = []

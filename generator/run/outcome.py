@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from opcert.arrays import InputArrays, group_variadic
-from opcert.backends import Backend
+from opcert.backends import Backend, own_lines
 from opcert.errors import describe_error
 from opcert.run.freed_memory import dirty_freed_memory
 
@@ -30,8 +30,9 @@ class Outcome:
 
     `outputs` are the returned outputs as plain arrays; `remote` watches the originals in another
     process. `reason` describes the exception or the end of the process; `rejected_by` is who raised
-    the exception. `fault` is the worst fault, `log` the printed text. `records` are the correct
-    calls, to be compared again after later calls.
+    the exception, and `lines` are those of the backend's own source at which it was raised. `fault`
+    is the worst fault, `log` the printed text. `records` are the correct calls, to be compared
+    again after later calls.
     """
 
     observed: Observed
@@ -42,6 +43,7 @@ class Outcome:
     remote: "RemoteOutputs | None" = None
     log: str = ""
     rejected_by: Rejecter | None = None
+    lines: Sequence[str] = ()
 
 
 class IsolatedBackend(ABC):
@@ -83,11 +85,16 @@ def call_backend(
         returned = backend.run(operator, group_variadic(inputs), _copy_attributes(dict(attributes)))
         outputs = _plain_arrays(returned)
     except NotImplementedError as error:
-        return Outcome("unsupported", reason=describe_error(error))
+        return Outcome("unsupported", reason=describe_error(error), lines=own_lines(error))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return Outcome("rejected", reason=describe_error(error), rejected_by=rejecter_of(error))
+        return Outcome(
+            "rejected",
+            reason=describe_error(error),
+            rejected_by=rejecter_of(error),
+            lines=own_lines(error),
+        )
     return Outcome("outputs", outputs)
 
 

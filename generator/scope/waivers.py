@@ -188,4 +188,4 @@ def _waiver_mistakes(
             key, glob = "rule", waiver.rule or ""
         # Only a near match is listed, not thousands of ids.
         near = did_you_mean(glob, get_close_matches(glob, known, n=1))
-        yield key, f"unused waiver: no case of the suite matches{near}"
+        yield key, f"unused waiver: no case of the suite matches{near or '; remove it'}"

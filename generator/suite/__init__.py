@@ -24,7 +24,12 @@ from opcert.suite.rule_cases import RuleCases, cases_by_rule, valid_calls
 from opcert.suite.spec_check import check_specs
 from opcert.suite.spec_warnings import RuleCounts
 from opcert.suite.suite import CasesById, Suite, SuiteCase, core_suite_folder, read_manifest
-from opcert.suite.writing import refuse_foreign_files, replace_marked_folder, write_suite
+from opcert.suite.writing import (
+    check_marked_folder,
+    refuse_foreign_files,
+    replace_marked_folder,
+    write_suite,
+)
 
 __all__ = [
     "AmbiguityText",
@@ -49,6 +54,7 @@ __all__ = [
     "SuiteEntry",
     "TypeName",
     "cases_by_rule",
+    "check_marked_folder",
     "check_specs",
     "core_suite_folder",
     "generate",

@@ -13,7 +13,7 @@ from opcert.specification import SpecFile, read_spec, read_specs_in
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import FileContents, operator_files, suite_files
 from opcert.suite.format import OperatorEntry
-from opcert.suite.writing import folder_differences, write_suite
+from opcert.suite.writing import check_suite_folder, folder_differences, write_suite
 
 # An operator's id, its entry in the manifest, and its files.
 OperatorPart = tuple[str, OperatorEntry, FileContents]
@@ -44,6 +44,8 @@ def generate(
     spec_files = read_specs_in(None if specs is None else Path(specs), operator or "*")
     if specs is None and operator is None:
         spec_files = [file for file in spec_files if file.spec.operator in CORE_OPERATORS]
+    if not check:
+        check_suite_folder(Path(out))
     files = generate_suite_files(spec_files, profile, seed, jobs, on_operator)
     if check:
         return folder_differences(Path(out), files)

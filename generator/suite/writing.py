@@ -12,7 +12,7 @@ from opcert.errors import OpcertError, SuiteError
 from opcert.suite.emit import FileContents
 from opcert.suite.format import MANIFEST
 from opcert.suite.suite import MAX_FILE_BYTES, read_manifest
-from opcert.untrusted_files import make_folder, read_limited
+from opcert.untrusted_files import check_folder, make_folder, read_limited
 
 # A mark is within this number of bytes from the beginning of a file.
 _HEAD_BYTES = 400
@@ -28,16 +28,28 @@ def write_suite(folder: Path, files: FileContents) -> None:
     Raises:
         OpcertError: the folder holds other files, or cannot be written; nothing has changed.
     """
-    own_files = _files_of_suite(folder)
+    check_suite_folder(folder)
     guide = folder / _GUIDE
     try:
         has_guide = guide.is_file() and not guide.is_symlink()
         kept = {_GUIDE: read_limited(guide, MAX_FILE_BYTES)} if has_guide else {}
     except OSError as error:
         raise _write_error(folder, error) from None
-    own_files.update(kept)
-    refuse_foreign_files(folder, _files_in(folder.resolve()), own_files.__contains__, "a suite")
     _replace_folder(folder, {**files, **kept})
+
+
+def check_suite_folder(folder: Path) -> None:
+    """Check that a suite can be written to `folder`, before it is generated.
+
+    Raises:
+        OpcertError: the folder holds other files, or cannot be written.
+    """
+    _check_writable(folder)
+    own_files = _files_of_suite(folder)
+    guide = folder / _GUIDE
+    if guide.is_file() and not guide.is_symlink():
+        own_files.add(_GUIDE)
+    refuse_foreign_files(folder, _files_in(folder.resolve()), own_files.__contains__, "a suite")
 
 
 def _files_of_suite(folder: Path) -> set[str]:
@@ -68,6 +80,16 @@ def replace_marked_folder(
     Raises:
         OpcertError: the folder holds other files, or cannot be written; nothing has changed.
     """
+    check_marked_folder(folder, marks, kind)
+    _replace_folder(folder, files)
+
+
+def check_marked_folder(folder: Path, marks: Collection[str], kind: str) -> None:
+    """Check that `replace_marked_folder` can write to `folder`, before its files are made.
+
+    Raises:
+        OpcertError: the folder holds other files, or cannot be written.
+    """
 
     def is_marked(name: str) -> bool:
         path = folder / name
@@ -77,8 +99,8 @@ def replace_marked_folder(
             head = file.read(_HEAD_BYTES)
         return any(mark.encode() in head for mark in marks)
 
+    _check_writable(folder)
     refuse_foreign_files(folder, _files_in(folder.resolve()), is_marked, kind)
-    _replace_folder(folder, files)
 
 
 def refuse_foreign_files(
@@ -99,11 +121,25 @@ def refuse_foreign_files(
         )
 
 
+def _check_writable(folder: Path) -> None:
+    """Check that a folder can be replaced or created.
+
+    Raises:
+        OpcertError: a file is in the way, or it cannot be written to.
+    """
+    try:
+        target = folder.resolve()
+        check_folder(target)
+        if target.exists():
+            # The new folder is written next to the former one, and takes its place.
+            check_folder(target.parent)
+    except (OSError, RuntimeError) as error:
+        raise _write_error(folder, error) from None
+
+
 def _replace_folder(folder: Path, files: FileContents) -> None:
     """Write `files` next to `folder` and rename the result, so that a failure changes nothing."""
     target = folder.resolve()
-    if target.exists() and not target.is_dir():
-        raise OpcertError(f"{folder}: found a file, expected a folder or nothing")
     make_folder(target.parent)
     try:
         new = Path(tempfile.mkdtemp(prefix=f".{target.name}.new-", dir=target.parent))
@@ -135,8 +171,8 @@ def _exchange(new: Path, target: Path) -> None:
         shutil.rmtree(former, ignore_errors=True)
 
 
-def _write_error(folder: Path, error: OSError) -> OpcertError:
-    reason = error.strerror or error
+def _write_error(folder: Path, error: Exception) -> OpcertError:
+    reason = getattr(error, "strerror", None) or error
     return OpcertError(f"{folder}: cannot be written: {reason}; nothing was changed")
 
 

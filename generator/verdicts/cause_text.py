@@ -154,7 +154,7 @@ def cause_sentence(
     match and pass.
     """
     failing, passing, others_failing, others_passing = counts
-    effects = [_EFFECTS[kind] for kind in kinds]
+    effects = [_EFFECTS.get(kind, "fails") for kind in kinds]
     effect = " or ".join(filter(None, [", ".join(effects[:-1]), effects[-1]]))
     subject = f"{operator.partition('/')[2]} {effect}"
     if not condition:
@@ -163,8 +163,8 @@ def cause_sentence(
             return f"{subject} in {share} ({failing:,} of {failing + passing:,} cases fail)"
         calls = f"{explained:,} case{'s' * (explained > 1)}"
         return f"{subject} in {calls} that no combination of levels explains"
-    words = " and ".join(term.text for term in condition)
     when = "mostly when" if passing else "whenever"
+    words = " and ".join(term.text for term in condition)
     total, others = failing + passing, others_failing + others_passing
     return (
         f"{subject} {when} a call has {words} ({failing:,} of {total:,} such cases fail, "

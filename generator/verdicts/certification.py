@@ -111,10 +111,11 @@ class Certification:
         if verdict.status in FAILURE_STATUSES:
             if outcome.fault is not None and outcome.fault.excerpt is not None:
                 self.excerpts[case.id] = outcome.fault.excerpt
-            lines = outcome.log.strip().splitlines()[-_PRINTED_LINES:]
-            printed = "".join(f"\n    printed: {line}" for line in lines)
+            printed = outcome.log.strip().splitlines()[-_PRINTED_LINES:]
+            lines = [*outcome.lines, *(f"printed: {line}" for line in printed)]
             context = failure_context(operator, case, verdict.kind)
-            verdict = replace(verdict, detail=f"{verdict.detail}{context}{printed}")
+            detail = "\n    ".join([f"{verdict.detail}{context}", *lines])
+            verdict = replace(verdict, detail=_storable(detail))
         return verdict, outcome.records
 
     def _outcome(
@@ -140,7 +141,8 @@ class Certification:
         self._repeated[name] = case.id
         if repeated.observed in FATAL_OUTCOMES:
             return repeated
-        return replace(outcome, fault=repeated.fault, log=outcome.log + repeated.log)
+        log = outcome.log + repeated.log
+        return replace(outcome, fault=repeated.fault, log=log, lines=repeated.lines)
 
     def _retain(self, case: str, records: Sequence[CallRecord]) -> None:
         """Retain the records of a case; check and release the oldest ones beyond the limit."""
@@ -194,6 +196,11 @@ class Certification:
             f"declare in `support` what is not supported: {verdict.detail}"
         )
         return _undeclared(verdict, text)
+
+
+def _storable(text: str) -> str:
+    """Replace surrogates, which a backend's text may have and no file can hold."""
+    return text.encode(errors="replace").decode()
 
 
 def _undeclared(verdict: Verdict, text: str) -> Verdict:

@@ -42,6 +42,7 @@ def redact_outcome(outcome: Outcome) -> Outcome:
         outcome,
         reason=redact_text(outcome.reason),
         log=redact_text(outcome.log),
+        lines=[redact_text(line) for line in outcome.lines],
         fault=None if fault is None else replace(fault, text=redact_text(fault.text)),
     )
 

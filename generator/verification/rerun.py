@@ -52,11 +52,12 @@ def rerun_findings(
         memory=run.memory or 0,
     )
     try:
-        entry = backend_entry(started, backend, options, checked_support(started, suite))
+        support = checked_support(started, suite)
+        entry = backend_entry(started, backend, options, support, files={})
         certified = certificate.to_dict()["backend"]
-        # The source may differ between machines.
+        # Where the backend is, and the bytes of its program, may differ between machines.
         certified, current = (
-            {name: part for name, part in parts.items() if name != "source"}
+            {name: part for name, part in parts.items() if name not in ("source", "files")}
             for parts in (certified, entry.model_dump(mode="json", exclude_unset=True))
         )
         for place, found, now in json_differences(certified, current):

@@ -74,6 +74,16 @@ def _run_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
     if certificate.backend.delivery == "packed" and not certificate.run.isolated:
         text = "found packed, but the run was not isolated; expected strided"
         yield Finding("backend.delivery", text)
+    files = certificate.backend.files
+    for name in certificate.run.changed:
+        if name in files:
+            text = f"found {name}: it changed during the run, so its verdicts may be of different"
+            yield Finding("run.changed", f"{text} versions; expected a run of one version")
+        else:
+            text = (
+                f"found {name}; expected a file of the backend: {', '.join(files) or 'it has none'}"
+            )
+            yield Finding("run.changed", text)
     for case in certificate.run.repeated:
         if case not in suite.cases or not is_repeatable(suite.cases[case][1]):
             text = f"found {case}; expected a valid case of the suite with few output elements"
@@ -133,19 +143,35 @@ def _evidence_findings(
 
 
 def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
-    """Yield the differences between the causes and those that follow from the verdicts."""
-    if any(verdict.case not in suite.cases for verdict in certificate.verdicts):
+    """Yield causes that do not follow from the verdicts."""
+    failed = {v.case for v in certificate.verdicts if v.status in FAILURE_STATUSES}
+    strangers = [
+        Finding(f"causes.{number}", f"found {case}, which is no failure of the certificate")
+        for number, cause in enumerate(certificate.causes)
+        for case in (*cause.cases, *cause.attributed)
+        if case not in failed
+    ]
+    yield from strangers
+    operators = {case.id: case.operator for case in suite}
+    if strangers or any(operators.get(v.case) != v.operator for v in certificate.verdicts):
         return
-    # The run may have had the specs of the suite, which tell more about its cases, or not.
-    for diagnosis in (Diagnosis(suite), Diagnosis(suite, {})):
+    # The run may have lacked the specs of the suite, which tell more about its cases.
+    for diagnosis in (Diagnosis(suite, {}), Diagnosis(suite)):
         causes = diagnosis.causes(certificate.verdicts, certificate.reproductions)
         if causes == certificate.causes:
             return
-    found, expected = len(certificate.causes), len(causes)
-    text = f"found {found}; the verdicts have {expected}"
-    if found == expected:
-        number = next(i for i, cause in enumerate(causes) if cause != certificate.causes[i])
-        text = (
-            f"found '{certificate.causes[number].sentence}'; expected '{causes[number].sentence}'"
+    stated = [cause.sentence for cause in certificate.causes]
+    expected = [cause.sentence for cause in causes]
+    number = next(
+        (i for i, pair in enumerate(zip(stated, expected, strict=False)) if pair[0] != pair[1]),
+        None,
+    )
+    if number is not None:
+        yield Finding(
+            f"causes.{number}", f"found '{stated[number]}'; expected '{expected[number]}'"
         )
-    yield Finding("causes", text)
+    else:
+        found, follow = len(stated), len(expected)
+        yield Finding(
+            "causes", f"found {found} causes; other ones follow from the verdicts, {follow}"
+        )

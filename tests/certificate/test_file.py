@@ -71,6 +71,7 @@ CERTIFICATES = st.builds(
         timeout=st.none() | st.floats(1e-3, 1e9),
         memory=st.none() | st.integers(1),
         resumed=st.lists(MOMENTS, max_size=2).map(tuple),
+        changed=st.lists(NAMES, max_size=2).map(tuple),
     ),
     claim=st.none() | st.builds(claim_entry, st.dictionaries(TEXTS, SCOPES, max_size=2)),
     waivers=st.none() | st.just(WaiversEntry(sha256=DIGEST, content=(WAIVER,))),
@@ -160,7 +161,7 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", r"1:1: not JSON"),
+        (b"", r" is empty; expected a certificate"),
         (b'{"schema": 5,\n "suite": }', r"2:11: not JSON: Expecting value"),
         (b"\xff", r" not UTF-8: found 0xff at byte 0"),
         (b"[]", r" is not a certificate"),

@@ -205,7 +205,9 @@ def test_a_key_that_other_users_can_read_causes_a_warning(keys: Path, tmp_path: 
     shutil.copy(keys / "key.pem", tmp_path / "key.pem")
     (tmp_path / "key.pem").chmod(0o644)
     arguments = ("certify", *CASES, "--out", tmp_path / "out", "--sign")
-    warning = f"opcert: other users can read {tmp_path / 'key.pem'}; restrict it with chmod 600"
+    warning = (
+        f"opcert: warning: other users can read {tmp_path / 'key.pem'}; restrict it with chmod 600"
+    )
     assert warning in opcert(*arguments, tmp_path / "key.pem").stderr
     assert "other users" not in opcert(*arguments, keys / "key.pem").stderr
 
@@ -247,9 +249,8 @@ def test_without_the_package_the_extra_is_named(folder: Path, keys: Path) -> Non
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stderr
         if code:
-            assert done.stderr == (
-                "opcert: signatures need the package cryptography; pip install 'opcert[sign]'\n"
-            )
+            text = "signatures need the package cryptography; pip install 'opcert[sign]'"
+            assert done.stderr == f"opcert: error: {text}\n"
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")

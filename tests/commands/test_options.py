@@ -61,8 +61,8 @@ def test_a_backend_that_cannot_be_made_is_reported_in_one_line(
 
 
 def test_a_glob_is_printed_in_one_line(suite: Path) -> None:
-    assert run_safely("certify", "--suite", suite, "--case", HOSTILE).exit_code == 1
-    assert run_safely("certify", "--suite", suite, "--operator", HOSTILE).exit_code == 1
+    assert run_safely("certify", "--suite", suite, "--case", HOSTILE).exit_code == 2
+    assert run_safely("certify", "--suite", suite, "--operator", HOSTILE).exit_code == 2
     assert run_safely("explain", HOSTILE).exit_code == 2
 
 

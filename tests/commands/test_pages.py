@@ -44,8 +44,7 @@ def operator_pages(folder: Path) -> set[str]:
             ["--out", "thesis"],
             "thesis: contains chapter.html, not part of the pages of `opcert docs`",
         ),
-        (["--out", "thesis/chapter.html"], "thesis/chapter.html: found a file, expected a folder"),
-        ([], "Missing option '--out'"),
+        (["--out", "thesis/chapter.html"], "chapter.html: is not a folder; expected a folder"),
     ],
 )
 def test_docs_with_invalid_arguments_exit_2_and_change_nothing(

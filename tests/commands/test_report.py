@@ -78,13 +78,11 @@ def test_a_single_report_replaces_one_of_several(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Missing argument"),
-        (["nowhere"], "nowhere: No such file"),
         (["empty"], "empty/certificate.json: No such file"),
         (["notes.txt"], "notes.txt:1:1: not JSON"),
         (["right", "notes.txt"], "notes.txt:1:1: not JSON"),
         (["right", "--out", "right"], "right: contains certificate.json, not part of a report"),
-        (["right", "--out", "notes.txt"], "notes.txt: found a file, expected a folder"),
+        (["right", "--out", "notes.txt"], "notes.txt: is not a folder; expected a folder"),
         (["right", "faulty", "--out", "right"], "right: contains certificate.json"),
         (["right", "--out", str(core_suite_folder() / "html")], "is inside the suite"),
         (

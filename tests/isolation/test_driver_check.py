@@ -101,7 +101,7 @@ def test_an_unknown_operator_must_be_unsupported() -> None:
         (["'one"], "cannot be split"),
         ([""], "has no command"),
         (["cat", "--backend-option", "device"], "expected KEY=VALUE"),
-        ([], "Missing argument"),
+        ([], "missing argument COMMAND"),
     ],
 )
 def test_a_wrong_command_line_exits_2(arguments: list[str], message: str) -> None:

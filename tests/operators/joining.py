@@ -78,6 +78,25 @@ def _stale() -> Fault:
     return fault
 
 
+def _stale_under(
+    key: Callable[[Sequence[Array], int, Array], Any],
+) -> Callable[[], Fault]:
+    """Return a fault that keeps the lengths of an earlier call under an incomplete key."""
+
+    def keeping() -> Fault:
+        plans: dict[Any, list[int]] = {}
+
+        def fault(tensors: Sequence[Array], axis: int, right: Array) -> Array:
+            own = [array.shape[axis] for array in tensors]
+            known = str((axis, right.dtype, len(tensors), key(tensors, axis, right)))
+            kept = plans.setdefault(known, own)
+            return right if kept == own else np.flip(right)
+
+        return fault
+
+    return keeping
+
+
 def _stale_results() -> Fault:
     """Return a fault that recognises a call by its first tensor."""
     results: dict[Any, Array] = {}
@@ -128,6 +147,21 @@ WRONG: dict[str, Callable[[], Fault]] = {
         )
     ),
     "stale-lengths": _stale,
+    "stale-under-output": _stale_under(lambda _, __, right: right.shape),
+    "stale-under-first": _stale_under(lambda tensors, _, right: (tensors[0].shape, right.shape)),
+    "stale-under-first-and-last": _stale_under(
+        lambda tensors, _, __: (tensors[0].shape, tensors[-1].shape)
+    ),
+    "stale-under-first-last-and-output": _stale_under(
+        lambda tensors, _, right: (tensors[0].shape, tensors[-1].shape, right.shape)
+    ),
+    "stale-under-first-two": _stale_under(
+        lambda tensors, _, right: ([array.shape for array in tensors[:2]], right.shape)
+    ),
+    "stale-under-any-order": _stale_under(
+        lambda tensors, _, __: sorted(array.shape for array in tensors)
+    ),
+    "offset-in-16-bits": lambda: _offset_in(16),
     "stale-results": _stale_results,
     "element-1024-lost": lambda: (
         lambda _, __, right: np.where(

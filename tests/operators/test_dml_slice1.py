@@ -170,6 +170,11 @@ def wrapped(bits: int, number: int) -> int:
     return (number + half) % (2 * half) - half
 
 
+def magnitude(change: Callable[[int], int]) -> Compute:
+    """Return a backend that changes the magnitude of strides, but not their signs."""
+    return misread(lambda w: w._replace(stride=max(change(abs(w.stride)), 1) * w.direction))
+
+
 def quiet(output: Array) -> Array:
     """Return an output with each NaN replaced by the default one."""
     return np.where(np.isnan(output), np.array(np.nan, output.dtype), output)
@@ -181,8 +186,31 @@ def in_memory_order(tensor: Array, attributes: Attributes) -> Sequence[Array]:
     return right(OPERATOR, {"InputTensor": read}, attributes)
 
 
+def whole_forwards(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    """Copy forwards where the windows are all of the input, and all strides 1 or -1."""
+    outputs = right(OPERATOR, inputs, attributes)
+    if on_each_axis(lambda w: w.size == w.extent and abs(w.stride) == 1)(inputs, attributes):
+        return copied(lambda w: indices(w._replace(stride=1)), inputs, attributes)
+    return outputs
+
+
 FAULTS: dict[str, Compute] = {
+    # Narrow numbers.
+    "magnitudes of strides in 8 bits": magnitude(lambda number: number & 255),
+    "magnitudes of strides in 16 bits": magnitude(lambda number: number & 65535),
+    "magnitudes of strides up to 255": magnitude(lambda number: min(number, 255)),
+    "magnitudes of strides up to 65535": magnitude(lambda number: min(number, 65535)),
+    "backward strides down to -255": misread(lambda w: w._replace(stride=max(w.stride, -255))),
+    "backward strides down to -32767": misread(lambda w: w._replace(stride=max(w.stride, -32767))),
+    "offsets in 16 bits": misread(lambda w: w._replace(offset=w.offset & 65535)),
+    "offsets in 16 bits with a sign": misread(lambda w: w._replace(offset=wrapped(16, w.offset))),
+    "sizes in 16 bits": misread(lambda w: w._replace(size=w.size & 65535)),
+    "no magnitude of the least stride": rejecting(on_some_axis(lambda w: w.stride == -1 << 31)),
     # Indices.
+    "whole windows in strides of 1 forwards": whole_forwards,
+    "the last axis of four from the end of the axis": misread(
+        lambda w: w._replace(offset=0, size=w.extent) if w.axis == 3 and w.stride < 0 else w
+    ),
     "backwards from the offset": misread(lambda w: w._replace(size=1 if w.stride < 0 else w.size)),
     "backwards from the end of the axis": misread(
         lambda w: w._replace(offset=0, size=w.extent) if w.stride < 0 else w

@@ -85,6 +85,17 @@ def _rejecting(where: Callable[[Array, int, int], bool]) -> Fault:
     return split
 
 
+def _offset_in(bits: int) -> Fault:
+    """Return a fault whose parts begin at an offset of so many bits."""
+
+    def split(data: Array, axis: int, _: int, parts: list[Array]) -> Sequence[Array]:
+        size = parts[0].shape[axis]
+        offsets = [k * size % (1 << bits) for k in range(len(parts))]
+        return [data.take(range(first, first + size), axis) for first in offsets]
+
+    return split
+
+
 def _on_last(data: Array, axis: int, number: int, _: list[Array]) -> Sequence[Array]:
     return np.split(data.swapaxes(axis, -1).copy(), number, -1)
 
@@ -144,6 +155,29 @@ WRONG: dict[str, Fault] = {
         else [part.take(range(part.shape[axis] // 2), axis) for part in parts]
     ),
     "kept-for-the-size": _kept_by_size(),
+    **{f"parts-past-{most}-repeat": _many_parts(most) for most in (8, 16, 128, 256)},
+    **{f"offset-in-{bits}-bits": _offset_in(bits) for bits in (8, 16)},
+    "interleaved-on-the-last-axis": lambda data, axis, number, parts: (
+        [data[..., i::number] for i in range(number)] if axis == data.ndim - 1 else parts
+    ),
+    "interleaved-channels": lambda data, axis, number, parts: (
+        [data[:, i::number] for i in range(number)] if axis == 1 and data.ndim == 4 else parts
+    ),
+    "two-parts-exchanged": lambda _, __, number, parts: parts[::-1] if number == 2 else parts,
+    "three-parts-reversed": lambda _, __, number, parts: parts[::-1] if number == 3 else parts,
+    "cut-in-memory": lambda data, _, number, parts: (
+        [
+            chunk.reshape(part.shape)
+            for chunk, part in zip(np.split(data.ravel(), number), parts, strict=True)
+        ]
+        if data.size
+        else parts
+    ),
+    "parts-of-one-squeezed": lambda data, axis, number, parts: (
+        [part.squeeze(axis) for part in parts]
+        if 1 < number == data.shape[axis] and data.ndim > 1
+        else parts
+    ),
     "strict-on-one-part": _rejecting(lambda _, __, number: number == 1),
     "strict-on-more-than-64-parts": _rejecting(lambda _, __, number: number > 64),
     "strict-on-vectors": _rejecting(lambda data, _, __: data.ndim == 1),

@@ -45,6 +45,11 @@ def _each(name: str, change: Callable[[int, int], int]) -> Misreading:
     return misread
 
 
+def _at(name: str, step: int, change: Callable[[int], int]) -> Misreading:
+    """Return a misreading of the element of one step."""
+    return _each(name, lambda element, k: change(element) if k == step else element)
+
+
 def _mask(name: str, change: Callable[[list[int], int], list[int]]) -> Misreading:
     """Return a misreading of a mask, given the mask and the number of steps."""
 
@@ -162,6 +167,18 @@ MISREADINGS: dict[str, Misreading] = {
     "shrink-axis-mask-of-four-steps": _mask("shrink_axis_mask", lambda mask, _: mask[:4]),
     "ellipsis-mask-ignored": _mask("ellipsis_mask", lambda _, __: [0]),
     "ellipsis-one-late": _mask("ellipsis_mask", lambda mask, count: [0, *mask][:count]),
+    **{
+        f"{name}-of-step-{k}-ignored": _at(name, k, value)
+        for k in range(3)
+        for name, value in {
+            "begin": lambda _: 0,
+            "end": lambda _: 1 << 40,
+            "stride": lambda element: 1 if element > 0 else -1,
+        }.items()
+    },
+    "stride-magnitude-in-8-bits": _each(
+        "stride", lambda element, _: (abs(element) & 255 or 1) * (1 if element > 0 else -1)
+    ),
     "ellipsis-first-only": _mask("ellipsis_mask", lambda mask, _: mask[:1]),
 }
 FAULTS: dict[str, Compute] = {
@@ -211,6 +228,22 @@ FAULTS: dict[str, Compute] = {
         lambda inputs, _: bool((inputs["end"] > max(inputs["data"].shape)).any())
     ),
     "stale-lists": _stale(),
+    "scalar-output-rejected": _rejecting(
+        lambda inputs, masks: not right(OPERATOR, inputs, masks)[0].ndim
+    ),
+    "backwards-on-the-last-of-four-rejected": _rejecting(
+        lambda inputs, _: (
+            inputs["data"].ndim == inputs["begin"].size == 4
+            and "stride" in inputs
+            and int(inputs["stride"][-1]) < 0
+        )
+    ),
+    "two-new-axes-rejected": _rejecting(
+        lambda inputs, masks: sum(masks.get("new_axis_mask", [])[: inputs["begin"].size]) > 1
+    ),
+    "longer-masks-rejected": _rejecting(
+        lambda inputs, masks: any(len(mask) > inputs["begin"].size for mask in masks.values())
+    ),
 }
 
 

@@ -73,6 +73,17 @@ def _stale_for(key: Callable[[list[int]], object]) -> Fault:
     )
 
 
+def _kept_for_output() -> Fault:
+    """Return a fault that keeps the shape of data for each shape of the output."""
+    shapes: dict[Any, tuple[int, ...]] = {}
+
+    def tile(data: Array, _: list[int], expected: Array) -> Array:
+        known = shapes.setdefault(expected.shape, data.shape)
+        return expected if known == data.shape else np.flip(expected)
+
+    return tile
+
+
 def _doubled(data: Array, repeats: list[int], _: Array) -> Array:
     """Double the copies as long as they fit, and forget the rest."""
     return np.tile(data, [1 << n.bit_length() - 1 if n else 0 for n in repeats])
@@ -134,6 +145,32 @@ WRONG: dict[str, Fault] = {
         if len(repeats) - data.ndim == 4
         else right
     ),
+    "signed-byte-of-u8": lambda _, repeats, right: (
+        right[..., :0] if any(127 < n < 256 for n in repeats) else right
+    ),
+    "up-to-16-copies": _tiled(lambda repeats: [min(n, 16) for n in repeats]),
+    "up-to-255-copies": _tiled(lambda repeats: [min(n, 255) for n in repeats]),
+    "last-zero-is-one": _tiled(lambda repeats: [*repeats[:-1], *(n or 1 for n in repeats[-1:])]),
+    "one-new-axis-at-the-end": lambda data, repeats, right: (
+        np.tile(data[..., None], repeats) if len(repeats) == data.ndim + 1 else right
+    ),
+    "two-new-axes-at-the-end": lambda data, repeats, right: (
+        np.tile(data[..., None, None], repeats) if len(repeats) == data.ndim + 2 else right
+    ),
+    "one-fewer-at-the-front": lambda data, repeats, right: (
+        np.tile(data, [*repeats, 1]) if 0 < len(repeats) == data.ndim - 1 else right
+    ),
+    "first-axis-element-by-element": lambda data, repeats, right: (
+        np.repeat(np.tile(data, [1, *repeats[1:]]), repeats[0], 0)
+        if 0 < len(repeats) == data.ndim
+        else right
+    ),
+    "scalar-flat": lambda data, _, right: right.ravel() if data.ndim == 0 else right,
+    "kept-for-the-output": _kept_for_output(),
+    "second-of-four-ignored": _tiled(
+        lambda repeats: [*repeats[:1], 1, *repeats[2:]] if len(repeats) == 4 else repeats
+    ),
+    "sum-kept": _stale_for(sum),
     "low-16-bits": _tiled(lambda repeats: [n & 65535 for n in repeats]),
     "axis-past-16-bits": lambda data, _, right: (
         right[..., ::-1] if max(data.shape, default=0) > 65535 else right

@@ -119,7 +119,7 @@ def test_an_operator_that_no_suite_has_is_reported_and_decides_nothing(tmp_path:
         "certify", "--backend", backend, "--operator", SLICE, "--case", "*example*", "--out", out
     )
     text = "the backend declares operators that neither this suite nor the shipped specs have"
-    warning = f"opcert: {text}: vendor/Reverse-1"
+    warning = f"opcert: warning: {text}: vendor/Reverse-1"
     assert result.exit_code == 0
     assert warning in result.stderr.splitlines()
     verified = opcert("verify", out)

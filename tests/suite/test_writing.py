@@ -176,7 +176,7 @@ def test_a_file_as_parent_is_an_error(tmp_path: Path) -> None:
 
 def test_a_file_instead_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "suite").write_text("mine")
-    with pytest.raises(OpcertError, match="suite: found a file, expected a folder"):
+    with pytest.raises(OpcertError, match="suite: is not a folder; expected a folder"):
         write_suite(tmp_path / "suite", files())
     assert (tmp_path / "suite").read_text() == "mine"
 

@@ -1,0 +1,55 @@
+"""What the arguments of several commands select: cases of a suite, a certificate in a folder."""
+
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opcert.errors import OpcertError, did_you_mean
+
+if TYPE_CHECKING:
+    from opcert.suite import Suite
+
+
+def check_selection(suite: "Suite", operator: str | None, case: str = "*") -> None:
+    """Check that some case of a suite matches both globs.
+
+    Raises:
+        OpcertError: none does.
+    """
+    from opcert.specification import shipped_operators
+    from opcert.suite import core_suite_folder
+
+    operator = "*" if operator is None else operator
+    known = [*suite.manifest.operators]
+    if not any(fnmatchcase(name, operator) for name in known):
+        if suite.folder == core_suite_folder():
+            known = shipped_operators()
+        raise OpcertError(f"no operator matches '{operator}'{did_you_mean(operator, known)}")
+    ids = suite.select(operator, "*")
+    if not suite.select(operator, case):
+        near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
+        raise OpcertError(f"no case matches '{case}'{near}")
+
+
+def certificate_file(path: Path) -> Path:
+    """Return the file of a certificate: `path`, or the certificate in the folder `path`.
+
+    Raises:
+        OpcertError: the folder has several configurations, each with a certificate of its own.
+    """
+    from opcert.certificate import CERTIFICATE_FILE
+
+    if not path.is_dir():
+        return path
+    file = path / CERTIFICATE_FILE
+    if not file.exists():
+        names = sorted(
+            folder.name for folder in path.iterdir() if (folder / CERTIFICATE_FILE).is_file()
+        )
+        if names:
+            raise OpcertError(
+                f"{path}: found certificates of {len(names)} configurations; expected one "
+                f"certificate: name {path / names[0]} or another of {', '.join(names)}"
+            )
+    return file

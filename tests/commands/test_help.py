@@ -1,0 +1,141 @@
+"""The help of each command, and the options that several commands share."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from opcert.cli import COMMANDS, app
+from tests.command_line import WRONG, opcert, opcert_program
+from tests.small_suite import write
+
+GROUP = get_command(app)
+assert isinstance(GROUP, TyperGroup)
+NAMES = [*GROUP.commands]
+EXAMPLES = [example for group in COMMANDS.values() for lines in group.values() for example in lines]
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("suites") / "suite")
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_every_command_is_in_the_help_once_below_its_group(option: str) -> None:
+    lines = opcert(option).stdout.splitlines()
+    assert [name for line in lines for name in NAMES if line.startswith(f"  {name} ")] == NAMES
+    assert {f"{heading}:" for heading in COMMANDS} <= {*lines}
+    assert "..." not in "".join(line for line in lines if "COMMAND" not in line)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_help_of_a_command_has_examples_and_words_for_people(name: str) -> None:
+    result = opcert(name, "-h")
+    assert result.exit_code == 0
+    assert "\nExamples:\n  opcert " in result.stdout
+    # Types of Python, such as <path>, list[Path] or TEXT.
+    assert not re.search(r"<\w+>|list\[|\bTEXT\b|\bPATH\b \(|\bFLOAT\b|INTEGER", result.stdout)
+    lines = result.stdout.partition("Examples:")[0].splitlines()
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_a_valid_command_line(example: str) -> None:
+    assert isinstance(GROUP, TyperGroup)
+    _, name, *arguments = shlex.split(example.partition(" > ")[0].replace("results/*", "a b"))
+    GROUP.commands[name].make_context(name, arguments)
+
+
+def test_commands_that_take_the_same_thing_name_the_option_alike() -> None:
+    assert isinstance(GROUP, TyperGroup)
+    options = {
+        name: {option for parameter in command.params for option in parameter.opts}
+        for name, command in GROUP.commands.items()
+    }
+    assert all(("-b" in each) == ("--backend" in each) for each in options.values())
+    assert all(("-o" in each) == ("--out" in each) for each in options.values())
+    assert all(("-q" in each) == ("--quiet" in each) for each in options.values())
+    # Whatever runs a backend limits it.
+    for name in ("certify", "claim", "explore", "driver-check"):
+        assert {"--timeout", "--memory", "--backend-option"} <= options[name]
+
+
+def test_a_quiet_run_prints_the_conclusion_only(suite: Path, tmp_path: Path) -> None:
+    result = opcert("certify", "-q", "--suite", suite, "-o", tmp_path / "out")
+    assert result.stderr == ""
+    assert result.stdout.startswith("CONFORMANT")
+    assert result.stdout.count("\n") == 1
+    assert opcert("report", "-q", tmp_path / "out").stdout == result.stdout
+
+
+def test_a_verbose_run_prints_the_verdict_of_each_case(suite: Path) -> None:
+    backend = f"{WRONG}:WrongShape"
+    result = opcert("certify", "-v", "--suite", suite, "-b", backend, "--case", "*example*")
+    total = result.stderr.count("\n")
+    assert f"1/{total} dml-split/example-1: fail (shape)" in result.stderr
+
+
+def test_a_change_of_the_backend_is_a_warning(suite: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from pathlib import Path\n"
+        "class Backend:\n    name, version = 'mine', '1'\n    def run(self, *_):\n"
+        "        Path(__file__).write_text('')\n        raise NotImplementedError\n"
+    )
+    backend = f"{tmp_path / 'mine.py'}:Backend"
+    result = opcert("certify", "-q", "--in-process", "--suite", suite, "-b", backend)
+    assert "opcert: warning: mine.py changed during the run" in result.stderr
+
+
+def test_a_program_is_all_that_explain_prints_if_nothing_else_is_requested(tmp_path: Path) -> None:
+    result = opcert("explain", "gather-8/example-1", "--program", "-b", "reference")
+    assert result.exit_code == 0
+    (tmp_path / "call.py").write_text(result.stdout)
+    done = subprocess.run([sys.executable, tmp_path / "call.py"], check=False, capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_array_without_elements_is_described_by_its_shape() -> None:
+    result = opcert("explain", "gather-8/valid-f32-*", "--program")
+    assert "cases match" in result.stderr
+    cases = re.findall(r"variadic-split-1/[\w.-]+", opcert("explain", "variadic-split-1/*").stderr)
+    assert cases
+    assert not any("[[]" in opcert("explain", case).stdout for case in cases)
+
+
+@pytest.mark.parametrize("forced", [True, False])
+def test_an_error_has_colours_in_terminals_only(forced: bool) -> None:
+    colours = {"FORCE_COLOR": "1"} if forced else {"NO_COLOR": "1", "FORCE_COLOR": "1"}
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+    _, _, stderr = opcert_program("certify", "--bogus", env={**environment, **colours})
+    assert bool(re.search(r"\x1b\[[\d;]*31m", stderr)) is forced
+    _, _, plain = opcert_program("certify", "--bogus", env=environment)
+    assert plain.startswith("opcert: error: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "completion"),
+    [
+        ("opcert cert", "certify"),
+        ("opcert certify -b onnx", "onnxruntime"),
+        ("opcert certify --operator openvino/Slice", "openvino/Slice-8"),
+        ("opcert generate --profile st", "stress"),
+    ],
+)
+def test_a_shell_completes_commands_and_values(words: str, completion: str) -> None:
+    count = len(words.split()) - 1
+    asked = {"COMP_WORDS": words, "COMP_CWORD": f"{count}", "_OPCERT_COMPLETE": "complete_bash"}
+    program = "import sys; sys.argv[0] = 'opcert'; from opcert.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **asked},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == [completion], done.stderr

@@ -1,0 +1,302 @@
+"""What a user can get wrong on the command line: each mistake is explained in one line."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests import samples
+from tests.command_line import opcert
+
+BACKEND = "class Backend:\n    name, version = 'b', '1'\n    def run(self, *_): return []\n"
+CASE = "dml-split/example-1"
+PEM = "-----BEGIN PUBLIC KEY-----\nMAo=\n-----END PUBLIC KEY-----\n"
+SPEC = "operator: vendor/A-1\nslug: a-1\n"
+CERTIFICATE = samples.right().to_json()
+
+# The files of the user's folder, by path.
+FILES: Mapping[str, str] = {
+    "acme.py": BACKEND,
+    "src/acme.py": BACKEND,
+    "json.py": BACKEND,
+    "syntax.py": "class Backend:\n    def run(self) return []\n",
+    "imports.py": "import acme_runtime\n" + BACKEND,
+    "raises.py": "raise RuntimeError('no licence')\n",
+    "exits.py": "import sys\nsys.exit('no device')\n",
+    "binary.py": "\x00",
+    "empty.py": "",
+    "broken.py": BACKEND
+    + "class NoRun:\n    name, version = 'b', '1'\n"
+    + "class NoName(Backend):\n    name = ''\n"
+    + "class Numbered(Backend):\n    version = 1.0\n"
+    + "class Unmade(Backend):\n    def __init__(self): {}['device']\n"
+    + "class Abstract(Backend):\n    def __init__(self, device): pass\n"
+    + "class Declares(Backend):\n    support = ['Slice-8']\n"
+    + "class DeclaresType(Backend):\n"
+    + "    support = {'openvino/Slice-8': {'how': 'native', 'types': ['float']}}\n"
+    + "def nothing(): return None\n"
+    + "made = Backend()\n"
+    + "LIMIT = 3\n",
+    "notes.txt": "years of work",
+    "nothing.json": "",
+    "list.json": "[]",
+    "old.json": json.dumps({"schema": 1}),
+    "changed.json": CERTIFICATE.replace('"conformant": true', '"conformant": false'),
+    "cut.json": CERTIFICATE[:2000],
+    "right/certificate.json": CERTIFICATE,
+    "several/feed=static/certificate.json": CERTIFICATE,
+    "several/feed=dynamic/certificate.json": CERTIFICATE,
+    "thesis/chapter.html": "<p>years of work",
+    "claim.yaml": "operators: {openvino/Slice8: {}}\n",
+    "claim_types.yaml": "operators: {openvino/Slice-8: {types: [f31]}}\n",
+    "claim_list.yaml": "- openvino/Slice-8\n",
+    "waivers.yaml": "- {case: '*', reason: r, owner: o, link: l, expires: tomorrow}\n",
+    "waivers_key.yaml": "- {cases: '*', reason: r, owner: o, link: l, expires: '2099-01-01'}\n",
+    "waivers_none.yaml": "- {case: nope, reason: r, owner: o, link: l, expires: '2099-01-01'}\n",
+    "bad.yaml": "operators: {a: [\n",
+    "key.pem": PEM,
+    "suite/manifest.json": "{}",
+    "old_suite/manifest.json": json.dumps({"format": 1, "files": {}}),
+    "specs/a.yaml": SPEC,
+    "tabs.yaml": "operator:\tx\n",
+}
+
+CERTIFY = ("certify", "--in-process", "--case", CASE)
+GPU = ("--backend-option", "device=GPU")
+
+# Each mistake: the command line, and a pattern of the message.
+MISTAKES: list[tuple[tuple[str, ...], str]] = [
+    # commands and options
+    (("cerify",), r"unknown command 'cerify'; did you mean 'certify'\?"),
+    (("Certify",), r"unknown command 'Certify'; did you mean 'certify'\?"),
+    (("run", "my_backend.py"), r"unknown command 'run'; expected one of certify, backends"),
+    (("--bogus",), r"unknown option '--bogus'; see `opcert --help`"),
+    (("certify", "--bakend", "x"), r"unknown option '--bakend'; did you mean '--backend'\?"),
+    (("certify", "--operators", "*"), r"unknown option '--operators'; did you mean '--operator'"),
+    (("certify", "--profile", "x"), r"unknown option '--profile'; see `opcert certify --help`"),
+    (("certify", "-z"), r"unknown option '-z'; see `opcert certify --help`"),
+    (("certify", "--suite"), r"option '--suite' requires an argument; see `opcert certify"),
+    (("certify", "--resume=1"), r"option '--resume' does not take a value; see `opcert certify"),
+    (("certify", "acme.py:Backend"), r"unexpected argument 'acme.py:Backend'; see `opcert certify"),
+    (("schema", "spec"), r"unexpected argument 'spec'; see `opcert schema --help`"),
+    (("certify", "--case", "a", "--case", "b"), r"--case: found 2 times; expected once"),
+    (("certify", "-b", "a", "--backend", "b"), r"--backend: found 2 times; expected once"),
+    (("docs",), r"missing option '--out FOLDER'; see `opcert docs --help`"),
+    (("claim",), r"missing option '--out FILE'; see `opcert claim --help`"),
+    (("explain",), r"missing argument CASE; see `opcert explain --help`"),
+    (("report",), r"missing argument PATH; see `opcert report --help`"),
+    (("verify",), r"missing argument PATH; see `opcert verify --help`"),
+    (("driver-check",), r"missing argument COMMAND; see `opcert driver-check --help`"),
+    # numbers
+    (("certify", "--timeout", "abc"), r"--timeout: found 'abc'; expected a number of seconds"),
+    (("certify", "--timeout", "0"), r"--timeout: found '0'; expected a number of seconds, at l"),
+    (("certify", "--timeout", "-5"), r"--timeout: found '-5'; expected a number of seconds, at"),
+    (("certify", "--timeout", "5s"), r"--timeout: found '5s'; expected a number of seconds"),
+    (("certify", "--timeout", "inf"), r"--timeout: found 'inf'; expected a number of seconds"),
+    (("claim", "-o", "c", "--timeout", "nan"), r"--timeout: found 'nan'; expected a number of se"),
+    (("certify", "--memory", "4G"), r"--memory: found '4G'; expected a whole number of MiB"),
+    (("certify", "--memory", "-1"), r"--memory: found '-1'; expected a whole number of MiB"),
+    (("explore", "--memory", "1.5"), r"--memory: found '1.5'; expected a whole number of MiB"),
+    (("explore", "--minutes", "0"), r"--minutes: found '0'; expected a number of minutes, at l"),
+    (("explore", "--seed", "x"), r"--seed: found 'x'; expected a whole number"),
+    (("generate", "--seed", "1.5"), r"--seed: found '1.5'; expected a whole number"),
+    (("generate", "--jobs", "0"), r"--jobs: found '0'; expected a number of worker processes, at"),
+    (("generate", "--profile", "large"), r"--profile: unknown profile 'large'; expected core, f"),
+    (("generate", "--profile", "Core"), r"--profile: unknown profile 'Core'; expected core, full"),
+    (("verify", "right", "--rerun", "all"), r"--rerun: found 'all'; expected a number of cases"),
+    (("driver-check", "x", "--timeout", "0"), r"--timeout: found '0'; expected a number of secon"),
+    # options that need or contradict others
+    (("certify", "-q", "-v"), r"--quiet and --verbose contradict each other; choose one"),
+    (("certify", "--sign", "key.pem"), r"--sign needs --out, the folder of the certificate to si"),
+    (("certify", "--resume"), r"--resume needs --out, the folder of the certificate to continue"),
+    (("certify", "--resume", "-o", "new"), r"/new/certificate.json: No such file; expected the ce"),
+    (("certify", "--resume", "-o", "several"), r"several: found certificates of 2 configurations"),
+    (("verify", "right", "--rerun", "5"), r"--rerun and --backend need each other: a number of"),
+    (("verify", "right", "-b", "torch"), r"--rerun and --backend need each other: a number of c"),
+    (("explain", CASE, *GPU), r"--backend-option needs --backend, the backend that takes the opt"),
+    (("certify", "--backend-option", "device"), r"invalid --backend-option 'device'; expected KE"),
+    (("certify", "--backend-option", "=GPU"), r"invalid --backend-option '=GPU'; expected KEY=VA"),
+    (("certify", *GPU, *GPU), r"duplicate --backend-option 'device': found 'GPU' and 'GPU'; exp"),
+    # what is selected
+    (("certify", "--operator", "openvino/Slice8"), r"no operator .*did you mean 'openvino/Slice-8"),
+    (("certify", "--operator", "Slice-8"), r"no operator matches 'Slice-8'; did you mean 'openvi"),
+    (("certify", "--operator", "*/Slic8"), r"no operator matches '\*/Slic8'; did you mean 'openv"),
+    (("certify", "--operator", "OPENVINO/*"), r"no operator matches 'OPENVINO/\*'; "),
+    (("certify", "--operator", "onnx/Slice-13"), r"no operator matches 'onnx/Slice-13'; did you"),
+    (("certify", "--operator", ""), r"no operator matches ''; expected one of "),
+    (("claim", "-o", "c.yaml", "--operator", "x"), r"no operator matches 'x'; expected one of "),
+    (("explore", "--operator", "*/Gater-8"), r"no operator .*; did you mean 'openvino/Gather-8'"),
+    (("generate", "-o", "s", "--operator", "x"), r"no operator matches 'x'; expected one of "),
+    (("coverage", "--operator", "Gather8"), r"no operator .*; did you mean 'openvino/Gather-8'"),
+    (("docs", "-o", "d", "--operator", "Pad"), r"no operator matches 'Pad'; did you mean 'openvi"),
+    (("certify", "--case", "dml-split/exampel-1"), r"no case .*; did you mean 'dml-split/example"),
+    (("certify", "--case", "nope", "-o", "new"), r"no case matches 'nope'; one is 'dml-split/"),
+    (("certify", "--feature-level", "9"), r"no operator has feature level '9'; expected one of "),
+    (("explain", "gather-8/exampel-1"), r"has no case .*; did you mean 'gather-8/example-1'\?"),
+    (("explain", "gather-8/*"), r"cases match 'gather-8/\*', expected one: gather-8/example-1, "),
+    (("explain", "right"), r"right: is a folder; expected the id of a case, such as those in the"),
+    (("explain", "several"), r"several: found certificates of 2 configurations; expected one"),
+    (("explain", "acme.py"), r"acme.py: is a file; expected the id of a case"),
+    # the name of a backend
+    (("certify", "-b", "refrence"), r"unknown backend 'refrence'; did you mean 'reference'\?; a b"),
+    (("certify", "-b", "acme"), r"unknown backend 'acme'; did you mean 'acme.py:Backend'\?$"),
+    (("certify", "-b", "acme.py"), r"unknown backend 'acme.py'; did you mean 'acme.py:Backend'\?"),
+    ((*CERTIFY, "-b", "acme.py:"), r"'acme.py:' names no attribute; did you mean 'acme.py:Backe"),
+    ((*CERTIFY, "-b", "acme.Backend"), r"unknown .*; did you mean 'acme.py:Backend'\?$"),
+    ((*CERTIFY, "-b", "src/acme:Backend"), r"no module src/acme; did you mean 'src/acme.py:Backe"),
+    ((*CERTIFY, "-b", "src.acme.Backend"), r"unknown .*; did you mean 'src/acme.py:Backend'\?$"),
+    ((*CERTIFY, "-b", "json:Backend"), r"has no 'Backend'; did you mean 'json.py:Backend'\?$"),
+    ((*CERTIFY, "-b", "acme.py:Backand"), r"acme.py has no 'Backand'; did you mean 'acme.py:Back"),
+    ((*CERTIFY, "-b", "no_module:Backend"), r"there is no module no_module; a backend in a file"),
+    ((*CERTIFY, "-b", "none.py:Backend"), r"none.py does not exist; expected a Python file"),
+    ((*CERTIFY, "-b", "src:Backend"), r"src has no 'Backend'; expected a class, a factory or"),
+    ((*CERTIFY, "-b", ""), r"unknown backend ''; expected one of reference"),
+    ((*CERTIFY, "-b", "empty.py:Backend"), r"empty.py has no 'Backend'; expected a class, a fact"),
+    # a backend that is broken
+    ((*CERTIFY, "-b", "syntax.py:Backend"), r"syntax.py cannot be imported: SyntaxError: .*line 2"),
+    ((*CERTIFY, "-b", "imports.py:Backend"), r"No module named 'acme_runtime' \(at imports.py:1,"),
+    ((*CERTIFY, "-b", "raises.py:Backend"), r"RuntimeError: no licence \(at raises.py:1, in <mod"),
+    ((*CERTIFY, "-b", "exits.py:Backend"), r"SystemExit: no device \(at exits.py:2, in <module>:"),
+    ((*CERTIFY, "-b", "binary.py:Backend"), r"binary.py cannot be imported: SyntaxError: .*null"),
+    ((*CERTIFY, "-b", "broken.py:NoRun"), r"'broken.py:NoRun' is not a backend: it lacks run; ex"),
+    ((*CERTIFY, "-b", "broken.py:NoName"), r"name: found ''; expected printable text"),
+    ((*CERTIFY, "-b", "broken.py:Numbered"), r"version: found 1.0; expected printable text"),
+    ((*CERTIFY, "-b", "broken.py:Unmade"), r"constructed: KeyError: 'device' \(at broken.py:\d+"),
+    ((*CERTIFY, "-b", "broken.py:Abstract"), r"missing 1 required .*'device'"),
+    ((*CERTIFY, "-b", "broken.py:Backend", *GPU), r"unexpected keyword argument 'device'|takes no"),
+    ((*CERTIFY, "-b", "broken.py:made", *GPU), r"'broken.py:made' is an instance and takes no op"),
+    ((*CERTIFY, "-b", "broken.py:nothing"), r"'broken.py:nothing' is not a backend: it lacks nam"),
+    ((*CERTIFY, "-b", "broken.py:LIMIT"), r"'broken.py:LIMIT' is not a backend: it lacks name, v"),
+    ((*CERTIFY, "-b", "broken.py:Declares"), r"support: .*expected"),
+    ((*CERTIFY, "-b", "broken.py:DeclaresType"), r"unknown type of openvino/Slice-8 'float'; exp"),
+    (("certify", "--case", CASE, "-b", "broken.py:Unmade"), r"KeyError: 'device' \(at broken.py"),
+    # drivers
+    (("certify", "-b", "driver:node", "a.mjs"), r"quote the command of the driver: --backend 'dr"),
+    (("certify", "--backend=driver:./a", "--fast"), r"quote .*: --backend 'driver:./a --fast ...'"),
+    (("driver-check", "node", "a.mjs"), r"quote the command .*: opcert driver-check 'node a.mjs"),
+    (("driver-check", "./a", "--fast"), r"quote the command .*: opcert driver-check './a --fast"),
+    (("certify", "-b", "driver:"), r"'driver:' has no command; expected driver:COMMAND"),
+    (("certify", "-b", "driver:./none"), r"driver './none' cannot be started: No such file"),
+    (("certify", "-b", "driver:'./none"), r"cannot be split into words: No closing quotation"),
+    (("driver-check", "./acme.py"), r"driver './acme.py' cannot be started: Permission denied"),
+    (("certify", "--in-process", "-b", "driver:true"), r"a driver runs in a process of its own; o"),
+    # certificates
+    (("report", "nowhere"), r"nowhere: No such file or directory; expected a certificate"),
+    (("report", "thesis"), r"thesis/certificate.json: No such file or directory; expected a cert"),
+    (("report", "notes.txt"), r"notes.txt:1:1: not JSON: .*; .*expected it as opcert wrote it"),
+    (("report", "nothing.json"), r"nothing.json: is empty; expected a certificate"),
+    (("report", "list.json"), r"list.json: is not a certificate; expected a certificate that"),
+    (("report", "old.json"), r"old.json: found schema 1; expected schema \d+; use the version of"),
+    (("report", "cut.json"), r"cut.json:\d+:\d+: not JSON: .*; the file was changed or truncated"),
+    (("report", "changed.json"), r"conformant: found false, but true follows from the rest; the"),
+    (("report", "several"), r"several: found certificates of 2 configurations; .*name several/fe"),
+    (("report", "right", "nowhere"), r"nowhere: No such file or directory; expected a certificat"),
+    (("report", "right", "-o", "thesis"), r"thesis: contains chapter.html, not part of a report "),
+    (("report", "right", "-o", "notes.txt"), r"notes.txt: is not a folder; expected a folder, o"),
+    (("verify", "nowhere"), r"nowhere: No such file or directory; expected a certificate"),
+    (("verify", "thesis"), r"thesis/certificate.json: No such file or directory; expected a cert"),
+    (("verify", "several"), r"several: found certificates of 2 configurations; expected one"),
+    (
+        ("verify", "right", "--key", "none.pem"),
+        r"none.pem: No such file.*; expected the PEM file of",
+    ),
+    (("verify", "right", "--key", "notes.txt"), r"notes.txt: .*expected .*public key"),
+    (("certify", "-o", "new", "--sign", "none.pem"), r"none.pem: No such file.*; expected the P"),
+    (("certify", "-o", "new", "--sign", "key.pem"), r"key.pem: .*expected .*private key"),
+    # folders and files to write
+    (("certify", "-o", "thesis"), r"thesis: contains chapter.html, not part of a submission that"),
+    (("certify", "-o", "notes.txt"), r"notes.txt: is not a folder; expected a folder, or a new p"),
+    (("certify", "-o", "notes.txt/new"), r"notes.txt: is not a folder; expected a folder, or a"),
+    (("certify", "-o", "locked"), r"locked: cannot be written: Permission denied; name another"),
+    (("claim", "-o", "claim.yaml"), r"claim.yaml: exists; remove it or name another file with -"),
+    (("claim", "-o", "locked/claim.yaml"), r"locked: cannot be written: Permission denied; name"),
+    (("docs", "-o", "thesis"), r"thesis: contains chapter.html, not part of the pages of `opcert"),
+    (("docs", "-o", "locked/docs"), r"locked: cannot be written: Permission denied; name another"),
+    (("generate", "-o", "thesis"), r"thesis: contains chapter.html, not part of a suite that opc"),
+    (("generate", "-o", "locked/suite"), r"locked: cannot be written: Permission denied; name a"),
+    # suites and specs
+    (("certify", "--suite", "nowhere"), r"nowhere/manifest.json: .*expected a folder that `opcer"),
+    (("certify", "--suite", "thesis"), r"thesis/manifest.json: .*expected a folder that `opcert g"),
+    (("certify", "--suite", "notes.txt"), r"notes.txt/manifest.json: .*expected a folder that `"),
+    (("certify", "--suite", "suite"), r"suite/manifest.json: .*generate the suite again"),
+    (("coverage", "--suite", "old_suite"), r"old_suite/manifest.json: .*generate the suite again"),
+    (("certify", "--specs", "nowhere"), r"no spec in nowhere; expected a folder with \*.yaml fil"),
+    (("certify", "--specs", "thesis"), r"no spec in thesis; expected a folder with \*.yaml files"),
+    (("certify", "--specs", "specs"), r"^specs/a.yaml:1:1: .*missing"),
+    (("check", "nowhere.yaml"), r"nowhere.yaml:1:1: .*No such file"),
+    (("check", "--no-strength", "tabs.yaml"), r"^tabs.yaml:1:1: missing key 'document'"),
+    (("check", "thesis"), r"thesis:1:1: .*folder"),
+    (("check", "acme.py"), r"^acme.py:\d+:\d+: "),
+    # claims and waivers
+    (("certify", "--claim", "nowhere.yaml"), r"nowhere.yaml:1:1: .*No such file"),
+    (("certify", "--claim", "claim.yaml"), r"^claim.yaml:1:13: .*did you mean 'openvino/Slice-8'"),
+    (("certify", "--claim", "claim_types.yaml"), r"^claim_types.yaml:1:\d+: .*'f31'; did you mea"),
+    (("certify", "--claim", "claim_list.yaml"), r"^claim_list.yaml:1:1: "),
+    (("certify", "--claim", "bad.yaml"), r"^bad.yaml:\d:\d+: "),
+    (("certify", "--claim", "thesis"), r"thesis:1:1: .*folder"),
+    (("certify", "--waivers", "waivers.yaml"), r"waivers.yaml:1:54: found .tomorrow.; expected a"),
+    (("certify", "--waivers", "waivers_key.yaml"), r"waivers_key.yaml:1:\d+: .*'cases'"),
+    (
+        (*CERTIFY, "--waivers", "waivers_none.yaml"),
+        r"^waivers_none.yaml:1:10: unused waiver: no case of",
+    ),
+]
+
+# A message says what was expected, or what to do.
+ADVICE = re.compile(
+    r"expected|did you mean|see `opcert|need|choose|quote|name another|remove|generate the suite "
+    r"again|one is|\(at \w+\.py:\d|use the version|a backend in a file|omit|takes no options|"
+    r"does not|cannot|missing"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a user."""
+    folder = tmp_path_factory.mktemp("user")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "locked").mkdir()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _in_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    # Root may write anywhere.
+    access = os.access
+    locked = folder / "locked"
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: Path(path) != locked and access(path, mode)
+    )
+
+
+def files(folder: Path) -> set[str]:
+    return {path.as_posix() for path in folder.rglob("*") if "__pycache__" not in path.parts}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), MISTAKES, ids=[" ".join(arguments) for arguments, _ in MISTAKES]
+)
+def test_a_mistake_is_explained_in_one_line(
+    folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    before = files(folder)
+    result = opcert(*arguments)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    assert re.search(message, result.stderr.removeprefix("opcert: error: ")), result.stderr
+    first, *others = result.stderr.splitlines()
+    place = re.match(r"[\w./]+:\d+:\d+: ", first)
+    assert first.startswith("opcert: error: ") or place, first
+    assert place or not others, others
+    assert ADVICE.search(first), first
+    assert files(folder) == before
+
+
+def test_there_are_more_than_a_hundred_mistakes() -> None:
+    assert len({arguments for arguments, _ in MISTAKES}) == len(MISTAKES) >= 105
