@@ -148,6 +148,12 @@ def test_the_conditions_of_the_run_follow_the_scope(of: MakeCertificate) -> None
     assert re.search(r"Duration [\d.]+ (s|min \d+ s) in calls", text)
 
 
+def test_files_of_the_backend_that_changed_during_the_run_are_named() -> None:
+    run = samples.right().run.model_copy(update={"changed": ("acme.py",)})
+    changed = report_files(samples.right().replace(run=run), samples.suite())[REPORT_FILE].decode()
+    assert "acme.py: during the run, so verdicts may be of different versions" in changed
+
+
 @each_page
 def test_the_cells_of_the_matrix_add_up_to_the_certificate(of: MakeCertificate) -> None:
     cells = [
