@@ -13,7 +13,7 @@ cannot be said in levels, for one of these reasons:
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from opcert.combinatorics import Condition
 from tests.faults.catalogue import FAULTS
@@ -24,30 +24,28 @@ _TYPES = "bool|boolean|bf16|f16|f32|f64|f8e4m3|f8e5m2|i8|i16|i32|i64|u8|u16|u32|
 _SPELT = {"bool": "boolean"}
 
 
-def _ranks(least: int, most: int = 8) -> tuple[str, ...]:
-    return tuple(map(str, range(least, most + 1)))
+def _ranks(least: int | str) -> tuple[str, ...]:
+    return tuple(map(str, range(int(least), 9)))
 
 
-def _trigger(name: str, operator: str) -> Condition | None:
-    """Return the levels with which a fault fails, or None if they cannot be said."""
-    data, (_, _, fault) = _DATA[operator], name.partition("/")
-    if match := re.fullmatch(r"rank-(\d)-(rejected|declined)", fault):
-        return ((f"{data}_rank", _ranks(int(match[1]))),)
-    if match := re.fullmatch(r"rank-past-(\d)-rejected", fault):
-        return ((f"{data}_rank", _ranks(int(match[1]) + 1)),)
-    if match := re.fullmatch(r"displaced-at-rank-(\d)", fault):
-        return ((f"{data}_rank", (match[1],)),)
-    if match := re.fullmatch(r"displaced-of-(\d)-by-(\d)", fault):
-        return ((f"{data}_rank", (match[1],)), ("indices_rank", (match[2],)))
-    if match := re.fullmatch(r"displaced-from-(\d)-to-(\d)", fault):
-        return ((f"{data}_rank", (match[1],)), ("output rank", (match[2],)))
-    if match := re.fullmatch(rf"({_TYPES})-(rejected|declined|as-\w+|through-\w+)", fault):
-        return ((f"{data}_type", (_SPELT.get(match[1], match[1]),)),)
-    if match := re.fullmatch(r"plan-without-(\w+)", fault):
-        return (("neighbour", (f"other-values-of-{match[1]}",)),)
-    return _NAMED.get(name)
-
-
+# What follows from the name of a fault; `x` and `y` are its groups, `data` is the first input.
+_BY_NAME: dict[str, Callable[[str, str, str], Condition]] = {
+    r"rank-(\d)()-(?:rejected|declined)": lambda data, x, _: ((f"{data}_rank", _ranks(x)),),
+    r"rank-past-(\d)()-rejected": lambda data, x, _: ((f"{data}_rank", _ranks(int(x) + 1)),),
+    r"displaced-at-rank-(\d)()": lambda data, x, _: ((f"{data}_rank", (x,)),),
+    r"displaced-of-(\d)-by-(\d)": lambda data, x, y: (
+        (f"{data}_rank", (x,)),
+        ("indices_rank", (y,)),
+    ),
+    r"displaced-from-(\d)-to-(\d)": lambda data, x, y: (
+        (f"{data}_rank", (x,)),
+        ("output rank", (y,)),
+    ),
+    rf"({_TYPES})()-(?:rejected|declined|as-\w+|through-\w+)": lambda data, x, _: (
+        (f"{data}_type", (_SPELT.get(x, x),)),
+    ),
+    r"plan-without-(\w+)()": lambda _, x, __: (("neighbour", (f"other-values-of-{x}",)),),
+}
 _NAMED: dict[str, Condition] = {
     "gather-8/indices-rank-5": (("indices_rank", _ranks(5)),),
     "gather-8/output-rank-8": (("output rank", ("8",)),),
@@ -95,6 +93,8 @@ _NAMED: dict[str, Condition] = {
 def triggers() -> Iterator[tuple[str, Condition]]:
     """Yield each fault whose trigger can be said in levels, with it."""
     for name, fault in FAULTS.items():
-        condition = _trigger(name, fault.operator)
-        if condition is not None:
-            yield name, condition
+        if name in _NAMED:
+            yield name, _NAMED[name]
+        for pattern, condition in _BY_NAME.items():
+            if match := re.fullmatch(f"[^/]+/{pattern}", name):
+                yield name, condition(_DATA[fault.operator], *match.groups())
