@@ -33,7 +33,7 @@ from opcert.verdicts import (
 # For a backend that was passed as an object, which no program can load.
 _OBJECT_BACKEND = "from my_backend import backend  # the object that was certified"
 _PRINTED = "    printed: "
-_SHOWN_APART = ("    in ", "    contract: ", "    confirmed: ")
+_IN_OTHER_PLACES = ("    in ", "    contract: ", "    confirmed: ")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def cause_section(
     main_rules = list(cited_rules)[:1]
     observed, printed = observation_lines(verdict)
     excerpt = certificate.excerpts.get(case.id)
-    # The figures stand at the end of the sentence, in parentheses.
+    # The figures are at the end of the sentence, in parentheses.
     sentence, _, figures = cause.sentence.rpartition(" (")
     return CauseSection(
         number=number,
@@ -138,7 +138,7 @@ def observation_lines(verdict: Verdict) -> tuple[list[str], list[str]]:
     for line in verdict.detail.splitlines():
         if line.startswith(_PRINTED):
             printed.append(line.removeprefix(_PRINTED))
-        elif not line.startswith((*_SHOWN_APART, *_rule_starts(verdict))):
+        elif not line.startswith((*_IN_OTHER_PLACES, *_rule_starts(verdict))):
             observed.append(line)
     return observed, printed
 

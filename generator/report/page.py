@@ -139,6 +139,9 @@ class ReportPage:
             f"{platform.system} {platform.machine}, Python {platform.python}, "
             f"NumPy {platform.numpy}, opcert {platform.opcert}",
         )
+        if run.changed:
+            files = ", ".join(run.changed)
+            yield "Changed", f"{files}: during the run, so verdicts may be of different versions"
         yield "Started", _readable(platform.date)
         if run.resumed:
             yield "Resumed", ", ".join(map(_readable, run.resumed))

@@ -63,15 +63,15 @@ class CauseChange:
 class Changes:
     """The causes and the cases whose results differ between the first certificate and another one.
 
-    A `new` cause has no counterpart in the first certificate. A `mended` one has none in the other,
-    in which at least one of its cases passes. The others `remain`. `regressed` cases passed in the
+    A new cause has no counterpart in the first certificate. A fixed one has none in the other, in
+    which at least one of its cases passes. The others remain. `regressed` cases passed in the
     first certificate and fail in the other; `fixed` is the reverse.
     """
 
     column: Column
-    new: Sequence[CauseChange]
-    mended: Sequence[CauseChange]
-    remaining: Sequence[CauseChange]
+    new_causes: Sequence[CauseChange]
+    fixed_causes: Sequence[CauseChange]
+    remaining_causes: Sequence[CauseChange]
     regressed: Sequence[str]
     fixed: Sequence[str]
     other: Sequence[str]
@@ -120,7 +120,7 @@ class SideBySide:
 def _cause_changes(
     first: Column, other: Column
 ) -> tuple[list[CauseChange], list[CauseChange], list[CauseChange]]:
-    """Return the new, the mended and the remaining causes of `other`, compared with `first`."""
+    """Return the new, the fixed and the remaining causes of `other`, compared with `first`."""
     new: list[CauseChange] = []
     remaining: list[CauseChange] = []
     continued: set[int] = set()
@@ -129,22 +129,22 @@ def _cause_changes(
         continued.update(same)
         before = sum(len(first.certificate.causes[i].cases) for i in same)
         (remaining if same else new).append(CauseChange(cause, before, len(cause.cases)))
-    mended = []
+    fixed = []
     for i, cause in enumerate(first.certificate.causes):
-        # What the other run did not select, or does not support, is not mended.
+        # What the other run did not select, or does not support, is not fixed.
         passing = any(
             (verdict := other.verdicts.get(case)) is not None and verdict.status == "pass"
             for case in cause.cases
         )
         if i not in continued and passing:
-            mended.append(CauseChange(cause, len(cause.cases), 0))
-    return new, mended, remaining
+            fixed.append(CauseChange(cause, len(cause.cases), 0))
+    return new, fixed, remaining
 
 
 def _is_same(former: Cause, current: Cause) -> bool:
     """Whether two causes of an operator agree in kind and condition, or in half of their cases.
 
-    A mended part of a bug can change the condition that explains the rest.
+    A fixed part of a bug can change the condition that explains the rest.
     """
     if former.operator != current.operator:
         return False

@@ -159,11 +159,11 @@ def print_side_by_side(certificates: Sequence[Certificate], console: Console) ->
         regressed = changes.regressed
         print_line(
             console,
-            f"{changes.column.name} compared with 1: {len(changes.new)} new and "
-            f"{len(changes.mended)} mended causes; {len(regressed)} regressed, "
+            f"{changes.column.name} compared with 1: {len(changes.new_causes)} new and "
+            f"{len(changes.fixed_causes)} fixed causes; {len(regressed)} regressed, "
             f"{len(changes.fixed)} fixed, {len(changes.other)} changed otherwise",
         )
-        for label, listed in (("new", changes.new), ("mended", changes.mended)):
+        for label, listed in (("new", changes.new_causes), ("fixed", changes.fixed_causes)):
             for change in listed[:MAX_LISTED]:
                 print_line(console, f"    {label}: {change.cause.sentence}")
         for case in regressed[:MAX_LISTED]:

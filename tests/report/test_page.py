@@ -148,6 +148,12 @@ def test_the_conditions_of_the_run_follow_the_scope(of: MakeCertificate) -> None
     assert re.search(r"Duration [\d.]+ (s|min \d+ s) in calls", text)
 
 
+def test_files_of_the_backend_that_changed_during_the_run_are_named() -> None:
+    run = samples.right().run.model_copy(update={"changed": ("acme.py",)})
+    changed = report_files(samples.right().replace(run=run), samples.suite())[REPORT_FILE].decode()
+    assert "acme.py: during the run, so verdicts may be of different versions" in changed
+
+
 @each_page
 def test_the_cells_of_the_matrix_add_up_to_the_certificate(of: MakeCertificate) -> None:
     cells = [
@@ -159,7 +165,7 @@ def test_the_cells_of_the_matrix_add_up_to_the_certificate(of: MakeCertificate) 
     assert total == Counter({s: n for s, n in of().counts.items() if n})
 
 
-def test_a_type_that_the_document_does_not_define_is_not_shown_as_passed() -> None:
+def test_a_type_that_the_document_does_not_define_is_not_reported_as_passed() -> None:
     certificate = samples.faulty()
     table = html(samples.faulty).partition('<table class="matrix">')[2].partition("</table>")[0]
     (operator,) = certificate.operators
@@ -284,9 +290,9 @@ def test_an_opened_case_has_call_expectation_purpose_levels_and_baseline(
 ) -> None:
     names, details = data(of), data(of, "details")
     assert len(details["cases"]) == len(names["cases"])
-    for row, shown in zip(names["cases"], details["cases"], strict=True):
+    for row, opened in zip(names["cases"], details["cases"], strict=True):
         operator, case = samples.suite().cases[row[0]]
-        call, expected, purpose, levels, baseline = shown
+        call, expected, purpose, levels, baseline = opened
         assert call == operator.describe_call(case)
         if case.violated_rule is not None:
             assert case.violated_rule in details["expectations"][expected]

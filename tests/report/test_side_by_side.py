@@ -93,15 +93,15 @@ def with_causes(passing: Sequence[str], *causes: Cause) -> Certificate:
     return certificate([*map(named, passing), *failing]).replace(causes=causes)
 
 
-def test_a_cause_is_new_mended_or_remains() -> None:
-    mended, remaining = cause_of("a/0", "a/1"), cause_of("a/2", "a/3", level="first")
+def test_a_cause_is_new_fixed_or_remains() -> None:
+    fixed, remaining = cause_of("a/0", "a/1"), cause_of("a/2", "a/3", level="first")
     new = cause_of("a/4", level="middle")
-    before = with_causes(["a/4"], mended, remaining)
+    before = with_causes(["a/4"], fixed, remaining)
     after = with_causes(["a/0", "a/1", "a/3"], new, cause_of("a/2", level="first"))
     (changes,) = SideBySide([before, after]).changes
-    assert [change.cause for change in changes.new] == [new]
-    assert [change.cause for change in changes.mended] == [mended]
-    (change,) = changes.remaining
+    assert [change.cause for change in changes.new_causes] == [new]
+    assert [change.cause for change in changes.fixed_causes] == [fixed]
+    (change,) = changes.remaining_causes
     assert (change.before, change.after) == (2, 1)
 
 
@@ -109,32 +109,32 @@ def test_a_cause_remains_if_its_condition_changes_but_half_of_its_cases_still_fa
     before = with_causes([], cause_of("a/0", "a/1", "a/2", "a/3"))
     after = with_causes(["a/2", "a/3"], cause_of("a/0", "a/1", factor="rank"))
     (changes,) = SideBySide([before, after]).changes
-    assert not changes.new
-    assert not changes.mended
-    assert len(changes.remaining) == 1
+    assert not changes.new_causes
+    assert not changes.fixed_causes
+    assert len(changes.remaining_causes) == 1
 
 
 def test_a_cause_of_another_kind_is_another_cause() -> None:
     before = with_causes([], cause_of("a/0"))
     after = with_causes(["a/0"], cause_of("a/1", kind="accepted"))
     (changes,) = SideBySide([before, after]).changes
-    assert len(changes.new) == len(changes.mended) == 1
+    assert len(changes.new_causes) == len(changes.fixed_causes) == 1
 
 
-def test_a_cause_whose_cases_did_not_pass_is_not_mended() -> None:
+def test_a_cause_whose_cases_did_not_pass_is_not_fixed() -> None:
     before = with_causes([], cause_of("a/0"))
     for verdicts in ([], [named("a/0", "unsupported")]):
         (changes,) = SideBySide([before, certificate(verdicts)]).changes
-        assert not changes.mended
+        assert not changes.fixed_causes
 
 
-def test_new_causes_come_first_then_mended_ones_and_their_cases_unfold() -> None:
+def test_new_causes_come_first_then_fixed_ones_and_their_cases_unfold() -> None:
     before = with_causes(["a/1"], cause_of("a/0"))
     after = with_causes(["a/0"], cause_of("a/1", level="first"))
     text = " ".join(parsed(html([before, after])).text.split())
-    new, mended = text.index("New causes: 1"), text.index("Mended causes: 1")
-    assert new < text.index("whenever the axis is first") < text.index("a/1") < mended
-    assert mended < text.index("whenever the axis is last") < text.index("a/0", mended)
+    new, fixed = text.index("New causes: 1"), text.index("Fixed causes: 1")
+    assert new < text.index("whenever the axis is first") < text.index("a/1") < fixed
+    assert fixed < text.index("whenever the axis is last") < text.index("a/0", fixed)
 
 
 def test_each_certificate_is_compared_with_the_first() -> None:
