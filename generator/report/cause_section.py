@@ -88,6 +88,8 @@ def cause_section(
     description = describe_case(operator, case)
     contract = BACKEND_CONTRACT.get(verdict.kind, "") if verdict.kind else ""
     cited_rules = {} if contract else {rule: operator.index.rules[rule] for rule in case.rules}
+    # The others of a valid call are behaviours that it merely exhibits as well.
+    main_rules = list(cited_rules)[:1]
     observed, printed = observation_lines(verdict)
     excerpt = certificate.excerpts.get(case.id)
     # The figures stand at the end of the sentence, in parentheses.
@@ -114,7 +116,7 @@ def cause_section(
         errata=[
             erratum
             for erratum in operator.index.errata.values()
-            if not contract and {case.id, *cited_rules} & set(erratum.affects)
+            if not contract and {case.id, *main_rules} & set(erratum.affects)
         ],
         contract=contract,
         detail="\n".join(observed),

@@ -159,9 +159,13 @@ def print_side_by_side(certificates: Sequence[Certificate], console: Console) ->
         regressed = changes.regressed
         print_line(
             console,
-            f"{changes.column.name} compared with 1: {len(regressed)} regressed, "
+            f"{changes.column.name} compared with 1: {len(changes.new)} new and "
+            f"{len(changes.mended)} mended causes; {len(regressed)} regressed, "
             f"{len(changes.fixed)} fixed, {len(changes.other)} changed otherwise",
         )
+        for label, listed in (("new", changes.new), ("mended", changes.mended)):
+            for change in listed[:MAX_LISTED]:
+                print_line(console, f"    {label}: {change.cause.sentence}")
         for case in regressed[:MAX_LISTED]:
             print_line(console, f"    regressed: {case}")
         if hidden := len(regressed[MAX_LISTED:]):

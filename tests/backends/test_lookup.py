@@ -69,7 +69,7 @@ def test_options_reach_the_constructor(tmp_path: Path) -> None:
 def test_the_message_on_an_unknown_attribute_suggests_backends(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("import json\nLIMIT = 3\nclass Mine:\n    def run(self): pass\n")
-    with pytest.raises(BackendError, match=r"has no 'Backend'; expected one of Mine$"):
+    with pytest.raises(BackendError, match=r"has no 'Backend'; did you mean '.*mine.py:Mine'\?$"):
         load(f"{file}:Backend")
 
 

@@ -161,7 +161,7 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", r"1:1: not JSON"),
+        (b"", r" is empty; expected a certificate"),
         (b'{"schema": 5,\n "suite": }', r"2:11: not JSON: Expecting value"),
         (b"\xff", r" not UTF-8: found 0xff at byte 0"),
         (b"[]", r" is not a certificate"),

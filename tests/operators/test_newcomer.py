@@ -175,7 +175,9 @@ def test_a_wrong_implementation_fails(old: str, new: str, folder: Path) -> None:
     names: dict[str, object] = {}
     exec(REFERENCE.replace(old, new), names)  # noqa: S102 -- the text of this test
     backend = Backend(names["select"])  # type: ignore[arg-type]
-    certificate = certificate_of(backend, folder / "suite", specs=folder / "specs")
+    certificate = certificate_of(
+        backend, folder / "suite", specs=folder / "specs", stop_at_failure=True
+    )
     assert not certificate.conformant
     assert any(verdict.status == "fail" for verdict in certificate.verdicts)
 

@@ -28,12 +28,16 @@ SUBJECTS = (
 of_each = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.slug)
 
 
-def of_each_with(name: str, values: Callable[[Subject], Iterable[object]]) -> pytest.MarkDecorator:
-    """Try every operator with each of its own values of something."""
+def of_each_with(
+    name: str, values: Callable[[Subject], Iterable[object]], step: int = 1
+) -> pytest.MarkDecorator:
+    """Try every operator with each of its own values of something; one in `step` is quick."""
     rows = [
-        pytest.param(subject, value, id=f"{subject.slug}-{value}")
+        pytest.param(
+            subject, value, id=f"{subject.slug}-{value}", marks=pytest.mark.slow if i % step else ()
+        )
         for subject in SUBJECTS
-        for value in values(subject)
+        for i, value in enumerate(values(subject))
     ]
     return pytest.mark.parametrize(("subject", name), rows)
 
@@ -63,7 +67,7 @@ def rules_besides(operator: Callable[..., list[Array]]) -> set[str]:
     return set(re.findall(r'"[a-z0-9-]+/([a-z-]+)"', source))
 
 
-@of_each_with("dtype", lambda subject: subject.types)
+@of_each_with("dtype", lambda subject: subject.types, step=4)
 @drawing.FEW
 @given(drawn=st.data())
 def test_every_data_type_is_moved_by_the_formula(
@@ -73,7 +77,7 @@ def test_every_data_type_is_moved_by_the_formula(
     assert subject.outputs(call) == subject.formula(**call)
 
 
-@of_each_with("index_type", lambda subject: subject.index_types)
+@of_each_with("index_type", lambda subject: subject.index_types, step=3)
 @drawing.FEW
 @given(drawn=st.data())
 def test_every_integer_type_says_where_by_the_formula(
@@ -83,7 +87,7 @@ def test_every_integer_type_says_where_by_the_formula(
     assert subject.outputs(call) == subject.formula(**call)
 
 
-@of_each_with("rank", lambda subject: subject.ranks)
+@of_each_with("rank", lambda subject: subject.ranks, step=3)
 @drawing.FEW
 @given(drawn=st.data())
 def test_every_rank_is_moved_by_the_formula(

@@ -69,12 +69,14 @@ def test_names_are_escaped(wrong: Certificate) -> None:
     assert text(screen).count("[/i]y") == 3
 
 
-def test_side_by_side_names_the_regressed_cases(wrong: Certificate) -> None:
+def test_side_by_side_names_the_new_causes_and_the_regressed_cases(wrong: Certificate) -> None:
     screen = console()
     print_side_by_side([certify(wrong_backends.Right(), core_suite()), wrong], screen)
     prefix = "right 1 compared with 1: "
     changes = next(line for line in text(screen).splitlines() if line.startswith(prefix))
-    regressed = int(changes.removeprefix(prefix).partition(" ")[0])
+    assert f"{len(wrong.causes)} new and 0 mended causes; " in changes
+    assert text(screen).count("    new: ") == min(len(wrong.causes), MAX_LISTED)
+    regressed = int(changes.partition(" causes; ")[2].partition(" ")[0])
     assert regressed > MAX_LISTED
     assert text(screen).count("    regressed: ") == MAX_LISTED
     assert f"... and {regressed - MAX_LISTED} more" in text(screen)

@@ -1,6 +1,7 @@
 """Made-up operators to try roles with: written, read, drawn, certified."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,10 +11,11 @@ import pytest
 
 from opcert import certify, generate
 from opcert.arrays import Call
-from opcert.cases import InputSpace, Observer
+from opcert.cases import InputSpace, Observer, generate_cases
 from opcert.combinatorics import RowSampler
 from opcert.errors import SpecError
 from opcert.specification import Rule, Spec, read_spec
+from opcert.suite import generation, spec_check
 from tests.command_line import opcert
 
 HEAD = """\
@@ -121,10 +123,15 @@ def assert_certified(folder: Path, spec: str, reference: str) -> Path:
     """Assert that `check` accepts a short spec, and that the reference passes; return the suite."""
     path = write_spec(folder, "up", HEAD + spec, reference)
     assert len(path.read_text(encoding="utf-8").splitlines()) <= _MAX_LINES
-    checked = opcert("check", "--no-strength", path)
-    assert checked.exit_code == 0, checked.output
     suite = folder / "suite"
-    generate(suite, specs=folder)
+    with pytest.MonkeyPatch.context() as patched:
+        # The cases are those of the same spec, and take long.
+        kept = cache(lambda: generate_cases(read_spec(path), "core", 0))
+        patched.setattr(spec_check, "generate_cases", lambda *_, **__: kept())
+        patched.setattr(generation, "generate_cases", lambda *_: kept())
+        checked = opcert("check", "--no-strength", path)
+        assert checked.exit_code == 0, checked.output
+        generate(suite, specs=folder)
     certificate = certify("reference", suite, specs=folder)
     assert certificate.conformant
     assert certificate.grade == "bit-exact"
@@ -136,6 +143,6 @@ def assert_fails(suite: Path, reference: str, old: str, new: str) -> None:
     assert reference.count(old) == 1, old
     names: dict[str, Any] = {}
     exec(reference.replace(old, new), names)  # noqa: S102 -- the text of a test
-    certificate = certify(Backend(names["up"]), suite, specs=suite.parent)
+    certificate = certify(Backend(names["up"]), suite, specs=suite.parent, stop_at_failure=True)
     assert not certificate.conformant
     assert any(verdict.status == "fail" for verdict in certificate.verdicts)

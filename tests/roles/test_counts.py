@@ -102,7 +102,7 @@ def test_negative_counts_have_no_least(tmp_path: Path) -> None:
         ("np.tile(data, repeats)", "np.tile(data, np.maximum(repeats, 1))"),
         ("np.tile(data, repeats)", "np.repeat(data, repeats[0], 0) if data.ndim == 1 else np.tile(data, repeats)"),  # noqa: E501
         ('require(repeats.size == data.ndim, "up-1/length", f"{repeats}")', "repeats = repeats[: data.ndim]"),  # noqa: E501
-        ('require((repeats >= 0).all(), "up-1/least", f"{repeats}")', "repeats = abs(repeats)"),
+        ('require((repeats >= 0).all(), "up-1/least", f"{repeats}")', "repeats = repeats.clip(0)"),
     ],
 )  # fmt: skip
 def test_a_wrong_implementation_fails(old: str, new: str, suite: Path) -> None:
