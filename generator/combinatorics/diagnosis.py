@@ -39,6 +39,8 @@ _FACTOR_BITS, _LEVEL_BITS = 6.0, 2.5
 _RANGE = 2
 # Passing cases cost less while a factor is still missing.
 _PASSING_SO_FAR = 0.5
+# Fewer failures than this with a separate level may have another cause.
+_MIN_SEPARATE = 3
 # How many pairs are searched exactly, how many get a third factor, and how many of those triples
 # are searched exactly.
 _PAIRS, _PAIRS_TO_EXTEND, _TRIPLES = 12, 12, 16
@@ -117,6 +119,13 @@ def explain_failures(
     """
     remaining = failing.copy()
     conditions: list[Condition] = []
+    if passing.any():
+        # A separate level with which every case fails needs no search.
+        for name, level in ((n, x) for n in table.separate for x in table.factors.get(n, ())):
+            matched = table.matching(((name, (level,)),))
+            if (matched & failing).sum() >= _MIN_SEPARATE and not (matched & passing).any():
+                conditions.append(((name, (level,)),))
+                remaining &= ~matched
     while remaining.any() and passing.any():
         condition = _Search(table, remaining, passing).best()
         if condition is None:
@@ -287,6 +296,7 @@ class _Search:
         weights = self._fails - _PASSING * self._passes
         is_useful = (self._fails @ matched.astype(np.float32)) > 0
         is_present = self._is_present[self._columns[factor]]
+        least = 1 if is_present.sum() > 1 else 0
         flags = np.zeros(matched.shape[1], bool)
         cases = np.zeros(len(matched), bool)
         best, best_flags = -np.inf, flags
@@ -299,7 +309,8 @@ class _Search:
             cases, flags = widened[:, level], flags.copy()
             flags[level] = True
             value = float(values[level]) - self._level_price * _extra_levels(flags, is_present)
-            if value > best:
+            # A choice of all levels would only say that there is one.
+            if value > best and (is_present & ~flags).sum() >= least:
                 best, best_flags = value, flags
             if self._is_separate[factor]:
                 break

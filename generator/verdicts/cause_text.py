@@ -91,6 +91,9 @@ def _text(factor: str, levels: Sequence[str], operator: OperatorSuite, table: Le
         return f"the behaviour {factor.removeprefix(BEHAVIOUR).partition('/')[2]}"
     every = table.factors[factor]
     omitted = [level for level in every if level not in levels]
+    if not omitted:
+        # Some points lack the factor, so that all of its levels are a condition too.
+        return f"any {factor.replace('_', ' ')}"
     if len(omitted) < len(levels) and len(levels) > 2 and not _is_range(levels, every):
         return f"anything but {_alternatives(factor, omitted, every, operator)}"
     return _alternatives(factor, levels, every, operator)
@@ -163,10 +166,19 @@ def cause_sentence(
             return f"{subject} in {share} ({failing:,} of {failing + passing:,} cases fail)"
         calls = f"{explained:,} case{'s' * (explained > 1)}"
         return f"{subject} in {calls} that no combination of levels explains"
+    rules = [term for term in condition if term.factor == VIOLATED_RULE]
+    rule = rules[0] if rules and tuple(kinds) == ("accepted",) else None
+    if rule is not None:
+        subject = f"{operator.partition('/')[2]} accepts calls that violate "
+        subject += " or ".join(level.rpartition("/")[2] for level in rule.levels)
+    words = " and ".join(term.text for term in condition if term is not rule)
     when = "mostly when" if passing else "whenever"
-    words = " and ".join(term.text for term in condition)
+    if rule is None:
+        words = f" {when} a call has {words}"
+    elif words:
+        words = f" {when} they have {words}"
     total, others = failing + passing, others_failing + others_passing
     return (
-        f"{subject} {when} a call has {words} ({failing:,} of {total:,} such cases fail, "
+        f"{subject}{words} ({failing:,} of {total:,} such cases fail, "
         f"{others_failing:,} of {others:,} others)"
     )

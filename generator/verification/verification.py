@@ -155,7 +155,7 @@ def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
     operators = {case.id: case.operator for case in suite}
     if strangers or any(operators.get(v.case) != v.operator for v in certificate.verdicts):
         return
-    # The run may have lacked the specs of the suite, which tell more about its cases.
+    # The run may have lacked the specs of the suite, which describe its cases further.
     for diagnosis in (Diagnosis(suite, {}), Diagnosis(suite)):
         causes = diagnosis.causes(certificate.verdicts, certificate.reproductions)
         if causes == certificate.causes:

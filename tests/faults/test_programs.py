@@ -71,8 +71,8 @@ def program_of(name: str) -> tuple[str, Reproduction]:
     stated: Certificate = made_certificate([*(verdicts | found.verdicts).values()])
     stated = stated.replace(reproductions=found.reproductions)
     causes = diagnosis.causes(stated.verdicts, found.reproductions)
-    shown = {cause.representative for cause in causes} & found.reproductions.keys()
-    verdict = next(each for each in stated.verdicts if each.case in shown)
+    representatives = {cause.representative for cause in causes} & found.reproductions.keys()
+    verdict = next(each for each in stated.verdicts if each.case in representatives)
     operator, _ = core_suite().cases[verdict.case]
     text = failure_program(stated, operator, verdict)
     return text, found.reproductions[verdict.case]

@@ -1,7 +1,7 @@
-"""Faults whose trigger can be said in levels, and the condition that a diagnosis should find.
+"""Faults whose trigger is a combination of levels, and the condition that a diagnosis should find.
 
 The table has the faults that fail in every call with some levels, and in no other call. Others
-cannot be said in levels, for one of these reasons:
+are no combination of levels, for one of these reasons:
 
 - Where they fail depends on a relation that no factor states: a row of more than 16 elements, a
   part of an offset past 7 bits, an index that a clamped bound selects (`tail-`, `offset-in-`,
@@ -91,7 +91,7 @@ _NAMED: dict[str, Condition] = {
 
 
 def triggers() -> Iterator[tuple[str, Condition]]:
-    """Yield each fault whose trigger can be said in levels, with it."""
+    """Yield each fault whose trigger is a combination of levels, with it."""
     for name, fault in FAULTS.items():
         if name in _NAMED:
             yield name, _NAMED[name]

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from random import Random
 from typing import Any
 
 import pytest
@@ -90,6 +91,7 @@ def test_an_unchecked_rule_is_named() -> None:
         SLICE, lambda case: "accepted" if case.violated_rule == "slice-8/step-nonzero" else None
     )
     assert cause.condition[0].levels == ("slice-8/step-nonzero",)
+    assert cause.sentence.startswith("Slice-8 accepts calls that violate step-nonzero (")
 
 
 def test_crashes_come_first_and_bits_last() -> None:
@@ -143,6 +145,19 @@ def test_a_representative_has_elements_if_any_failure_has() -> None:
     (cause,) = causes(SLICE, lambda case: "shape" if is_of_rank_7(case) else None)
     record = core()[0].cases[cause.representative].record
     assert all(0 not in array.shape for array in (*record.inputs.values(), *record.outputs))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
+def test_failures_without_a_pattern_have_a_cause(seed: int, share: float) -> None:
+    random = Random(seed)
+    kinds = {"outputs": ["value", "shape", "rejected"], "rejection": ["accepted"]}
+    came = verdicts(
+        BROADCAST,
+        lambda case: random.choice(kinds[case.expects]) if random.random() < share else None,
+    )
+    found = core()[1].causes(came)
+    assert sum(len(cause.cases) for cause in found) == sum(v.status == "fail" for v in came)
 
 
 def test_an_uncredited_rejection_belongs_to_the_cause_of_its_baseline() -> None:
