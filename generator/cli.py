@@ -23,14 +23,14 @@ COMMANDS: Mapping[str, Mapping[Callable[..., None], Sequence[str]]] = {
     "Certify a backend": {
         certify: (
             "opcert certify -b my_backend.py:Backend -o results",
-            "opcert certify -b openvino --backend-option device=GPU --operator 'openvino/Gather-*'",
+            "opcert certify -b openvino --backend-option device=GPU --operator 'openvino/*'",
             "opcert certify -b 'driver:./my_driver --fast' --timeout 5",
         ),
         backends: ("opcert backends",),
         claim: ("opcert claim -b my_backend.py:Backend -o claim.yaml",),
         explore: (
             "opcert explore -b my_backend.py:Backend --minutes 5",
-            "opcert explore -b torch --operator '*/Slice-8' --seed 7",
+            "opcert explore -b torch --operator 'directml/*' --seed 7",
         ),
         driver_check: (
             "opcert driver-check ./my_driver",
@@ -60,7 +60,7 @@ COMMANDS: Mapping[str, Mapping[Callable[..., None], Sequence[str]]] = {
             "opcert generate -o suite --operator '*/Concat-1' --seed 7",
             "opcert generate -o suite --check",
         ),
-        coverage: ("opcert coverage", "opcert coverage --suite suite --operator '*/Slice-8'"),
+        coverage: ("opcert coverage", "opcert coverage --suite suite --operator 'directml/*'"),
         docs: ("opcert docs -o docs",),
         schema: ("opcert schema > spec.schema.json", "opcert schema --certificate"),
     },
