@@ -49,15 +49,15 @@ COMMANDS: Mapping[str, Mapping[Callable[..., None], Sequence[str]]] = {
             "opcert verify results --rerun 50 -b my_backend.py:Backend",
         ),
         explain: (
-            "opcert explain gather-8/example-1",
-            "opcert explain gather-8/example-1 --program -b my_backend.py:Backend > call.py",
+            "opcert explain CASE",
+            "opcert explain CASE --program -b my_backend.py:Backend > call.py",
         ),
     },
     "Write specs, generate suites": {
         check: ("opcert check my_specs/Reverse-1.yaml", "opcert check --specs my_specs"),
         generate: (
             "opcert generate -o suite --profile full",
-            "opcert generate -o suite --operator '*/Concat-1' --seed 7",
+            "opcert generate -o suite --operator 'directml/*' --seed 7",
             "opcert generate -o suite --check",
         ),
         coverage: ("opcert coverage", "opcert coverage --suite suite --operator 'directml/*'"),
