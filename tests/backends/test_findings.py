@@ -26,6 +26,8 @@ def require_runtime(finding: Finding) -> None:
 def test_the_program_gives_the_claimed_result(finding: Finding) -> None:
     require_runtime(finding)
     result = finding.result()
+    if "on some processors" in finding.got and result == finding.right:
+        pytest.skip("this processor gives the right result")
     assert result != finding.right, "the runtime is right now: remove the finding"
     assert finding.wrong in (result, ANYTHING_ELSE)
 

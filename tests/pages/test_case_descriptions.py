@@ -111,7 +111,7 @@ def test_levels_are_described_in_words() -> None:
         ("gather-8/axis-type.axis-as-f16-", r"axis is of f16 instead of [iu]\d+"),
         ("gather-8/axis-range.axis-above-", r"axis is \[?\d\]? instead of \[?-?\d\]?"),
         (
-            "gather-8/batch-shapes-equal.data-first-extent-doubled-",
+            "gather-8/batch-shapes-equal.data-first-extent-plus-",
             r"data has the shape \[.*\] instead of .*",
         ),
         ("broadcast-1/mode-known.mode-set-to-pdpd-", r'mode is "pdpd" instead of .*'),

@@ -110,7 +110,7 @@ def test_certify_exits_2_and_writes_nothing_where_a_declaration_is_misspelt(tmp_
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert "unknown operator 'openvino/Slcie-8'; did you mean 'openvino/Slice-8'?" in line
-    assert list((tmp_path / "out").iterdir()) == []
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_operator_that_no_suite_has_is_reported_and_decides_nothing(tmp_path: Path) -> None:

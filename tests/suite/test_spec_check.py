@@ -23,7 +23,7 @@ def texts(path: Path) -> list[str]:
 def test_a_correct_spec_has_cases_of_each_rule(tmp_path: Path) -> None:
     (checked,) = check_specs([spec(tmp_path)])
     assert checked.counts == [
-        RuleCounts("take-1/count-range", "requirement", 11, 36),
+        RuleCounts("take-1/count-range", "requirement", 11, 39),
         RuleCounts("take-1/first-rows", "behaviour", 23, 0),
     ]
 
