@@ -20,13 +20,14 @@ class Rounding(ThroughFloat16):
 
 
 def main() -> None:
-    """Write the upper part of the report of a backend that is wrong in one way."""
+    """Write the first cause in the report of a backend that is wrong in one way."""
     text = report_files(certify(Rounding(), suite()), suite())[REPORT_FILE]
     PICTURE.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, launched() as browser:
         path = Path(folder) / REPORT_FILE
         path.write_bytes(text)
         with opened(browser, path, viewport=SIZE, color_scheme="light") as page:
+            page.evaluate("document.querySelector('#causes').scrollIntoView()")
             page.screenshot(path=PICTURE)
 
 
