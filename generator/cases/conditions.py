@@ -302,16 +302,13 @@ class Conditions:
     def has_small_outputs(self, call: Call, most: int) -> bool:
         """Whether the declared outputs of `call` have at most `most` elements.
 
-        An empty output must not have a billion rows either: an extent of 0 counts as 1. Outputs
-        with a negative extent do not exist.
+        An empty output must not have a billion rows either: an extent of 0 counts as 1.
 
         Raises:
             ExpressionError: the spec does not determine the outputs of the call.
         """
-        shapes = [output.shape for output in self.outputs(call)]
-        if any(extent < 0 for shape in shapes for extent in shape):
-            return False
-        return sum(prod(max(extent, 1) for extent in shape) for shape in shapes) <= most
+        sizes = (prod(max(extent, 1) for extent in out.shape) for out in self.outputs(call))
+        return sum(sizes) <= most
 
     def contradicted(
         self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]

@@ -154,10 +154,13 @@ def _is_other_form(outputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
 
 
 def _is_storable(conditions: Conditions, call: Call) -> bool:
-    """Whether the outputs have no open elements, or are small enough to store all alternatives."""
-    return conditions.open_elements(call) is None or all(
-        output.nbytes <= MAX_STORED_BYTES for output in conditions.outputs(call)
-    )
+    """Whether the outputs exist, and have no open elements or few enough to store alternatives."""
+    outputs = conditions.outputs(call)
+    # No rule need forbid a call whose outputs would have a negative extent.
+    if any(extent < 0 for output in outputs for extent in output.shape):
+        return False
+    is_small = all(output.nbytes <= MAX_STORED_BYTES for output in outputs)
+    return is_small or conditions.open_elements(call) is None
 
 
 def _shuffled(seed: str, cases: Sequence[Case]) -> list[Case]:

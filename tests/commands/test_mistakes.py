@@ -23,7 +23,7 @@ FILES: Mapping[str, str] = {
     "src/acme.py": BACKEND,
     "json.py": BACKEND,
     "syntax.py": "class Backend:\n    def run(self) return []\n",
-    "imports.py": "import acme_runtime\n" + BACKEND,
+    "imports.py": "import absent_runtime\n" + BACKEND,
     "raises.py": "raise RuntimeError('no licence')\n",
     "exits.py": "import sys\nsys.exit('no device')\n",
     "binary.py": "\x00",
@@ -157,7 +157,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*CERTIFY, "-b", "empty.py:Backend"), r"empty.py has no 'Backend'; expected a class, a fact"),
     # a backend that is broken
     ((*CERTIFY, "-b", "syntax.py:Backend"), r"syntax.py cannot be imported: SyntaxError: .*line 2"),
-    ((*CERTIFY, "-b", "imports.py:Backend"), r"No module named 'acme_runtime' \(at imports.py:1,"),
+    ((*CERTIFY, "-b", "imports.py:Backend"), r"No module named 'absent_runtime' \(at imports"),
     ((*CERTIFY, "-b", "raises.py:Backend"), r"RuntimeError: no licence \(at raises.py:1, in <mod"),
     ((*CERTIFY, "-b", "exits.py:Backend"), r"SystemExit: no device \(at exits.py:2, in <module>:"),
     ((*CERTIFY, "-b", "binary.py:Backend"), r"binary.py cannot be imported: SyntaxError: .*null"),
