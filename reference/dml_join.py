@@ -12,7 +12,7 @@ from opcert.reference.rules import Array, require
 def dml_join(
     InputTensors: Sequence[Array], InputCount: int, OutputTensor: Mapping[str, Any], Axis: int
 ) -> list[Array]:
-    """Join the first `InputCount` tensors of `InputTensors` along `Axis`; in C, all of them.
+    """Join the first `InputCount` tensors along `Axis`; in C, there are no others.
 
     Source: DirectML DML_JOIN_OPERATOR_DESC, the pseudocode, "Struct fields", "Tensor constraints".
 

@@ -191,6 +191,7 @@ def _former_certificates(
     existing = {name: file for name, file in files.items() if file.exists()}
     if not existing:
         first = files[selected[0].name]
+        # Other configurations may have certificates here: they are listed then.
         certificate_file(first.parent)
         raise OpcertError(f"{first}: No such file; expected the certificate to continue")
     return {name: read_certificate(file) for name, file in existing.items()}

@@ -99,26 +99,15 @@ SpecsOption = Annotated[
 _BACKEND_FORMS = (
     "a built-in name, an entry point, file.py:attribute, module:attribute or driver:COMMAND"
 )
-BackendOption = Annotated[
-    str,
-    typer.Option(
-        "--backend",
-        "-b",
-        metavar="BACKEND",
-        help=f"The backend: {_BACKEND_FORMS}.",
-        autocompletion=_complete_backend,
-    ),
-]
-OptionalBackendOption = Annotated[
-    str | None,
-    typer.Option(
-        "--backend",
-        "-b",
-        metavar="BACKEND",
-        help=f"The backend: {_BACKEND_FORMS}.",
-        autocompletion=_complete_backend,
-    ),
-]
+_BACKEND = typer.Option(
+    "--backend",
+    "-b",
+    metavar="BACKEND",
+    help=f"The backend: {_BACKEND_FORMS}.",
+    autocompletion=_complete_backend,
+)
+BackendOption = Annotated[str, _BACKEND]
+OptionalBackendOption = Annotated[str | None, _BACKEND]
 BackendOptions = Annotated[
     list[str] | None,
     typer.Option(

@@ -12,8 +12,11 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from opcert.commands.options import ExitCode, echo_line, print_error
 from opcert.errors import OpcertError, did_you_mean
 
-# Of Click, which recent versions of typer contain and older ones import.
-_CLICK_EXCEPTION = cast("type[Exception]", typer.BadParameter.__mro__[2])
+# Recent versions of typer contain Click, and older ones import it: the class has no fixed place.
+_CLICK_EXCEPTION = cast(
+    "type[Exception]",
+    next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"),
+)
 _DRIVER_COMMAND = "driver-check"
 
 

@@ -45,9 +45,7 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
     }
     rows = []
     for verdict in certificate.verdicts:
-        operator, case = suite.cases[verdict.case]
-        # A rejection is in the feature levels of its baseline.
-        in_levels = operator.cases[case.baseline or case.id].feature_levels
+        _, case = suite.cases[verdict.case]
         rows.append(
             [
                 verdict.case,
@@ -57,7 +55,7 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
                 -1 if verdict.kind is None else kinds.number(verdict.kind),
                 [rules.number(rule) for rule in verdict.rules],
                 cause_numbers.get(verdict.case, 0),
-                sum(1 << levels[level] for level in in_levels),
+                sum(1 << levels[level] for level in case.feature_levels),
                 verdict.seconds,
                 verdict.detail.partition("\n")[0][:_OBSERVATION_LENGTH],
             ]

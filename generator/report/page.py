@@ -207,12 +207,11 @@ class ReportPage:
         for operator, verdicts in self._verdicts.items():
             suite = self._suite.operators[operator]
             for level in suite.index.feature_levels:
-                in_level = []
-                for verdict in verdicts:
-                    case = suite.cases[verdict.case]
-                    # A rejection is in the feature levels of its baseline.
-                    if level in suite.cases[case.baseline or case.id].feature_levels:
-                        in_level.append(verdict)
+                in_level = [
+                    verdict
+                    for verdict in verdicts
+                    if level in suite.cases[verdict.case].feature_levels
+                ]
                 rows.append(FeatureLevelRow(count_statuses(in_level).counts, operator, level))
         return rows
 

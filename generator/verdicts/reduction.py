@@ -97,10 +97,6 @@ class Candidate:
         """Return the call with some arrays replaced."""
         return replace(self, inputs={**self.inputs, **inputs})
 
-    def with_attribute(self, name: str, value: Any) -> "Candidate":
-        """Return the call with one attribute replaced."""
-        return replace(self, attributes={**self.attributes, name: value})
-
 
 # Edits may raise IndexError, ValueError, KeyError or OverflowError where they do not apply.
 Edit: TypeAlias = Callable[[Candidate], Candidate]
@@ -297,15 +293,10 @@ def _remove_tensor(candidate: Candidate, key: str) -> Candidate:
         kept = {name: item for name, item in items.items() if name != key}
         return flatten_variadic(group_variadic(kept))
 
-    attributes = {
-        name: value - 1 if value == number and not isinstance(value, bool) else value
-        for name, value in candidate.attributes.items()
-    }
     inputs, layouts = renumbered(candidate.inputs), renumbered(candidate.layouts)
     data = tuple(name for name in candidate.data_inputs if name in inputs)
-    return replace(
-        candidate, inputs=inputs, layouts=layouts, data_inputs=data, attributes=attributes
-    )
+    fewer = _with_one_fewer(candidate.attributes, number)
+    return replace(candidate, inputs=inputs, layouts=layouts, data_inputs=data, attributes=fewer)
 
 
 def _remove_element(candidate: Candidate, names: Sequence[str], position: int) -> Candidate:
@@ -316,12 +307,17 @@ def _remove_element(candidate: Candidate, names: Sequence[str], position: int) -
 def _remove_item(candidate: Candidate, name: str, position: int) -> Candidate:
     """Remove an item from a list, and decrease the integers that equal its length."""
     items = candidate.attributes[name]
-    attributes = {
-        key: value - 1 if value == len(items) and not isinstance(value, bool) else value
-        for key, value in candidate.attributes.items()
-    }
+    attributes = _with_one_fewer(candidate.attributes, len(items))
     attributes[name] = [*items[:position], *items[position + 1 :]]
     return replace(candidate, attributes=attributes)
+
+
+def _with_one_fewer(attributes: Mapping[str, Any], count: int) -> dict[str, Any]:
+    """Decrease the attributes that equal a count by one."""
+    return {
+        name: value - 1 if value == count and not isinstance(value, bool) else value
+        for name, value in attributes.items()
+    }
 
 
 def _shorten(
@@ -373,7 +369,8 @@ def _set_integer(candidate: Candidate, name: str, path: Path, value: int) -> Can
         changed[path[0]] = replaced(data[path[0]], path[1:])
         return changed
 
-    return candidate.with_attribute(name, replaced(candidate.attributes[name], path))
+    changed = replaced(candidate.attributes[name], path)
+    return replace(candidate, attributes={**candidate.attributes, name: changed})
 
 
 def _nearer_to_zero(value: int) -> list[int]:
