@@ -191,18 +191,18 @@ class CannotBeMade(Behaves):
 
 
 class IsLost(Behaves):
-    """Crashes in call 310, and cannot restart, as if its device were lost."""
+    """Crashes after some calls, and cannot restart, as if its device were lost."""
 
     name = "is-lost"
 
-    def __init__(self, trace: str) -> None:
-        self.trace, self.calls = Path(trace), 0
+    def __init__(self, trace: str, calls: int = 310) -> None:
+        self.trace, self.calls = Path(trace), calls
         if self.trace.exists():
             raise OSError("the device is lost")
 
     def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
-        self.calls += 1
-        if self.calls == 310:
+        self.calls -= 1
+        if not self.calls:
             self.trace.touch()
             os.abort()
         return super().run(operator, inputs, attributes)

@@ -20,6 +20,7 @@ from opcert.isolation import SupervisedBackend, process, supervised, worker_proc
 from opcert.isolation.messages import SharedArea
 from opcert.run.freed_memory import FILL
 from opcert.verdicts import Verdict
+from opcert.verification import verify_certificate
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG, started
 from tests.faults.finding import core_suite
@@ -31,10 +32,17 @@ SUITE = core_suite()
 DML = "directml/*"
 
 
+def certified(name: str, **more: Any) -> Certificate:
+    """Return a misbehaving backend's certificate, in which `verify` finds nothing."""
+    arguments: dict[str, Any] = {"case": CASES, "timeout": 20, "memory": 1 << 28, **more}
+    certificate = certify(f"{MISBEHAVING}:{name}", SUITE, **arguments)
+    assert verify_certificate(certificate, SUITE) == []
+    return certificate
+
+
 def isolated(how: str, **more: Any) -> Certificate:
     """Certify a backend that does `how` on calls of rank 3."""
-    arguments: dict[str, Any] = {"case": CASES, "timeout": 20, "memory": 1 << 28, **more}
-    return certify(f"{MISBEHAVING}:Misbehaves", SUITE, options={"how": how}, **arguments)
+    return certified("Misbehaves", options={"how": how}, **more)
 
 
 def of_rank_3(certificate: Certificate) -> list[Verdict]:
@@ -88,7 +96,7 @@ def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None
 @pytest.mark.parametrize("held", [1, 3, 40])
 def test_outputs_whose_memory_is_gone_have_changed(held: int) -> None:
     options = {"held": held}
-    certificate = certify(f"{MISBEHAVING}:Unmaps", SUITE, options=options, case=CASES)
+    certificate = certified("Unmaps", options=options)
     assert_others_pass(certificate)
     changed = [verdict for verdict in of_rank_3(certificate) if verdict.kind == "aliased-output"]
     # The last outputs are not unmapped.
@@ -147,7 +155,7 @@ def test_one_failure_of_each_cause_is_confirmed_alone() -> None:
 
 
 def test_a_failure_that_passes_alone_is_of_the_kind_state() -> None:
-    certificate = certify(f"{MISBEHAVING}:CrashesOnce", SUITE, case=CASES)
+    certificate = certified("CrashesOnce")
     (crashed,) = [verdict for verdict in certificate.verdicts if verdict.status == "crash"]
     assert crashed.kind == "state"
     assert "crash in the run, but its case passes alone" in crashed.detail
@@ -155,20 +163,28 @@ def test_a_failure_that_passes_alone_is_of_the_kind_state() -> None:
 
 
 def test_the_log_of_a_failing_case_is_in_its_detail() -> None:
-    certificate = certify(f"{MISBEHAVING}:Prints", SUITE, case=CASES)
+    certificate = certified("Prints")
     assert all("printed: rank 3 is hard" in verdict.detail for verdict in of_rank_3(certificate))
     assert_others_pass(certificate)
 
 
 def test_a_backend_that_cannot_restart_crashes_in_every_later_case(tmp_path: Path) -> None:
     options = {"trace": str(tmp_path / "lost")}
-    certificate = certify(f"{MISBEHAVING}:IsLost", SUITE, options=options, case=CASES)
+    certificate = certified("IsLost", options=options)
     statuses = [verdict.status for verdict in certificate.verdicts]
     assert statuses == sorted(statuses, key=["pass", "crash"].index)
     assert {"pass", "crash"} == set(statuses)
     last = certificate.verdicts[-1].detail
     assert "the device is lost" in last or "3 starts have failed" in last
     assert not certificate.reproductions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("calls", [310, 700, 1200])
+def test_the_certificate_of_a_lost_device_is_sound(tmp_path: Path, calls: int) -> None:
+    options = {"trace": str(tmp_path / "lost"), "calls": calls}
+    certificate = certified("IsLost", options=options, case="*", operator=DML)
+    assert min(certificate.counts["crash"], certificate.counts["pass"]) > 1
 
 
 def test_a_process_that_the_system_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +200,7 @@ def test_the_log_file_stays_small_and_each_case_has_its_own_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(process, "_LOG_FILE_BYTES", 10)
-    certificate = certify(f"{MISBEHAVING}:Prints", SUITE, case=CASES)
+    certificate = certified("Prints")
     for verdict in of_rank_3(certificate):
         printed = {line for line in verdict.detail.splitlines() if "printed: " in line}
         assert printed == {"    printed: rank 3 is hard"}
@@ -230,9 +246,7 @@ def test_isolation_changes_no_verdict(name: str) -> None:
 
 def test_support_is_read_once_however_often_the_backend_restarts(tmp_path: Path) -> None:
     trace = tmp_path / "asked"
-    certificate = certify(
-        f"{MISBEHAVING}:Declares", SUITE, options={"trace": str(trace)}, case=CASES
-    )
+    certificate = certified("Declares", options={"trace": str(trace)})
     assert len([verdict for verdict in certificate.verdicts if verdict.status == "crash"]) > 1
     assert trace.read_text() == "asked\n"
     assert certificate.backend.support is not None
