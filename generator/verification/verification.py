@@ -153,18 +153,12 @@ def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
         causes = diagnosis.causes(certificate.verdicts, certificate.reproductions)
         if causes == certificate.causes:
             return
-    stated = [cause.sentence for cause in certificate.causes]
-    expected = [cause.sentence for cause in causes]
-    number = next(
-        (i for i, pair in enumerate(zip(stated, expected, strict=False)) if pair[0] != pair[1]),
-        None,
-    )
-    if number is not None:
-        yield Finding(
-            f"causes.{number}", f"found '{stated[number]}'; expected '{expected[number]}'"
-        )
-    else:
-        found, follow = len(stated), len(expected)
-        yield Finding(
-            "causes", f"found {found} causes; other ones follow from the verdicts, {follow}"
-        )
+    found, expected = len(certificate.causes), len(causes)
+    if found != expected:
+        text = f"found {found} causes; expected {expected}, which follow from the verdicts"
+        yield Finding("causes", text)
+        return
+    stated, following = (c.to_dict() for c in (certificate, certificate.replace(causes=causes)))
+    place, was, follows = next(json_differences(stated, following))
+    text = f"found {was}; expected {follows}, which follows from the verdicts"
+    yield Finding(".".join(place), text)
