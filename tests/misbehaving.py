@@ -4,6 +4,7 @@ They call the reference functions without reading a spec, so that their processe
 """
 
 import ctypes
+import mmap
 import os
 import signal
 import subprocess
@@ -78,6 +79,10 @@ def _leave_a_process() -> None:
     subprocess.Popen([sys.executable, "-c", SLEEPS, str(os.getppid())])
 
 
+def _abort_later() -> None:
+    threading.Timer(0.2, os.abort).start()
+
+
 def _close_all() -> None:
     os.closerange(3, 256)
 
@@ -85,6 +90,7 @@ def _close_all() -> None:
 DOES: Mapping[str, Callable[[], Any]] = {
     "segfault": _read_nothing,
     "abort": os.abort,
+    "abort-later": _abort_later,
     "exit": lambda: os._exit(0),
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "loop": _hold_the_lock,
@@ -140,6 +146,42 @@ class Misbehaves(Behaves):
             return GIVES[self.how](outputs)
         DOES[self.how]()
         return outputs
+
+
+class Unmaps(Behaves):
+    """Returns outputs in memory of their own, which is gone `held` calls later."""
+
+    name = "unmaps"
+
+    def __init__(self, held: int) -> None:
+        self.held, self.mappings = held, list[tuple[int, int]]()
+        self.libc = ctypes.CDLL(None)
+        self.libc.mmap.restype = ctypes.c_void_p
+        self.libc.mmap.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            *[ctypes.c_int] * 3,
+            ctypes.c_long,
+        ]
+        self.libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        outputs = super().run(operator, inputs, attributes)
+        if next(iter(inputs.values())).ndim != 3:
+            return outputs
+        while len(self.mappings) >= self.held:
+            self.libc.munmap(*self.mappings.pop(0))
+        return [self.placed(output) for output in outputs]
+
+    def placed(self, output: Array) -> Array:
+        size = max(output.nbytes, 1)
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        address = self.libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+        self.mappings.append((address, size))
+        memory = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+        placed: Array = memory[: output.nbytes].view(output.dtype).reshape(output.shape)
+        placed[...] = output
+        return placed
 
 
 class CannotBeMade(Behaves):

@@ -52,6 +52,7 @@ class Process:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         self._log_position = 0
         self._unread = bytearray()
+        self._failure: WorkerFailure | None = None
         self._timeout, self._deadline = START_TIMEOUT, time.monotonic() + START_TIMEOUT
         child_input, self._requests = os.pipe()
         self._replies, child_output = os.pipe()
@@ -80,6 +81,15 @@ class Process:
         Raises:
             WorkerFailure: the process has ended, takes too long, or its answer is not JSON.
         """
+        try:
+            return self._exchange(message, timeout, arrays)
+        except WorkerFailure as failure:
+            self._failure = failure
+            raise
+
+    def _exchange(
+        self, message: Mapping[str, Any], timeout: float, arrays: Sequence[bytes | memoryview]
+    ) -> dict[str, Any]:
         self._timeout, self._deadline = timeout, time.monotonic() + timeout
         parts = [encode_message(message), *arrays]
         if sum(map(len, parts)) <= _SINGLE_WRITE:
@@ -186,10 +196,11 @@ class Process:
             return WorkerFailure("crash", f"the process was ended by {_signal_name(-code)}")
         return WorkerFailure("crash", f"the process exited with {code}")
 
-    @property
-    def alive(self) -> bool:
-        """Whether the process is still running."""
-        return self._process.poll() is None
+    def find_end(self) -> WorkerFailure | None:
+        """Return how the process has ended or failed since its last answer, if it has."""
+        if self._failure is None and self._process.poll() is not None:
+            self._failure = self._end_of_output()
+        return self._failure
 
     def take_log(self) -> str:
         """Return the end of the output that the process printed since the last call."""

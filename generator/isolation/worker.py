@@ -36,6 +36,7 @@ from opcert.isolation.messages import (
 )
 from opcert.run.freed_memory import dirty_freed_memory
 from opcert.run.outcome import Outcome, call_backend
+from opcert.run.vanished_memory import ArrayMemory
 
 # The number of earlier calls whose outputs are compared again for every answer.
 WATCHED_CALLS = 3
@@ -43,14 +44,15 @@ WATCHED_CALLS = 3
 
 @dataclass(frozen=True)
 class _ReturnedOutputs:
-    """Outputs as the backend returned them, with a copy of their bytes."""
+    """Outputs as the backend returned them, with their memory and a copy of their bytes."""
 
     outputs: Sequence[Array]
+    memories: Sequence[ArrayMemory]
     contents: Sequence[bytes]
 
     @property
     def changed(self) -> bool:
-        return any(
+        return not all(memory.is_readable for memory in self.memories) or any(
             array.tobytes() != content
             for array, content in zip(self.outputs, self.contents, strict=True)
         )
@@ -131,7 +133,8 @@ class _Host:
             descriptions.append(description)
         if all("offset" in description for description in descriptions):
             contents = [array.tobytes() for array in outputs]
-            self._returned[request["id"]] = _ReturnedOutputs(outputs, contents)
+            memories = [ArrayMemory(array) for array in outputs]
+            self._returned[request["id"]] = _ReturnedOutputs(outputs, memories, contents)
         return {"outputs": descriptions, "size": self._area.size}
 
 

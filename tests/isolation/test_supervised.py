@@ -5,6 +5,7 @@ No test may leave a process running.
 
 import os
 import signal
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,32 @@ def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
     for verdict in of_rank_3(certificate):
         assert (verdict.status, verdict.kind, verdict.observed) == ("crash", None, "crash")
         assert reason in verdict.detail
+
+
+def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None:
+    def wait_for_the_end(verdict: Verdict, *_: int) -> None:
+        while verdict.case.startswith("dml-split/valid-f32-3") and any(
+            child.status() != psutil.STATUS_ZOMBIE for child in psutil.Process().children()
+        ):
+            time.sleep(0.01)
+
+    certificate = isolated("abort-later", progress=wait_for_the_end)
+    assert_others_pass(certificate)
+    for verdict in of_rank_3(certificate):
+        assert verdict.status == "crash"
+        assert "ended by SIGABRT" in verdict.detail
+
+
+@pytest.mark.skipif(not hasattr(os, "pwrite"), reason="the system has no copy that refuses memory")
+@pytest.mark.parametrize("held", [1, 3, 40])
+def test_outputs_whose_memory_is_gone_have_changed(held: int) -> None:
+    options = {"held": held}
+    certificate = certify(f"{MISBEHAVING}:Unmaps", SUITE, options=options, case=CASES)
+    assert_others_pass(certificate)
+    changed = [verdict for verdict in of_rank_3(certificate) if verdict.kind == "aliased-output"]
+    # The last outputs are not unmapped.
+    assert len(changed) >= len(of_rank_3(certificate)) - held
+    assert {verdict.status for verdict in of_rank_3(certificate)} <= {"pass", "fail"}
 
 
 @pytest.mark.parametrize("how", ["loop", "sleep"])
