@@ -5,6 +5,7 @@ No test may leave a process running.
 
 import os
 import signal
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -68,6 +69,7 @@ def assert_others_pass(certificate: Certificate) -> None:
         ("kill", "ended by SIGKILL"),
         ("close-all", "exited with 1"),
         ("grow", "MiB of memory; the limit is 256"),
+        ("grow-in-a-child", "MiB of memory; the limit is 256"),
     ],
 )
 def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
@@ -76,6 +78,13 @@ def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
     for verdict in of_rank_3(certificate):
         assert (verdict.status, verdict.kind, verdict.observed) == ("crash", None, "crash")
         assert reason in verdict.detail
+
+
+def test_a_leak_in_quick_calls_meets_the_limit_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_INTERVAL_OF_QUICK_CALLS", 0.0)
+    crashed = [v.detail for v in certified("Leaks").verdicts if v.status == "crash"]
+    assert crashed
+    assert all("MiB of memory; the limit is 256" in detail for detail in crashed)
 
 
 def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None:
@@ -278,20 +287,35 @@ def test_an_option_that_json_cannot_express_is_an_error() -> None:
         SupervisedBackend(f"{MISBEHAVING}:Misbehaves", {"how": object()})
 
 
-def test_an_interrupt_writes_the_certificate_so_far_and_leaves_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_writes_the_certificate_so_far_and_leaves_no_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=sleep"
     with started("certify", "--out", tmp_path, *backend, "--case", CASES) as run:
         assert run.stderr is not None
         # Wait for the verdict of the first case.
         assert run.stderr.readline().startswith("1/")
         children = psutil.Process(run.pid).children()
-        os.kill(run.pid, signal.SIGINT)
+        os.kill(run.pid, number)
         _, stderr = run.communicate(timeout=30)
     assert run.returncode == 130
     assert "interrupted" in stderr
     assert not any(child.is_running() for child in children)
     text = (tmp_path / "certificate.json").read_text()
     assert Counter(text.split()).get('"not-run",', 0) > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_a_worker_in_a_call_ends_with_opcert(tmp_path: Path) -> None:
+    backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=loop"
+    with started("certify", "--out", tmp_path, *backend, "--case", CASES) as run:
+        assert run.stderr is not None
+        assert run.stderr.readline().startswith("1/")
+        (worker,) = psutil.Process(run.pid).children()
+        run.kill()
+    _, alive = psutil.wait_procs([worker], timeout=30)
+    assert not alive
 
 
 @pytest.mark.parametrize(("timeout", "seconds"), [(0.1, 0.5), (0.7, 0.7)])
