@@ -4,6 +4,7 @@ They call the reference functions without reading a spec, so that their processe
 """
 
 import ctypes
+import mmap
 import os
 import signal
 import subprocess
@@ -58,6 +59,11 @@ def _grow() -> None:
         arrays.append(np.ones(1 << 22))
 
 
+def _let_a_child_grow() -> None:
+    program = "import time; memory = b'1' * (300 << 20); time.sleep(600)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def _print_much() -> None:
     for _ in range(200):
         os.write(1, b'{"observed": "outputs"}\n' * 1000)
@@ -78,6 +84,10 @@ def _leave_a_process() -> None:
     subprocess.Popen([sys.executable, "-c", SLEEPS, str(os.getppid())])
 
 
+def _abort_later() -> None:
+    threading.Timer(0.2, os.abort).start()
+
+
 def _close_all() -> None:
     os.closerange(3, 256)
 
@@ -85,11 +95,13 @@ def _close_all() -> None:
 DOES: Mapping[str, Callable[[], Any]] = {
     "segfault": _read_nothing,
     "abort": os.abort,
+    "abort-later": _abort_later,
     "exit": lambda: os._exit(0),
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "loop": _hold_the_lock,
     "sleep": lambda: time.sleep(600),
     "grow": _grow,
+    "grow-in-a-child": _let_a_child_grow,
     "close-stdout": lambda: os.closerange(0, 3),
     "print": _print_much,
     "close-all": _close_all,
@@ -142,6 +154,55 @@ class Misbehaves(Behaves):
         return outputs
 
 
+class Leaks(Behaves):
+    """Keeps two MiB in each of its quick calls."""
+
+    name = "leaks"
+
+    def __init__(self) -> None:
+        self.kept: list[Array] = []
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        self.kept.append(np.ones(2 << 20, np.uint8))
+        return super().run(operator, inputs, attributes)
+
+
+class Unmaps(Behaves):
+    """Returns outputs in memory of their own, which is gone `held` calls later."""
+
+    name = "unmaps"
+
+    def __init__(self, held: int) -> None:
+        self.held, self.mappings = held, list[tuple[int, int]]()
+        self.libc = ctypes.CDLL(None)
+        self.libc.mmap.restype = ctypes.c_void_p
+        self.libc.mmap.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            *[ctypes.c_int] * 3,
+            ctypes.c_long,
+        ]
+        self.libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        outputs = super().run(operator, inputs, attributes)
+        if next(iter(inputs.values())).ndim != 3:
+            return outputs
+        while len(self.mappings) >= self.held:
+            self.libc.munmap(*self.mappings.pop(0))
+        return [self.placed(output) for output in outputs]
+
+    def placed(self, output: Array) -> Array:
+        size = max(output.nbytes, 1)
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        address = self.libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+        self.mappings.append((address, size))
+        memory = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+        placed: Array = memory[: output.nbytes].view(output.dtype).reshape(output.shape)
+        placed[...] = output
+        return placed
+
+
 class CannotBeMade(Behaves):
     def __init__(self) -> None:
         os.write(2, b"no device\n")
@@ -149,18 +210,18 @@ class CannotBeMade(Behaves):
 
 
 class IsLost(Behaves):
-    """Crashes in call 310, and cannot restart, as if its device were lost."""
+    """Crashes after some calls, and cannot restart, as if its device were lost."""
 
     name = "is-lost"
 
-    def __init__(self, trace: str) -> None:
-        self.trace, self.calls = Path(trace), 0
+    def __init__(self, trace: str, calls: int = 310) -> None:
+        self.trace, self.calls = Path(trace), calls
         if self.trace.exists():
             raise OSError("the device is lost")
 
     def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
-        self.calls += 1
-        if self.calls == 310:
+        self.calls -= 1
+        if not self.calls:
             self.trace.touch()
             os.abort()
         return super().run(operator, inputs, attributes)

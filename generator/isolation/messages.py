@@ -8,7 +8,6 @@ import json
 import mmap
 import os
 import select
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays import ELEMENT_TYPES, Array, type_name, underlying_buffer
+from opcert.run.vanished_memory import anonymous_file
 
 PROTOCOL = 1
 # The maximum size of a call's outputs, far above that of any golden outputs.
@@ -33,7 +33,7 @@ class SharedArea:
 
     def __init__(self, descriptor: int | None = None) -> None:
         """Map the memory of a file descriptor, by default new memory."""
-        self.descriptor = _create_memory() if descriptor is None else descriptor
+        self.descriptor = anonymous_file() if descriptor is None else descriptor
         self.size = 0
         self.grow(max(os.fstat(self.descriptor).st_size, _INITIAL_BYTES))
 
@@ -67,14 +67,6 @@ class SharedArea:
     def read(self, offset: int, array: Array) -> None:
         """Fill `array` with the bytes that `write` copied to `offset`."""
         array.ravel(order="K").view(np.uint8)[...] = self._bytes[offset : offset + array.nbytes]
-
-
-def _create_memory() -> int:
-    """Return a descriptor of anonymous memory, or of an unlinked file where that is missing."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("opcert")
-    with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
 
 
 def align(offset: int) -> int:

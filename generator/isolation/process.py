@@ -19,8 +19,10 @@ from opcert.isolation.messages import MAX_OUTPUT_BYTES, encode_message, spin_unt
 
 # How many seconds the construction of a backend may take.
 START_TIMEOUT = 300.0
-# How many seconds a call runs before the memory is measured, and the interval of measurements.
+# How many seconds a call runs before the memory is measured, and the interval of measurements, of
+# one call and of many quick ones.
 _FIRST_MEASUREMENT, _MEASUREMENT_INTERVAL = 0.02, 0.1
+_INTERVAL_OF_QUICK_CALLS = 0.5
 # How many seconds a process may take to exit after it closed its output, also on a busy machine.
 _EXIT_SECONDS = 10.0
 # The maximum sizes in bytes of the log of a call, and of the log file.
@@ -52,6 +54,8 @@ class Process:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         self._log_position = 0
         self._unread = bytearray()
+        self._failure: WorkerFailure | None = None
+        self._next_measurement = 0.0
         self._timeout, self._deadline = START_TIMEOUT, time.monotonic() + START_TIMEOUT
         child_input, self._requests = os.pipe()
         self._replies, child_output = os.pipe()
@@ -80,6 +84,15 @@ class Process:
         Raises:
             WorkerFailure: the process has ended, takes too long, or its answer is not JSON.
         """
+        try:
+            return self._exchange(message, timeout, arrays)
+        except WorkerFailure as failure:
+            self._failure = failure
+            raise
+
+    def _exchange(
+        self, message: Mapping[str, Any], timeout: float, arrays: Sequence[bytes | memoryview]
+    ) -> dict[str, Any]:
         self._timeout, self._deadline = timeout, time.monotonic() + timeout
         parts = [encode_message(message), *arrays]
         if sum(map(len, parts)) <= _SINGLE_WRITE:
@@ -87,6 +100,8 @@ class Process:
         for part in parts:
             self._write(memoryview(part))
         line = self._read_line()
+        if self._memory and time.monotonic() >= self._next_measurement:
+            self._check_memory()
         try:
             answer = json.loads(line.decode())
         except (ValueError, RecursionError):
@@ -168,11 +183,18 @@ class Process:
             pause = _MEASUREMENT_INTERVAL
 
     def _check_memory(self) -> None:
-        try:
-            used = psutil.Process(self._process.pid).memory_info().rss
-        except psutil.Error:
+        """Enforce the limit on the memory of the process and its descendants together."""
+        if not self._memory:
             return
-        if self._memory and used > self._memory:
+        self._next_measurement = time.monotonic() + _INTERVAL_OF_QUICK_CALLS
+        used = 0
+        with suppress(psutil.Error):
+            process = psutil.Process(self._process.pid)
+            used = process.memory_info().rss
+            for descendant in process.children(recursive=True):
+                with suppress(psutil.Error):
+                    used += descendant.memory_info().rss
+        if used > self._memory:
             text = f"it used {used >> 20} MiB of memory; the limit is {self._memory >> 20}"
             raise WorkerFailure("crash", text)
 
@@ -186,10 +208,11 @@ class Process:
             return WorkerFailure("crash", f"the process was ended by {_signal_name(-code)}")
         return WorkerFailure("crash", f"the process exited with {code}")
 
-    @property
-    def alive(self) -> bool:
-        """Whether the process is still running."""
-        return self._process.poll() is None
+    def find_end(self) -> WorkerFailure | None:
+        """Return how the process has ended or failed since its last answer, if it has."""
+        if self._failure is None and self._process.poll() is not None:
+            self._failure = self._end_of_output()
+        return self._failure
 
     def take_log(self) -> str:
         """Return the end of the output that the process printed since the last call."""

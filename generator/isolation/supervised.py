@@ -118,6 +118,14 @@ class SupervisedBackend(IsolatedBackend):
                 return Outcome("rejected", reason=failure.reason, fault=fault, log=log)
             return Outcome(failure.observed, reason=failure.reason, log=log)
 
+    def take_end(self) -> str | None:
+        """Return how the process has ended since its last answer, if it has."""
+        failure = None if self._worker is None else self._worker.process.find_end()
+        if failure is None:
+            return None
+        self.stop()
+        return failure.reason
+
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> Sequence[Array]:

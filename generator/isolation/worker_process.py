@@ -6,6 +6,7 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import IO, Any
 
@@ -89,13 +90,14 @@ class Worker:
             BackendError: the process cannot be started, or the backend cannot be constructed.
         """
         self._number = 0
+        self._timeout = seconds
         # The calls whose outputs have changed, and those that were compared since the last call.
         self._changed: set[int] = set()
         self._compared: set[int] = set()
         self.released: list[int] = []
-        self._area, self._process = _start_process(memory)
+        self._area, self.process = _start_process(memory)
         try:
-            self.introduction = perform_handshake(self._process, start, start["backend"], seconds)
+            self.introduction = perform_handshake(self.process, start, start["backend"], seconds)
         except BaseException:
             self.kill()
             raise
@@ -114,7 +116,7 @@ class Worker:
             WorkerFailure: the process crashed, hung or violated the protocol.
         """
         descriptions, outputs_offset = write_inputs(self._area, inputs)
-        self._number += 1
+        self._number, self._timeout = self._number + 1, timeout
         released, self.released[:] = list(self.released), []
         request = {
             "id": self._number,
@@ -126,7 +128,7 @@ class Worker:
             "release": released,
             "dirty_sizes": dirty_sizes,
         }
-        answer = self._process.exchange(request, timeout)
+        answer = self.process.exchange(request, timeout)
         try:
             return self._outcome(answer, inputs)
         except (LookupError, SyntaxError, TypeError, ValueError) as error:
@@ -168,27 +170,26 @@ class Worker:
 
     def outputs_changed(self, number: int) -> bool:
         """Whether the outputs of a call have changed; False if the worker has ended."""
-        if number not in self._compared and self._process.alive:
+        if number not in self._compared and self.process.find_end() is None:
             numbers = range(number, number + _COMPARED_TOGETHER)
             self._compared.update(numbers)
-            try:
-                answer = self._process.exchange({"compare": [*numbers]}, START_TIMEOUT)
+            # The end of the worker is not a fault of these outputs: `find_end` returns it.
+            with suppress(WorkerFailure, LookupError, TypeError):
+                answer = self.process.exchange({"compare": [*numbers]}, self._timeout)
                 self._changed.update(answer["changed"])
-            except (WorkerFailure, LookupError, TypeError):
-                return False
         return number in self._changed
 
     def take_log(self) -> str:
         """Return the end of the output that the process printed since the last call."""
-        return self._process.take_log()
+        return self.process.take_log()
 
     def exits_within(self, seconds: float) -> bool:
         """Close the input of the process; return whether it exits within `seconds`."""
-        return self._process.exits_within(seconds)
+        return self.process.exits_within(seconds)
 
     def kill(self) -> None:
         """Kill the process, its session and its descendants."""
-        self._process.kill()
+        self.process.kill()
         os.close(self._area.descriptor)
 
 

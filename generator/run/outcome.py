@@ -65,6 +65,13 @@ class IsolatedBackend(ABC):
     ) -> Outcome:
         """Make a call, as `call_backend` does; the backend may have changed `inputs` afterwards."""
 
+    def take_end(self) -> str | None:
+        """Return how the process has ended since its last answer, if it has.
+
+        The next call starts the backend again.
+        """
+        return None
+
 
 def call_backend(
     backend: Backend,

@@ -13,6 +13,7 @@ from opcert.arrays import (
     underlying_buffer,
 )
 from opcert.run.comparison import Difference, compare_outputs
+from opcert.run.vanished_memory import ArrayMemory
 
 
 class RemoteOutputs(Protocol):
@@ -43,6 +44,8 @@ class CallRecord:
         """Whether something has written to the outputs since the call returned."""
         if self.remote is not None:
             return self.remote.changed
+        if not all(ArrayMemory(array).is_readable for array in self.outputs):
+            return True
         return compare_outputs(self.golden, self.outputs) is not None
 
     @property

@@ -13,6 +13,7 @@ from opcert.run import (
     CallRecord,
     Excerpt,
     FailureKind,
+    IsolatedBackend,
     Outcome,
     run_repeatedly,
     run_vector,
@@ -69,6 +70,8 @@ class Certification:
             suite.cases[case][0].index.operator: case for case in repeated if case in suite.cases
         }
         self.excerpts: dict[str, Excerpt] = {}
+        # The case that ran last, and the verdict of its baseline.
+        self._last: tuple[str, Verdict | None] | None = None
         self._retained: deque[tuple[str, CallRecord]] = deque()
         self._retained_bytes = 0
 
@@ -103,8 +106,12 @@ class Certification:
         if exclusion is not None:
             status, reason = exclusion
             return Verdict(case.id, name, status, None, "not-run", case.rules, reason), ()
-        baseline = None if case.baseline is None else self.verdict(case.baseline, retain)
+        if case.baseline is not None:
+            self.verdict(case.baseline, retain)
+        self._fail_last_if_ended()
+        baseline = None if case.baseline is None else self._verdicts[case.baseline]
         start = perf_counter()
+        self._last = case.id, baseline
         outcome = redact_outcome(self._outcome(operator, case, baseline))
         seconds = round(perf_counter() - start, 6)
         verdict = replace(judge(name, case, outcome, baseline), seconds=seconds)
@@ -168,10 +175,26 @@ class Certification:
         failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
         self._verdicts[case] = failed
 
+    def _fail_last_if_ended(self) -> None:
+        """Fail the last case if the process has ended after it: no later call is at fault."""
+        if not isinstance(self.backend, IsolatedBackend) or self._last is None:
+            return
+        case_id, baseline = self._last
+        ended = self.backend.take_end()
+        former = self._verdicts.get(case_id)
+        if ended is None or former is None or former.status in FAILURE_STATUSES:
+            return
+        outcome = Outcome("crash", reason=f"after the call had been answered: {ended}")
+        operator, case = self.suite.cases[case_id]
+        verdict = judge(operator.index.operator, case, outcome, baseline)
+        detail = f"{verdict.detail}{failure_context(operator, case, None)}"
+        self._verdicts[case_id] = replace(verdict, detail=detail, seconds=former.seconds)
+
     def finish(self) -> list[Verdict]:
         """Check the retained records, decide the declined cases, and return all verdicts."""
         while self._retained:
             self._check_oldest()
+        self._fail_last_if_ended()
         unsupported = unsupported_types(
             (
                 verdict.operator,

@@ -1,10 +1,10 @@
 """Finds contradictions between a certificate and its suite, and within the certificate."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
-from opcert.certificate import Certificate, json_differences
+from opcert.certificate import Certificate, date_mistake, json_differences
 from opcert.errors import BackendError
 from opcert.scope import Support, checked_support, claim_mistakes
 from opcert.suite import Suite
@@ -15,9 +15,6 @@ from opcert.verification.verdict_checks import (
     VerdictChecks,
     waiver_findings,
 )
-
-# How far the clock of another machine may be ahead.
-_CLOCK_TOLERANCE = timedelta(days=1)
 
 
 def verify_certificate(
@@ -60,13 +57,9 @@ def _date_findings(certificate: Certificate, now: datetime) -> Iterator[Finding]
         **{f"run.resumed.{i}": date for i, date in enumerate(certificate.run.resumed)},
     }
     for place, text in dates.items():
-        try:
-            in_future = datetime.fromisoformat(text) - now > _CLOCK_TOLERANCE
-        except ValueError:
-            yield Finding(place, f"invalid date {text}; expected a date of the calendar")
-            continue
-        if in_future:
-            yield Finding(place, f"found {text}, which is in the future")
+        mistake = date_mistake(text, now)
+        if mistake is not None:
+            yield Finding(place, mistake)
 
 
 def _run_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:

@@ -1,0 +1,55 @@
+"""Whether memory can still be read: a backend may unmap the outputs that it returned."""
+
+import ctypes
+import os
+import tempfile
+from functools import cache
+
+from opcert.arrays import Array
+
+# How many bytes are copied at a time.
+_CHUNK = 1 << 20
+_ChunkBytes = ctypes.c_char * _CHUNK
+
+
+def anonymous_file() -> int:
+    """Return a descriptor of anonymous memory, or of an unlinked file where that is missing."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("opcert")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+class ArrayMemory:
+    """The memory from the first to the last element of an array."""
+
+    def __init__(self, array: Array) -> None:
+        offsets = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+        address: int = array.__array_interface__["data"][0]
+        self._start = address + sum(min(offset, 0) for offset in offsets)
+        self._size = sum(map(abs, offsets)) + array.itemsize if array.size else 0
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether all of it can be read.
+
+        To read memory that is gone would end this process. The system copies it instead, and
+        refuses to where it is gone. Where there is no such copy, as on Windows, the answer is yes.
+        """
+        if not hasattr(os, "pwrite"):
+            return True
+        for position in range(0, self._size, _CHUNK):
+            count = min(_CHUNK, self._size - position)
+            # The view may extend beyond the array: only `count` bytes of it are copied.
+            chunk = memoryview(_ChunkBytes.from_address(self._start + position))[:count]
+            try:
+                if os.pwrite(_scratch_file(), chunk, 0) < count:
+                    return False
+            except OSError:
+                return False
+        return True
+
+
+@cache
+def _scratch_file() -> int:
+    return anonymous_file()
