@@ -1,16 +1,15 @@
 """DirectML's join: the caller describes the joined tensor."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from opcert.reference.dml_split import DATA_TYPES, MAX_UINT
+from opcert.reference.directml import Description, are_uints, data_type_of
 from opcert.reference.rules import Array, require
 
 
 def dml_join(
-    InputTensors: Sequence[Array], InputCount: int, OutputTensor: Mapping[str, Any], Axis: int
+    InputTensors: Sequence[Array], InputCount: int, OutputTensor: Description, Axis: int
 ) -> list[Array]:
     """Join the first `InputCount` tensors along `Axis`; in C, there are no others.
 
@@ -20,10 +19,9 @@ def dml_join(
         RuleBroken: the call violates a rule of the document.
     """
     shapes, sizes = [array.shape for array in InputTensors], OutputTensor["Sizes"]
-    types = [DATA_TYPES[array.dtype.name] for array in InputTensors]
+    types = [data_type_of(array) for array in InputTensors]
     n, rank, count = len(shapes), len(shapes[0]), InputCount
-    is_uint = all(0 <= field <= MAX_UINT for field in (count, Axis))
-    require(is_uint, "dml-join/uint-range", f"InputCount {count}, Axis {Axis}")
+    require(are_uints(count, Axis), "dml-join/uint-range", f"InputCount {count}, Axis {Axis}")
     require(count > 0, "dml-join/input-count-positive", f"InputCount {count}")
     require(n >= count, "dml-join/input-count-matches", f"InputCount {count} for {n} tensors")
     require(all(len(s) == rank for s in shapes), "dml-join/same-rank", f"sizes {shapes}")

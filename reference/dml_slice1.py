@@ -1,51 +1,40 @@
-"""DirectML's slice: a window of a tensor, read forwards or backwards."""
+"""DirectML's DML_SLICE1_OPERATOR_DESC: a window of a tensor, read forwards or backwards."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import numpy as np
 
-from opcert.reference.dml_split import DATA_TYPES, MAX_UINT
+from opcert.reference.directml import MAX_UINT, Description, are_uints, has_type_of
 from opcert.reference.rules import Array, require
 
 
 def dml_slice1(
     InputTensor: Array,
-    OutputTensor: Mapping[str, Any],
+    OutputTensor: Description,
     DimensionCount: int,
-    InputWindowOffsets: Sequence[int],
-    InputWindowSizes: Sequence[int],
-    InputWindowStrides: Sequence[int],
+    InputWindowOffsets: list[int],
+    InputWindowSizes: list[int],
+    InputWindowStrides: list[int],
 ) -> list[Array]:
-    """Copy elements of the window of `InputTensor` (DML_SLICE1_OPERATOR_DESC, the pseudocode).
+    """Copy elements of a window (the pseudocode). In C, its arrays have DimensionCount elements.
 
     Raises:
         RuleBroken: the call violates a rule of the document.
     """
-    slug, rank, n, sizes = "dml-slice1", InputTensor.ndim, DimensionCount, OutputTensor["Sizes"]
-    lists = [InputWindowOffsets, InputWindowSizes, InputWindowStrides]
-    # In C, the arrays have DimensionCount elements.
-    fields = [n, *InputWindowOffsets[:n], *InputWindowSizes[:n]]
-    require(min(fields) >= 0 and max(fields) <= MAX_UINT, f"{slug}/uint-range", f"{fields}")
+    slug, n, sizes = "dml-slice1", DimensionCount, OutputTensor["Sizes"]
+    lists = [InputWindowOffsets[:n], InputWindowSizes[:n], InputWindowStrides[:n]]
+    require(are_uints(n, *lists[0], *lists[1]), f"{slug}/uint-range", f"{n}, {lists}")
     require(1 <= n <= 8, f"{slug}/dimension-count-range", f"{n}")
-    require(n == rank, f"{slug}/dimension-count-matches", f"{n}")
-    require(len(sizes) == rank, f"{slug}/output-rank", f"{sizes}")
-    data_type = DATA_TYPES[InputTensor.dtype.name]
-    require(OutputTensor["DataType"] == data_type, f"{slug}/output-type", f"{OutputTensor}")
+    require(n == InputTensor.ndim, f"{slug}/dimension-count-matches", f"{n}")
+    require(len(sizes) == n, f"{slug}/output-rank", f"{sizes}")
+    require(has_type_of(InputTensor, OutputTensor), f"{slug}/output-type", f"{OutputTensor}")
     for name, numbers in zip(("offsets", "sizes", "strides"), lists, strict=True):
-        require(len(numbers) >= rank, f"{slug}/{name}-length", f"{numbers}")
-    windows = [*zip(*lists, InputTensor.shape, sizes, strict=False)]
-    found = f"windows {windows}"
-    require(all(size > 0 for _, size, *_ in windows), f"{slug}/window-nonempty", found)
-    require(all(at + size <= m for at, size, _, m, _ in windows), f"{slug}/window-within", found)
-    strides = InputWindowStrides[:rank]
-    has_32_bits = all(-(1 << 31) <= stride <= MAX_UINT for stride in strides)
-    require(has_32_bits, f"{slug}/stride-width", f"strides {strides}")
-    require(all(strides), f"{slug}/stride-nonzero", f"strides {strides}")
-    most = [1 + (size - 1) // abs(stride or 1) for _, size, stride, *_ in windows]
-    is_reached = all(1 <= k <= m for k, m in zip(sizes, most, strict=False))
-    require(is_reached, f"{slug}/output-sizes", found)
-    region = []
-    for at, size, stride, _, k in windows:
-        first = at if stride > 0 else at + size - 1
-        stop = first + k * stride
-        region.append(slice(first, None if stop < 0 else stop, stride or None))
-    return [InputTensor[tuple(region)].copy()]
+        require(len(numbers) == n, f"{slug}/{name}-length", f"{numbers}")
+    picked: list[range] = []
+    for at, size, stride, extent, k in zip(*lists, InputTensor.shape, sizes, strict=False):
+        require(size > 0, f"{slug}/window-nonempty", f"size {size}")
+        require(at + size <= extent, f"{slug}/window-within", f"{size} at {at} of {extent}")
+        require(-(1 << 31) <= stride <= MAX_UINT, f"{slug}/stride-width", f"stride {stride}")
+        require(stride != 0, f"{slug}/stride-nonzero", "stride 0")
+        picked.append(range(at, at + size)[:: stride or 1][:k])
+    for k, indices in zip(sizes, picked, strict=False):
+        require(1 <= k == len(indices), f"{slug}/output-sizes", f"{k} of {len(indices)} elements")
+    return [InputTensor[np.ix_(*picked)]]

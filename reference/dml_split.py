@@ -1,40 +1,17 @@
 """DirectML's split: the caller describes the complete shape of each part."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from itertools import chain
 
+from opcert.reference.directml import Description, are_uints, has_type_of
 from opcert.reference.rules import Array, require
 from opcert.reference.variadic_split import parts_along
-
-# The greatest UINT.
-MAX_UINT = 0xFFFF_FFFF
-# The types in the document's newest table (DML_FEATURE_LEVEL_4_1), and further types that the
-# document does not forbid.
-DATA_TYPES = {
-    "float64": "FLOAT64",
-    "float32": "FLOAT32",
-    "float16": "FLOAT16",
-    "int64": "INT64",
-    "int32": "INT32",
-    "int16": "INT16",
-    "int8": "INT8",
-    "uint64": "UINT64",
-    "uint32": "UINT32",
-    "uint16": "UINT16",
-    "uint8": "UINT8",
-    "bfloat16": "BFLOAT16",
-    "bool": "BOOL",
-    "float8_e4m3fn": "FLOAT8E4M3FN",
-    "float8_e5m2": "FLOAT8E5M2",
-    "int4": "INT4",
-    "uint4": "UINT4",
-}
 
 
 def dml_split(
     InputTensor: Array,
     OutputCount: int,
-    OutputTensors: Sequence[Mapping[str, Any]],
+    OutputTensors: Sequence[Description],
     Axis: int,
 ) -> list[Array]:
     """Split `InputTensor` along `Axis` into the first `OutputCount` tensors of `OutputTensors`.
@@ -47,18 +24,13 @@ def dml_split(
         RuleBroken: the call violates a rule of the document.
     """
     shape = InputTensor.shape
-    data_type = DATA_TYPES[InputTensor.dtype.name]
     # In C, the array has OutputCount elements: descriptors beyond them are not part of the call.
     described = OutputTensors[:OutputCount]
-    fields = [
-        OutputCount,
-        Axis,
-        *(size for descriptor in described for size in descriptor["Sizes"]),
-    ]
+    sizes = [tuple(descriptor["Sizes"]) for descriptor in described]
     require(
-        min(fields) >= 0 and max(fields) <= MAX_UINT,
+        are_uints(OutputCount, Axis, *chain(*sizes)),
         "dml-split/uint-range",
-        f"OutputCount, Axis and Sizes {fields}",
+        f"OutputCount {OutputCount}, Axis {Axis}, Sizes {sizes}",
     )
     require(OutputCount > 0, "dml-split/output-count-positive", f"OutputCount {OutputCount}")
     require(
@@ -67,17 +39,15 @@ def dml_split(
         f"OutputCount {OutputCount} for {len(OutputTensors)} output tensors",
     )
     require(Axis < len(shape), "dml-split/axis-range", f"Axis {Axis} for rank {len(shape)}")
-    sizes = [tuple(descriptor["Sizes"]) for descriptor in described]
-    types = [descriptor["DataType"] for descriptor in described]
     require(
         all(len(size) == len(shape) for size in sizes),
         "dml-split/output-rank",
         f"outputs of ranks {[len(size) for size in sizes]} for an input of rank {len(shape)}",
     )
     require(
-        all(name == data_type for name in types),
+        all(has_type_of(InputTensor, descriptor) for descriptor in described),
         "dml-split/output-type",
-        f"outputs of {types} for an input of {data_type}",
+        f"{described} for an input of {InputTensor.dtype}",
     )
     require(
         all(size[d] == shape[d] for size in sizes for d in range(len(shape)) if d != Axis),

@@ -44,19 +44,20 @@ def unchecked(rule: str) -> Iterator[None]:
         _unchecked.discard(rule)
 
 
-def requires_arguments(rule: str) -> Callable[[Operator], Operator]:
-    """Reject a call that omits a parameter without a default, as a violation of `rule`."""
+def requires_arguments(rule: str, *names: str) -> Callable[[Operator], Operator]:
+    """Reject a call without one of `names` or a parameter that has no default: it breaks `rule`."""
 
     def decorate(operator: Operator) -> Operator:
+        parameters = signature(operator).parameters.values()
         required = [
-            name
-            for name, parameter in signature(operator).parameters.items()
-            if parameter.default is Parameter.empty
+            parameter.name
+            for parameter in parameters
+            if parameter.default is Parameter.empty and parameter.kind != Parameter.VAR_KEYWORD
         ]
 
         @wraps(operator)
         def checked(**arguments: Any) -> list[Array]:
-            missing = [name for name in required if arguments.get(name) is None]
+            missing = [name for name in (*required, *names) if arguments.get(name) is None]
             require(not missing, rule, f"{', '.join(missing)} omitted")
             return operator(**arguments)
 
@@ -68,3 +69,20 @@ def requires_arguments(rule: str) -> Callable[[Operator], Operator]:
 def is_integer(array: Array) -> bool:
     """Whether `array` has one of the integer types i8 to i64, u8 to u64, not boolean."""
     return array.dtype.kind in "iu"
+
+
+def require_slices(slug: str, **bounds: Array) -> None:
+    """Check the starts, the stops and, last, the steps of slices.
+
+    They are lists of integers and have equal lengths; no step is 0.
+
+    Raises:
+        RuleBroken: the call violates one of these rules.
+    """
+    for name, bound in bounds.items():
+        require(is_integer(bound), f"{slug}/index-type", f"{name} of {bound.dtype}")
+        require(bound.ndim == 1, f"{slug}/{name}-rank", f"{name} of rank {bound.ndim}")
+    sizes = {name: bound.size for name, bound in bounds.items()}
+    require(len({*sizes.values()}) == 1, f"{slug}/equal-lengths", f"lengths {sizes}")
+    name, steps = [*bounds.items()][-1]
+    require(all(steps), f"{slug}/{name}-nonzero", f"{name} {steps}")

@@ -1,6 +1,6 @@
 """Slice: a strided region, by Python's rules for slices."""
 
-from opcert.reference.rules import Array, is_integer, require, requires_arguments
+from opcert.reference.rules import Array, is_integer, require, require_slices, requires_arguments
 
 
 @requires_arguments("slice-8/required-inputs")
@@ -16,25 +16,13 @@ def slice_8(
     Raises:
         RuleBroken: the call violates a rule of the document.
     """
-    bounds = {"start": start, "stop": stop, "step": step}
     require(data.ndim >= 1, "slice-8/data-rank", "data of rank 0")
-    require(
-        all(map(is_integer, bounds.values())),
-        "slice-8/index-type",
-        ", ".join(f"{name} of {bound.dtype}" for name, bound in bounds.items()),
-    )
-    for name, bound in bounds.items():
-        require(bound.ndim == 1, f"slice-8/{name}-rank", f"{name} of rank {bound.ndim}")
+    require_slices("slice-8", start=start, stop=stop, step=step)
     if axes is not None:
         require(is_integer(axes), "slice-8/axes-type", f"axes of {axes.dtype}")
         require(axes.ndim == 1, "slice-8/axes-rank", f"axes of rank {axes.ndim}")
-    sizes = [array.size for array in (*bounds.values(), axes) if array is not None]
-    require(
-        all(size == start.size for size in sizes),
-        "slice-8/equal-lengths",
-        f"inputs of lengths {sizes}",
-    )
-    require(bool(step.all()), "slice-8/step-nonzero", f"step {step.tolist()}")
+        text = f"{axes.size} axes for {start.size} slices"
+        require(axes.size == start.size, "slice-8/equal-lengths", text)
     listed = range(start.size) if axes is None else axes.tolist()
     require(
         axes is not None or start.size <= data.ndim,

@@ -1,59 +1,40 @@
-"""StridedSlice: a strided region whose axes masks add, remove, skip or keep in full."""
+"""OpenVINO StridedSlice-1: a strided region whose axes masks add, remove, skip or keep in full."""
 
-from itertools import chain, zip_longest
+import numpy as np
 
-from opcert.reference.rules import Array, is_integer, require, requires_arguments
+from opcert.reference.rules import Array, require, require_slices, requires_arguments
 
-Mask = list[int]
+MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
 
 
-@requires_arguments("strided-slice-1/required-arguments")
+@requires_arguments("strided-slice-1/required-arguments", "begin_mask", "end_mask")
 def strided_slice_1(
-    data: Array,
-    begin: Array,
-    end: Array,
-    *,
-    begin_mask: Mask,
-    end_mask: Mask,
-    stride: Array | None = None,
-    new_axis_mask: Mask | None = None,
-    shrink_axis_mask: Mask | None = None,
-    ellipsis_mask: Mask | None = None,
+    data: Array, begin: Array, end: Array, stride: Array | None = None, **masks: list[int]
 ) -> list[Array]:
-    """Slice each axis from `begin` to before `end`, `stride` apart; masks change single steps.
-
-    Shapes: data (any), begin, end, stride (steps,), masks (any number); output: by the masks.
-
-    Source: OpenVINO StridedSlice-1, "Detailed description" and "Inputs".
+    """Slice from `begin` to before `end`, `stride` apart, or by `masks` ("Detailed description").
 
     Raises:
         RuleBroken: the call violates a rule of the document.
     """
     slug, m = "strided-slice-1", begin.size
-    lists = {"begin": begin, "end": end, **({} if stride is None else {"stride": stride})}
-    require(all(map(is_integer, lists.values())), f"{slug}/index-type", "not of integers")
-    for name, array in lists.items():
-        require(array.ndim == 1, f"{slug}/{name}-rank", f"{name} of rank {array.ndim}")
-    require(all(array.size == m for array in lists.values()), f"{slug}/equal-lengths", f"not {m}")
-    masks = [begin_mask, end_mask, new_axis_mask or [], shrink_axis_mask or [], ellipsis_mask or []]
-    require({0, 1}.issuperset(chain(*masks)), f"{slug}/mask-bits", f"masks {masks}")
-    require(masks[-1].count(1) <= 1, f"{slug}/ellipsis-once", f"mask {ellipsis_mask}")
-    strides = [1] * m if stride is None else stride.tolist()
-    require(all(strides), f"{slug}/stride-nonzero", f"stride {strides}")
-    bits = [[*mask, *[0] * m][:m] for mask in masks]
-    skipped = data.ndim - sum(not (new or rest) for _, _, new, _, rest in zip(*bits, strict=True))
+    stride = np.ones_like(begin) if stride is None else stride
+    require_slices(slug, begin=begin, end=end, stride=stride)
+    is_mask = all({0, 1}.issuperset(mask) for mask in masks.values())
+    require(is_mask, f"{slug}/mask-bits", f"masks {masks}")
+    require(masks.get("ellipsis_mask", []).count(1) <= 1, f"{slug}/ellipsis-once", f"masks {masks}")
+    bits = [[*masks.get(name, []), *[0] * m][:m] for name in MASKS]  # extended by zeros, or cut
+    steps = [*zip(begin.tolist(), end.tolist(), stride.tolist(), *bits, strict=False)]
+    skipped = data.ndim - sum(not (new or rest) for *_, new, _, rest in steps)
     require(skipped >= 0, f"{slug}/steps-fit", f"{m} steps, rank {data.ndim}")
-    region: list[slice | int | None] = []
-    rows = zip_longest(begin.tolist(), end.tolist(), strides, *bits)
-    for first, stop, by, from_start, to_end, new, shrink, rest in rows:
-        n = (*data.shape, 0)[sum(item is not None for item in region)]
+    index: list[slice | int | None] = []
+    for first, stop, by, from_start, to_end, new, single, rest in steps:
+        n = (*data.shape, 0)[sum(item is not None for item in index)]
         if rest or new:
-            region += [slice(None)] * skipped if rest else [None]
-        elif shrink:
+            index += [slice(None)] * skipped if rest else [None]
+        elif single:
             require(n > 0, f"{slug}/steps-fit", "a removed dimension is empty")
-            region.append(min(max(first, -n), n - 1))
+            index.append(min(max(first, -n), n - 1))
         else:
             start = None if from_start else max(first, -n)
-            region.append(slice(start, (None if by > 0 else 0) if to_end else stop, by))
-    # With an ellipsis, what is left of the last dimension is an array too.
-    return [data[(*region, ...)].copy()]
+            index.append(slice(start, (None if by > 0 else 0) if to_end else stop, by))
+    return [data[(*index, ...)].copy()]

@@ -14,7 +14,7 @@ from onnx.helper import get_attribute_value
 
 from opcert.arrays import Array
 from opcert.backends import Backend
-from opcert.reference.dml_split import DATA_TYPES
+from opcert.reference.directml import data_type_of
 
 Inputs: TypeAlias = dict[str, Array]
 Attributes: TypeAlias = dict[str, Any]
@@ -55,7 +55,7 @@ def variadic_split(node: Node) -> Adapted:
 def dml_split(node: Node) -> Adapted:
     """Return ONNX's Split with the shapes of its outputs, and the axis from the front."""
     tensor = node.inputs["input"]
-    data_type = DATA_TYPES[tensor.dtype.name]
+    data_type = data_type_of(tensor)
     parts = [{"Sizes": list(each.shape), "DataType": data_type} for each in node.outputs]
     axis = node.attributes.get("axis", 0) % tensor.ndim
     attributes = {"OutputCount": len(parts), "OutputTensors": parts, "Axis": axis}

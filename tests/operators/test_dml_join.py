@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays import Array
-from opcert.reference import dml_split
+from opcert.reference.directml import data_type_of
 from tests.operators import joining
 from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
 
@@ -41,7 +41,7 @@ def _described(inputs: Inputs, attributes: Attributes) -> dict[str, Any]:
     tensors, axis = inputs["InputTensors"], attributes["Axis"]
     sizes = [*tensors[0].shape]
     sizes[axis] = sum(array.shape[axis] for array in tensors[: attributes["InputCount"]])
-    return {"Sizes": sizes, "DataType": dml_split.DATA_TYPES[tensors[0].dtype.name]}
+    return {"Sizes": sizes, "DataType": data_type_of(tensors[0])}
 
 
 def _only(key: str) -> Compute:
