@@ -16,6 +16,7 @@ from opcert.verdicts import (
     FAILURE_STATUSES,
     STATUSES,
     Cause,
+    DecidingCall,
     Reproduction,
     Status,
     Verdict,
@@ -124,7 +125,8 @@ class Certificate(StrictModel):
     `files` are the digests of the files next to the certificate. `causes` explain the failures that
     are not waived, the worst cause first. `excerpts` have, for the representative of each cause,
     the elements around the first difference. `reproductions` state how confirmation reproduced
-    failures. Both are keyed by case.
+    failures. Both are keyed by case. `deciding_calls` are calls beyond the suite that separate
+    conditions of causes; they have no verdicts.
     """
 
     suite: SuiteEntry
@@ -138,6 +140,7 @@ class Certificate(StrictModel):
     excerpts: Mapping[str, Excerpt]
     reproductions: Mapping[str, Reproduction]
     causes: tuple[Cause, ...]
+    deciding_calls: tuple[DecidingCall, ...] = ()
     verdicts: tuple[Verdict, ...]
 
     @model_validator(mode="after")
