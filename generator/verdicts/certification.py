@@ -116,7 +116,7 @@ class Certification:
             return Verdict(case.id, name, status, None, "not-run", case.rules, reason), ()
         if case.baseline is not None:
             self.verdict(case.baseline, retain)
-        self._fail_last_if_ended()
+        self._fail_last_if_it_ended()
         if self._crashes[name] >= self._max_crashes:
             reason = f"{self._crashes[name]} crashes and hangs ended the run of {name}"
             return Verdict(case.id, name, "not-run", None, "not-run", case.rules, reason), ()
@@ -187,8 +187,8 @@ class Certification:
         failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
         self._verdicts[case] = failed
 
-    def _fail_last_if_ended(self) -> None:
-        """Fail the last case if the process has ended after it: no later call is at fault."""
+    def _fail_last_if_it_ended(self) -> None:
+        """Fail the last case if the process has failed after it: no later call is at fault."""
         if not isinstance(self.backend, IsolatedBackend) or self._last is None:
             return
         case_id, baseline = self._last
@@ -196,17 +196,16 @@ class Certification:
         former = self._verdicts.get(case_id)
         if ended is None or former is None or former.status in FAILURE_STATUSES:
             return
-        outcome = Outcome("crash", reason=f"after the call had been answered: {ended}")
         operator, case = self.suite.cases[case_id]
-        verdict = judge(operator.index.operator, case, outcome, baseline)
-        detail = f"{verdict.detail}{failure_context(operator, case, None)}"
+        verdict = judge(operator.index.operator, case, redact_outcome(ended), baseline)
+        detail = f"{verdict.detail}{failure_context(operator, case, verdict.kind)}"
         self._verdicts[case_id] = replace(verdict, detail=detail, seconds=former.seconds)
 
     def finish(self) -> list[Verdict]:
         """Check the retained records, decide the declined cases, and return all verdicts."""
         while self._retained:
             self._check_oldest()
-        self._fail_last_if_ended()
+        self._fail_last_if_it_ended()
         unsupported = unsupported_types(
             (
                 verdict.operator,
