@@ -1,6 +1,7 @@
 """The command line: all commands, the common options and the entry point."""
 
 import gc
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from traceback import print_exc
@@ -115,11 +116,21 @@ def main_options(
 _OBJECTS_BEFORE_COLLECTION = 50_000
 
 
+def _interrupt_on_request() -> None:
+    """Treat a request to end, by a service manager or a closed terminal, like Ctrl-C."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # Under nohup, SIGHUP is ignored, and remains so.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
 def main() -> None:
     """Run the command line; an internal error gives a traceback and exit code 70."""
     # Commands keep thousands of calls and cases until they end, and make hardly any cycles. To look
     # for cycles after every few objects would cost several percent of their time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
+    _interrupt_on_request()
     with tolerant_output():
         try:
             app(windows_expand_args=False)

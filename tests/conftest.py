@@ -12,6 +12,8 @@ from xdist.scheduler import LoadScopeScheduling
 from opcert.specification import files, find_spec_files
 from opcert.suite import OperatorSuite, Suite, core_suite_folder
 from opcert.suite.format import OperatorEntry
+from opcert.verdicts import Diagnosis
+from opcert.verdicts.case_levels import CaseLevels
 
 # What tests share is large, and Python would look through it for garbage again and again.
 gc.set_threshold(50_000, 20, 100)
@@ -58,7 +60,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure() -> None:
-    """Keep the specs and the suite that come with opcert, which every command reads anew."""
+    """Keep the specs and the suite that come with opcert, and the levels of the suite's cases.
+
+    Every command reads them anew, and every run with a failure observes all the levels again.
+    """
     read_spec = files.read_spec
     shipped = frozenset(find_spec_files(None))
     kept = cache(read_spec)
@@ -77,3 +82,17 @@ def pytest_configure() -> None:
         return operators[key]
 
     Suite._operator = operator  # type: ignore[method-assign, assignment]
+
+    levels_of = Diagnosis._levels_of
+    levels: dict[tuple[int, str | None], CaseLevels] = {}
+
+    def kept_levels(diagnosis: Diagnosis, name: str) -> CaseLevels:
+        suite, spec_file = diagnosis._suite.operators[name], diagnosis._spec_files.get(name)
+        if not any(suite is one for one in operators.values()):
+            return levels_of(diagnosis, name)
+        key = id(suite), None if spec_file is None else spec_file.digest
+        if key not in levels:
+            levels[key] = levels_of(diagnosis, name)
+        return levels[key]
+
+    Diagnosis._levels_of = kept_levels  # type: ignore[method-assign, assignment]

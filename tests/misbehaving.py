@@ -59,6 +59,11 @@ def _grow() -> None:
         arrays.append(np.ones(1 << 22))
 
 
+def _let_a_child_grow() -> None:
+    program = "import time; memory = b'1' * (300 << 20); time.sleep(600)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def _print_much() -> None:
     for _ in range(200):
         os.write(1, b'{"observed": "outputs"}\n' * 1000)
@@ -96,6 +101,7 @@ DOES: Mapping[str, Callable[[], Any]] = {
     "loop": _hold_the_lock,
     "sleep": lambda: time.sleep(600),
     "grow": _grow,
+    "grow-in-a-child": _let_a_child_grow,
     "close-stdout": lambda: os.closerange(0, 3),
     "print": _print_much,
     "close-all": _close_all,
@@ -148,6 +154,19 @@ class Misbehaves(Behaves):
         return outputs
 
 
+class Leaks(Behaves):
+    """Keeps two MiB in each of its quick calls."""
+
+    name = "leaks"
+
+    def __init__(self) -> None:
+        self.kept: list[Array] = []
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        self.kept.append(np.ones(2 << 20, np.uint8))
+        return super().run(operator, inputs, attributes)
+
+
 class Unmaps(Behaves):
     """Returns outputs in memory of their own, which is gone `held` calls later."""
 
@@ -191,18 +210,18 @@ class CannotBeMade(Behaves):
 
 
 class IsLost(Behaves):
-    """Crashes in call 310, and cannot restart, as if its device were lost."""
+    """Crashes after some calls, and cannot restart, as if its device were lost."""
 
     name = "is-lost"
 
-    def __init__(self, trace: str) -> None:
-        self.trace, self.calls = Path(trace), 0
+    def __init__(self, trace: str, calls: int = 310) -> None:
+        self.trace, self.calls = Path(trace), calls
         if self.trace.exists():
             raise OSError("the device is lost")
 
     def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
-        self.calls += 1
-        if self.calls == 310:
+        self.calls -= 1
+        if not self.calls:
             self.trace.touch()
             os.abort()
         return super().run(operator, inputs, attributes)

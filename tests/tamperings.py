@@ -143,6 +143,30 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         verdict(having(status="out-of-claim"), status="pass", observed="outputs", detail=""),
         "'outputs' was observed for a case that is out-of-claim",
     ),
+    "no causes": (part("causes", value=[]), r"causes: found 0 causes; expected \d, which follow"),
+    "a removed cause": (lambda data: data["causes"].pop(), "causes: found 2 causes; expected 3"),
+    "causes in another order": (lambda data: data["causes"].reverse(), r"causes\.0\.kinds"),
+    "another condition of a cause": (
+        part("causes", 1, "condition", 0, "levels", value=["f16"]),
+        r'causes\.1\.condition\.0\.levels\.0: found "f16"; expected "f32", which follows',
+    ),
+    "other words of a cause": (
+        part("causes", 1, "statement", value="All is well"),
+        r'causes\.1\.statement: found "All is well"; expected "DML',
+    ),
+    "other figures of a cause": (part("causes", 0, "passing", value=9), r"causes\.0\.passing: fo"),
+    "a failure of another cause": (
+        lambda data: data["causes"][0]["cases"].append(data["causes"][1]["cases"].pop()),
+        r"causes\.0\.cases: found",
+    ),
+    "a cause of a pass": (
+        lambda data: data["causes"][0]["cases"].append(first_verdict(data, valid)["case"]),
+        r"causes\.0: found dml-split/.*, which is no failure of the certificate",
+    ),
+    "another representative": (
+        lambda data: data["causes"][0].update(representative=data["causes"][0]["cases"][-1]),
+        r"causes\.0\.representative: found",
+    ),
     "a removed case": (remove(failing), "verdicts: missing verdict of dml-split/"),
     "an invented case": (add("dml-split/none"), "of dml-split/none, which is not in the suite"),
     "a case that was not selected": (add("slice-8/example-1"), "which was not selected"),

@@ -3,6 +3,7 @@
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from hashlib import file_digest
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -14,12 +15,13 @@ class SourceFiles:
     """The files of a backend: that of its class, or those that the command of a driver names.
 
     `digests` are their SHA-256 at first, and `changed` those that had another one later, both by
-    the name of the file. A backend that comes with opcert has no files: opcert has a version.
+    the name of the file, with the folders that tell files of equal names apart. A backend that
+    comes with opcert has no files: opcert has a version.
     """
 
     def __init__(self, backend: str) -> None:
         """Read the files of the backend with this name; a missing file has no digest."""
-        self._paths = {path.name: path for path in _files_of(backend)}
+        self._paths = _shortest_names(_files_of(backend))
         self.digests = self._read()
         self.changed: set[str] = set()
 
@@ -39,6 +41,17 @@ class SourceFiles:
             except OSError:
                 continue
         return digests
+
+
+def _shortest_names(paths: Sequence[Path]) -> dict[str, Path]:
+    """Return files by the shortest ends of their paths that tell them apart."""
+    names = {}
+    for path in paths:
+        length = 1
+        while any(o != path and o.parts[-length:] == path.parts[-length:] for o in paths):
+            length += 1
+        names["/".join(path.parts[-length:])] = path
+    return names
 
 
 def _files_of(backend: str) -> list[Path]:

@@ -1,7 +1,7 @@
 """Spec -> cases and vectors: calls that cover the input space, mutations, golden outputs."""
 
 from opcert.cases.candidates import Violation, apply_violation, declared_bounds
-from opcert.cases.case import Case, MistakeLog, short_digest
+from opcert.cases.case import Case, Change, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.discrimination import discriminates
 from opcert.cases.factors import Level, levels_by_factor, role_factors
@@ -18,6 +18,7 @@ from opcert.cases.vectors import Vector, add_special_values, iterate_vectors, ma
 __all__ = [
     "COVERING_STRENGTH",
     "Case",
+    "Change",
     "Conditions",
     "ElementFormulas",
     "InputSpace",

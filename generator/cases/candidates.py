@@ -13,7 +13,7 @@ from enum import IntEnum
 from functools import cached_property
 
 from opcert.arrays import TENSOR_BUILDERS, TENSOR_CHANGES, Call, recipe_seed
-from opcert.cases.case import Case, MistakeLog, short_digest
+from opcert.cases.case import Case, Change, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
@@ -58,9 +58,10 @@ class UncheckedResult(IntEnum):
 class Candidate:
     """A mutated call that violates exactly one requirement, or that an ambiguity decides.
 
-    `owner` is the id of that requirement or ambiguity. `stratum` is the argument and the kind of
-    the mutation, or the name of a violation of the spec; `type` is that of the argument, or of the
-    leading input for an attribute. `unchecked_result` is determined on demand.
+    `owner` is the id of that requirement or ambiguity. `name` is that of the mutation, or of a
+    violation of the spec. `stratum` is the argument and the kind of the mutation, or the name of
+    the violation; `type` is that of the argument, or of the leading input for an attribute.
+    `unchecked_result` is determined on demand.
     """
 
     owner: str
@@ -68,8 +69,8 @@ class Candidate:
     call: Call
     name: str
     place: YamlPath
+    change: Change
     stratum: tuple[str, str]
-    position: str
     type: str
     violated: tuple[str, ...]
     unchecked_result: UncheckedResult | None = None
@@ -229,8 +230,8 @@ class CandidateSearch:
             call,
             mutation.name,
             (*self._owners[owner][0], "id"),
+            Change(mutation.kind, mutation.argument, mutation.position),
             mutation.stratum,
-            mutation.position,
             baseline.type,
             violated,
         )
@@ -278,8 +279,8 @@ class CandidateSearch:
                         call,
                         name,
                         place,
+                        Change(name),
                         ("", name),
-                        "",
                         baseline.type,
                         violated,
                     )

@@ -12,11 +12,24 @@ from opcert.yaml_files import YamlPath
 
 
 @dataclass(frozen=True)
+class Change:
+    """The one change in which a call differs from its baseline.
+
+    `kind` names the mutation, the violation of the spec, or the respect in which neighbours differ.
+    Only a mutation has an `argument`, and a `position` if it changes one of several elements.
+    """
+
+    kind: str
+    argument: str = ""
+    position: str = ""
+
+
+@dataclass(frozen=True)
 class Case:
     """One call and what it expects.
 
     A positive case is a valid call. A negative case violates `violated_rule` and differs in one
-    change from a valid call, its `baseline`; `extra_behaviours` are those that it exhibits and
+    `change` from a valid call, its `baseline`; `extra_behaviours` are those that it exhibits and
     its baseline does not. A neighbour is a valid call with a `baseline`. A case with an
     `ambiguity` expects what the reference does, and never decides a certificate.
 
@@ -31,6 +44,7 @@ class Case:
     levels: Mapping[str, str] = field(default_factory=dict)
     violated_rule: str | None = None
     baseline: str | None = None
+    change: Change | None = None
     extra_behaviours: tuple[str, ...] = ()
     ambiguity: str | None = None
     feature_levels: tuple[str, ...] = ()

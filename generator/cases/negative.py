@@ -109,6 +109,7 @@ class NegativeCases:
             spec.full_ids(*(candidate.violated or conditions.behaviours(candidate.call))),
             violated_rule=spec.full_id(candidate.violated[0]) if candidate.violated else None,
             baseline=baseline.id,
+            change=candidate.change,
             extra_behaviours=spec.full_ids(*extra),
             ambiguity=candidate.owner if is_ambiguous else None,
             feature_levels=baseline.feature_levels,
@@ -137,7 +138,7 @@ class NegativeCases:
         def novelty(candidate: Candidate) -> tuple[int, int, int, int]:
             # First, positions and types that are rare in the stratum, then rare for the argument;
             # next, small arrays, since each is stored; last, new levels of baselines.
-            stratum, position, name = candidate.stratum, candidate.position, candidate.type
+            stratum, position, name = candidate.stratum, candidate.change.position, candidate.type
             argument = stratum[0]
             return (
                 -used[stratum, position] - used[stratum, name],
@@ -162,7 +163,7 @@ class NegativeCases:
                 selected.append(best)
                 levels |= best.baseline.levels.items()
                 for part in (stratum, stratum[0]):
-                    used.update([(part, best.position), (part, best.type)])
+                    used.update([(part, best.change.position), (part, best.type)])
         return selected
 
     def _most_revealing(self, candidates: Sequence[Candidate]) -> Candidate:

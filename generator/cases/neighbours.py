@@ -30,7 +30,7 @@ from opcert.cases.attribute_neighbours import (
     other_bits,
     other_signed_axis,
 )
-from opcert.cases.case import Case, short_digest
+from opcert.cases.case import Case, Change, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.tensor_lists import TENSOR_LISTS, other_tensors
 from opcert.errors import ExpressionError, Inapplicable
@@ -107,6 +107,7 @@ def neighbour_cases(
                     ("cases", "draw"),
                     spec.full_ids(*conditions.behaviours(call)),
                     baseline=baseline.id,
+                    change=Change(name),
                     feature_levels=baseline.feature_levels,
                 )
 

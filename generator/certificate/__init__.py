@@ -16,7 +16,7 @@ from opcert.certificate.certify_suite import (
     certify,
 )
 from opcert.certificate.claim_draft import claim_path, draft_claim, write_claim
-from opcert.certificate.entries import backend_entry
+from opcert.certificate.entries import backend_entry, date_mistake
 from opcert.certificate.file import (
     CERTIFICATE_FILE,
     MAX_CERTIFICATE_BYTES,
@@ -55,6 +55,7 @@ __all__ = [
     "certificate_json_schema",
     "certify",
     "claim_path",
+    "date_mistake",
     "draft_claim",
     "files_below",
     "json_differences",

@@ -22,7 +22,7 @@ from opcert.verdicts import (
     unverified_reasons,
 )
 
-SCHEMA = 5
+SCHEMA = 6
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"

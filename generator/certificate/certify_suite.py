@@ -1,6 +1,7 @@
 """Suite x backend -> certificate, in one run or in several that resume each other."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from opcert.certificate.entries import (
     backend_entry,
     claim_entry,
     current_platform,
+    date_mistake,
     run_entry,
     selection_entry,
     waivers_entry,
@@ -263,6 +265,12 @@ def _resumed(former: Certificate, current: Certificate) -> Certificate:
             f"cannot resume, the certificate is of another run: {'; '.join(listed)}{more}; "
             "expected the same run; else start a new one, without resuming"
         )
+    now = datetime.fromisoformat(current.platform.date)
+    for date in (former.platform.date, *former.run.resumed):
+        mistake = date_mistake(date, now)
+        if mistake is not None:
+            text = f"cannot resume, the certificate has a wrong date: {mistake}"
+            raise OpcertError(f"{text}; set the clock, or start a new run, without resuming")
     times = (*former.run.resumed, current.platform.date)
     return former.replace(run=former.run.model_copy(update={"resumed": times}))
 

@@ -4,7 +4,7 @@ import json
 import math
 import platform
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from typing import Any
 
@@ -21,6 +21,9 @@ from opcert.errors import printable_line
 from opcert.run import IsolatedBackend
 from opcert.scope import Claim, Support, Waivers
 from opcert.verdicts import redact_text
+
+# How far the clock of another machine may be ahead.
+_CLOCK_TOLERANCE = timedelta(days=1)
 
 
 def selection_entry(operator: str, case: str, feature_level: str | None) -> Selection:
@@ -108,3 +111,12 @@ def current_platform() -> Platform:
         python=platform.python_version(),
         numpy=version("numpy"),
     )
+
+
+def date_mistake(date: str, now: datetime) -> str | None:
+    """Return why nothing can have happened at a date, or None."""
+    try:
+        in_future = datetime.fromisoformat(date) - now > _CLOCK_TOLERANCE
+    except ValueError:
+        return f"invalid date {date}; expected a date of the calendar"
+    return f"found {date}, which is in the future" if in_future else None

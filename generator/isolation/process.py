@@ -19,8 +19,10 @@ from opcert.isolation.messages import MAX_OUTPUT_BYTES, encode_message, spin_unt
 
 # How many seconds the construction of a backend may take.
 START_TIMEOUT = 300.0
-# How many seconds a call runs before the memory is measured, and the interval of measurements.
+# How many seconds a call runs before the memory is measured, and the interval of measurements, of
+# one call and of many quick ones.
 _FIRST_MEASUREMENT, _MEASUREMENT_INTERVAL = 0.02, 0.1
+_INTERVAL_OF_QUICK_CALLS = 0.5
 # How many seconds a process may take to exit after it closed its output, also on a busy machine.
 _EXIT_SECONDS = 10.0
 # The maximum sizes in bytes of the log of a call, and of the log file.
@@ -53,6 +55,7 @@ class Process:
         self._log_position = 0
         self._unread = bytearray()
         self._failure: WorkerFailure | None = None
+        self._next_measurement = 0.0
         self._timeout, self._deadline = START_TIMEOUT, time.monotonic() + START_TIMEOUT
         child_input, self._requests = os.pipe()
         self._replies, child_output = os.pipe()
@@ -97,6 +100,8 @@ class Process:
         for part in parts:
             self._write(memoryview(part))
         line = self._read_line()
+        if self._memory and time.monotonic() >= self._next_measurement:
+            self._check_memory()
         try:
             answer = json.loads(line.decode())
         except (ValueError, RecursionError):
@@ -178,11 +183,18 @@ class Process:
             pause = _MEASUREMENT_INTERVAL
 
     def _check_memory(self) -> None:
-        try:
-            used = psutil.Process(self._process.pid).memory_info().rss
-        except psutil.Error:
+        """Enforce the limit on the memory of the process and its descendants together."""
+        if not self._memory:
             return
-        if self._memory and used > self._memory:
+        self._next_measurement = time.monotonic() + _INTERVAL_OF_QUICK_CALLS
+        used = 0
+        with suppress(psutil.Error):
+            process = psutil.Process(self._process.pid)
+            used = process.memory_info().rss
+            for descendant in process.children(recursive=True):
+                with suppress(psutil.Error):
+                    used += descendant.memory_info().rss
+        if used > self._memory:
             text = f"it used {used >> 20} MiB of memory; the limit is {self._memory >> 20}"
             raise WorkerFailure("crash", text)
 

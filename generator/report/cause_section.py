@@ -42,7 +42,7 @@ class CauseSection:
 
     Attributes:
         number: The position of the cause in the certificate, from 1.
-        sentence: The cause in words; `figures` say how many cases match and fail.
+        statement: The cause in words; `figures` say how many cases match and fail.
         kinds: The kinds of the failures with their meanings, the most frequent first.
         count: The number of failing cases.
         alternatives: Other conditions, in words, that match exactly the same cases.
@@ -59,7 +59,7 @@ class CauseSection:
     number: int
     operator: str
     status: Status
-    sentence: str
+    statement: str
     figures: str
     kinds: Mapping[str, str]
     count: int
@@ -92,14 +92,12 @@ def cause_section(
     main_rules = list(cited_rules)[:1]
     observed, printed = observation_lines(verdict)
     excerpt = certificate.excerpts.get(case.id)
-    # The figures are at the end of the sentence, in parentheses.
-    sentence, _, figures = cause.sentence.rpartition(" (")
     return CauseSection(
         number=number,
         operator=cause.operator,
         status=verdict.status,
-        sentence=sentence or cause.sentence,
-        figures=figures.removesuffix(")") if sentence else "",
+        statement=cause.statement,
+        figures=cause.figures,
         kinds={kind: meaning_of_failure(kind) for kind in cause.kinds},
         count=len(cause.cases),
         alternatives=[

@@ -4,6 +4,7 @@ from opcert.suite.coverage import Coverage, measure_coverage
 from opcert.suite.emit import FileContents
 from opcert.suite.format import (
     AmbiguityText,
+    CaseChange,
     Digest,
     DigestedArray,
     DocumentText,
@@ -33,6 +34,7 @@ from opcert.suite.writing import (
 
 __all__ = [
     "AmbiguityText",
+    "CaseChange",
     "CasesById",
     "Coverage",
     "Digest",

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
@@ -29,6 +30,7 @@ from opcert.suite.format import (
     FORMAT,
     MANIFEST,
     AmbiguityText,
+    CaseChange,
     DigestedArray,
     DocumentText,
     ErratumText,
@@ -204,6 +206,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iter
             expects="outputs" if case.violated_rule is None else "rejection",
             violated_rule=case.violated_rule,
             baseline=case.baseline,
+            change=None if case.change is None else CaseChange(**asdict(case.change)),
             extra_behaviours=case.extra_behaviours,
             ambiguity=None if case.ambiguity is None else spec.full_id(case.ambiguity),
             open_elements=vector.open_elements and spec.full_id(vector.open_elements),

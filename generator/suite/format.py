@@ -16,7 +16,7 @@ from pydantic import (
 
 from opcert.arrays import ELEMENT_TYPES, MAX_DIMENSIONS, MAX_ELEMENTS, Layout, argument_of
 
-FORMAT = 5
+FORMAT = 6
 MANIFEST = "manifest.json"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -133,12 +133,24 @@ def _levels_by_factor(levels: Any, info: ValidationInfo) -> Any:
     return dict(zip(factors, levels, strict=True))
 
 
+class CaseChange(StrictModel):
+    """The one change in which a call differs from its baseline.
+
+    `kind` names the mutation, the violation of the spec, or the respect in which neighbours differ.
+    Only a mutation has an `argument`, and a `position` if it changes one of several elements.
+    """
+
+    kind: str
+    argument: str = ""
+    position: str = ""
+
+
 class IndexedCase(StrictModel):
     """A case in an index: its call, its expectation and its purpose.
 
     Attributes:
         violated_rule: The requirement that an invalid call violates.
-        baseline: The valid case from which this case differs in one change.
+        baseline: The valid case from which this case differs in one `change`.
         extra_behaviours: Behaviours of an invalid call that its baseline does not exhibit.
         ambiguity: The ambiguity that the call touches; such a case is never decisive.
         open_elements: The ambiguity that leaves some elements of the outputs open; all others are
@@ -158,6 +170,7 @@ class IndexedCase(StrictModel):
     expects: Literal["outputs", "rejection"]
     violated_rule: str | None = None
     baseline: str | None = None
+    change: CaseChange | None = None
     extra_behaviours: tuple[str, ...] = ()
     ambiguity: str | None = None
     open_elements: str | None = None

@@ -13,7 +13,7 @@ from opcert.arrays import FLOATS, Array, argument_of, bits_of
 from opcert.cases import Observer
 from opcert.combinatorics import BoolArray, LevelTable, Point
 from opcert.specification import SpecFile
-from opcert.suite import IndexedCase, OperatorSuite, StoredArray, valid_calls
+from opcert.suite import CaseChange, IndexedCase, OperatorSuite, StoredArray, valid_calls
 
 # Factors that no spec declares.
 VIOLATED_RULE, MUTATED, CHANGE = "violated rule", "mutated argument", "change"
@@ -39,7 +39,6 @@ _CHANGES = {
     "values above the bounds": r"above|greatest|plus",
     "values below the bounds": r"below|least|minus|negated|inverted",
 }
-_POSITIONS = ("first", "middle", "last", "all", "every")
 
 
 @dataclass(frozen=True)
@@ -114,8 +113,8 @@ def _own_levels(case: IndexedCase) -> Point:
     levels = {OUTPUT_SIZE: frozenset([_size_range(size)])}
     levels[OUTPUT_RANK] = frozenset(str(len(output.shape)) for output in case.outputs)
     levels |= {f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in case.rules}
-    if case.baseline is not None:
-        levels[NEIGHBOUR] = frozenset([_name(case)])
+    if case.change is not None:
+        levels[NEIGHBOUR] = frozenset([case.change.kind])
     return levels
 
 
@@ -126,43 +125,36 @@ def _size_range(least: int) -> str:
     return f"{least:,}" if ends[least] == least else f"{least:,} to {ends[least]:,}"
 
 
-def _name(case: IndexedCase) -> str:
-    """Return what names a case in its id, without its operator, its rule and its digest."""
-    name, _, _ = case.id.partition("/")[2].rpartition("-")
-    return name.partition(".")[2] or name
-
-
 def _invalid_points(
     operator: OperatorSuite, case: IndexedCase, baseline: list[Point]
 ) -> list[Point]:
     """Return the levels of an invalid call: its change, and what it shares with its baseline."""
-    former = operator.cases[case.baseline or case.id]
-    changed = [
-        argument_of(name)
-        for name in {**former.inputs, **former.attributes, **case.inputs, **case.attributes}
-        if case.inputs.get(name) != former.inputs.get(name)
-        or case.attributes.get(name) != former.attributes.get(name)
-    ]
-    name = _name(case)
-    # The data of a mutated tensor is drawn again, so that other arguments may differ too.
-    named = [argument for argument in changed if name.startswith(f"{argument}-")]
-    argument = max(named or changed or [""], key=len)
-    mutation = name.removeprefix(f"{argument}-")
-    position = next((word for word in _POSITIONS if mutation.startswith(f"{word}-")), "")
-    mutation = mutation.removeprefix(f"{position}-")
-    change = next((c for c, pattern in _CHANGES.items() if re.search(pattern, mutation)), "")
+    former, change = operator.cases[case.baseline or case.id], case.change or CaseChange(kind="")
+    # A violation that the spec lists may change several arguments.
+    changed = (
+        {change.argument}
+        if change.argument
+        else {
+            argument_of(name)
+            for name in {**former.inputs, **former.attributes, **case.inputs, **case.attributes}
+            if case.inputs.get(name) != former.inputs.get(name)
+            or case.attributes.get(name) != former.attributes.get(name)
+        }
+    )
+    property_ = next((c for c, pattern in _CHANGES.items() if re.search(pattern, change.kind)), "")
     own: Point = {
-        CHANGE: frozenset([change or "other values"]),
+        CHANGE: frozenset([property_ or "other values"]),
         VIOLATED_RULE: frozenset([case.violated_rule or ""]),
-        MUTATED: frozenset([argument]),
-        MUTATION: frozenset([mutation]),
-        POSITION: frozenset([position] if position else []),
+        MUTATED: frozenset(changed),
+        MUTATION: frozenset([change.kind]),
+        POSITION: frozenset([change.position] if change.position else []),
     }
+    dropped = (*(f"{argument}_" for argument in changed), BEHAVIOUR)
     shared = [
         {
             factor: levels
             for factor, levels in point.items()
-            if not factor.startswith((f"{argument}_", BEHAVIOUR))
+            if not factor.startswith(dropped)
             and factor not in (OUTPUT_SIZE, OUTPUT_RANK, NEIGHBOUR)
         }
         for point in baseline

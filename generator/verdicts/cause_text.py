@@ -144,14 +144,14 @@ def _phrase(factor: str, level: str, operator: OperatorSuite) -> str:
     return f"{factor.rpartition('_')[0]} {phrase}"
 
 
-def cause_sentence(
+def cause_statement(
     operator: str,
     kinds: Sequence[str],
     condition: Sequence[Term],
     explained: int,
     counts: Sequence[int],
-) -> str:
-    """Return a cause as a sentence with its evidence.
+) -> tuple[str, str]:
+    """Return a cause as a statement, and the figures that are its evidence, if it has some.
 
     `counts` are the cases that match and fail, match and pass, do not match and fail, and do not
     match and pass.
@@ -163,9 +163,9 @@ def cause_sentence(
     if not condition:
         if explained == failing and failing > passing:
             share = "most calls" if passing else "every call"
-            return f"{subject} in {share} ({failing:,} of {failing + passing:,} cases fail)"
+            return f"{subject} in {share}", f"{failing:,} of {failing + passing:,} cases fail"
         calls = f"{explained:,} case{'s' * (explained > 1)}"
-        return f"{subject} in {calls} that no combination of levels explains"
+        return f"{subject} in {calls} that no combination of levels explains", ""
     rules = [term for term in condition if term.factor == VIOLATED_RULE]
     rule = rules[0] if rules and tuple(kinds) == ("accepted",) else None
     if rule is not None:
@@ -178,7 +178,5 @@ def cause_sentence(
     elif words:
         words = f" {when} they have {words}"
     total, others = failing + passing, others_failing + others_passing
-    return (
-        f"{subject}{words} ({failing:,} of {total:,} such cases fail, "
-        f"{others_failing:,} of {others:,} others)"
-    )
+    figures = f"{failing:,} of {total:,} such cases fail, {others_failing:,} of {others:,} others"
+    return f"{subject}{words}", figures

@@ -12,7 +12,7 @@ from opcert.combinatorics import BoolArray, Condition, explain_failures
 from opcert.specification import SpecFile
 from opcert.suite import OperatorSuite, Suite
 from opcert.verdicts.case_levels import CaseLevels, can_show, case_levels
-from opcert.verdicts.cause_text import Term, cause_sentence, terms_of
+from opcert.verdicts.cause_text import Term, cause_statement, terms_of
 from opcert.verdicts.readability import easiest_to_read
 from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
@@ -43,7 +43,8 @@ class Cause:
         others_passing: How many of the cases that do not match it pass.
         representative: The failing case that is the easiest to read.
         alternatives: Conditions that match the same cases.
-        sentence: The cause in words.
+        statement: The cause in words.
+        figures: The numbers above in words; empty if no levels explain the failures.
     """
 
     # Read by pydantic when it parses a certificate.
@@ -60,7 +61,13 @@ class Cause:
     others_passing: int
     representative: str
     alternatives: tuple[tuple[Term, ...], ...]
-    sentence: str
+    statement: str
+    figures: str
+
+    @property
+    def sentence(self) -> str:
+        """The cause in words, with the figures."""
+        return f"{self.statement} ({self.figures})" if self.figures else self.statement
 
 
 class Diagnosis:
@@ -249,11 +256,13 @@ def _cause(
         for which in (draft.failing, draft.passing)
     ]
     condition = terms_of(draft.condition, operator, levels.table)
+    name = operator.index.operator
+    statement, figures = cause_statement(name, draft.kinds, condition, len(cases), counts)
     typical = levels.names(draft.explained & matched) or cases
     tried = [case for case in cases if case in reproductions]
     alone = [case for case in tried if reproductions[case].reproduced == "alone"]
     return Cause(
-        operator=operator.index.operator,
+        operator=name,
         kinds=draft.kinds,
         condition=condition,
         cases=tuple(cases),
@@ -266,7 +275,6 @@ def _cause(
         alternatives=tuple(
             terms_of(alternative, operator, levels.table) for alternative in draft.alternatives
         ),
-        sentence=cause_sentence(
-            operator.index.operator, draft.kinds, condition, len(cases), counts
-        ),
+        statement=statement,
+        figures=figures,
     )

@@ -106,8 +106,10 @@ class Certification:
         if exclusion is not None:
             status, reason = exclusion
             return Verdict(case.id, name, status, None, "not-run", case.rules, reason), ()
-        baseline = None if case.baseline is None else self.verdict(case.baseline, retain)
+        if case.baseline is not None:
+            self.verdict(case.baseline, retain)
         self._fail_last_if_ended()
+        baseline = None if case.baseline is None else self._verdicts[case.baseline]
         start = perf_counter()
         self._last = case.id, baseline
         outcome = redact_outcome(self._outcome(operator, case, baseline))

@@ -1,10 +1,10 @@
 """Finds contradictions between a certificate and its suite, and within the certificate."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
-from opcert.certificate import Certificate, json_differences
+from opcert.certificate import Certificate, date_mistake, json_differences
 from opcert.errors import BackendError
 from opcert.scope import Support, checked_support, claim_mistakes
 from opcert.suite import Suite
@@ -15,9 +15,6 @@ from opcert.verification.verdict_checks import (
     VerdictChecks,
     waiver_findings,
 )
-
-# How far the clock of another machine may be ahead.
-_CLOCK_TOLERANCE = timedelta(days=1)
 
 
 def verify_certificate(
@@ -60,13 +57,9 @@ def _date_findings(certificate: Certificate, now: datetime) -> Iterator[Finding]
         **{f"run.resumed.{i}": date for i, date in enumerate(certificate.run.resumed)},
     }
     for place, text in dates.items():
-        try:
-            in_future = datetime.fromisoformat(text) - now > _CLOCK_TOLERANCE
-        except ValueError:
-            yield Finding(place, f"invalid date {text}; expected a date of the calendar")
-            continue
-        if in_future:
-            yield Finding(place, f"found {text}, which is in the future")
+        mistake = date_mistake(text, now)
+        if mistake is not None:
+            yield Finding(place, mistake)
 
 
 def _run_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
@@ -160,18 +153,12 @@ def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
         causes = diagnosis.causes(certificate.verdicts, certificate.reproductions)
         if causes == certificate.causes:
             return
-    stated = [cause.sentence for cause in certificate.causes]
-    expected = [cause.sentence for cause in causes]
-    number = next(
-        (i for i, pair in enumerate(zip(stated, expected, strict=False)) if pair[0] != pair[1]),
-        None,
-    )
-    if number is not None:
-        yield Finding(
-            f"causes.{number}", f"found '{stated[number]}'; expected '{expected[number]}'"
-        )
-    else:
-        found, follow = len(stated), len(expected)
-        yield Finding(
-            "causes", f"found {found} causes; other ones follow from the verdicts, {follow}"
-        )
+    found, expected = len(certificate.causes), len(causes)
+    if found != expected:
+        text = f"found {found} causes; expected {expected}, which follow from the verdicts"
+        yield Finding("causes", text)
+        return
+    stated, following = (c.to_dict() for c in (certificate, certificate.replace(causes=causes)))
+    place, was, follows = next(json_differences(stated, following))
+    text = f"found {was}; expected {follows}, which follows from the verdicts"
+    yield Finding(".".join(place), text)

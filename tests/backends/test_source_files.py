@@ -80,6 +80,7 @@ def test_verify_reports_a_change_of_a_file_that_is_not_the_backends(tmp_path: Pa
         ("acme.ops:Backend", ["ops.py"]),
         ("acme:Backend", ["__init__.py"]),
         ("driver:env python mine.py --fast 'a b'", ["env", "mine.py"]),
+        ("driver:env acme/ops.py other/ops.py", ["env", "acme/ops.py", "other/ops.py"]),
         ("driver:'", []),
         ("driver:", []),
         ("none.py:Backend", []),
@@ -93,7 +94,8 @@ def test_the_files_follow_from_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, files: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "acme").mkdir()
-    for name in ("mine.py", "acme/__init__.py", "acme/ops.py"):
+    for folder in ("acme", "other"):
+        (tmp_path / folder).mkdir()
+    for name in ("mine.py", "acme/__init__.py", "acme/ops.py", "other/ops.py"):
         (tmp_path / name).touch()
     assert [*SourceFiles(backend).digests] == files

@@ -5,6 +5,7 @@ No test may leave a process running.
 
 import os
 import signal
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -20,6 +21,7 @@ from opcert.isolation import SupervisedBackend, process, supervised, worker_proc
 from opcert.isolation.messages import SharedArea
 from opcert.run.freed_memory import FILL
 from opcert.verdicts import Verdict
+from opcert.verification import verify_certificate
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG, started
 from tests.faults.finding import core_suite
@@ -31,10 +33,17 @@ SUITE = core_suite()
 DML = "directml/*"
 
 
+def certified(name: str, **more: Any) -> Certificate:
+    """Return a misbehaving backend's certificate, in which `verify` finds nothing."""
+    arguments: dict[str, Any] = {"case": CASES, "timeout": 20, "memory": 1 << 28, **more}
+    certificate = certify(f"{MISBEHAVING}:{name}", SUITE, **arguments)
+    assert verify_certificate(certificate, SUITE) == []
+    return certificate
+
+
 def isolated(how: str, **more: Any) -> Certificate:
     """Certify a backend that does `how` on calls of rank 3."""
-    arguments: dict[str, Any] = {"case": CASES, "timeout": 20, "memory": 1 << 28, **more}
-    return certify(f"{MISBEHAVING}:Misbehaves", SUITE, options={"how": how}, **arguments)
+    return certified("Misbehaves", options={"how": how}, **more)
 
 
 def of_rank_3(certificate: Certificate) -> list[Verdict]:
@@ -60,6 +69,7 @@ def assert_others_pass(certificate: Certificate) -> None:
         ("kill", "ended by SIGKILL"),
         ("close-all", "exited with 1"),
         ("grow", "MiB of memory; the limit is 256"),
+        ("grow-in-a-child", "MiB of memory; the limit is 256"),
     ],
 )
 def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
@@ -68,6 +78,13 @@ def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
     for verdict in of_rank_3(certificate):
         assert (verdict.status, verdict.kind, verdict.observed) == ("crash", None, "crash")
         assert reason in verdict.detail
+
+
+def test_a_leak_in_quick_calls_meets_the_limit_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_INTERVAL_OF_QUICK_CALLS", 0.0)
+    crashed = [v.detail for v in certified("Leaks").verdicts if v.status == "crash"]
+    assert crashed
+    assert all("MiB of memory; the limit is 256" in detail for detail in crashed)
 
 
 def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None:
@@ -88,7 +105,7 @@ def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None
 @pytest.mark.parametrize("held", [1, 3, 40])
 def test_outputs_whose_memory_is_gone_have_changed(held: int) -> None:
     options = {"held": held}
-    certificate = certify(f"{MISBEHAVING}:Unmaps", SUITE, options=options, case=CASES)
+    certificate = certified("Unmaps", options=options)
     assert_others_pass(certificate)
     changed = [verdict for verdict in of_rank_3(certificate) if verdict.kind == "aliased-output"]
     # The last outputs are not unmapped.
@@ -147,7 +164,7 @@ def test_one_failure_of_each_cause_is_confirmed_alone() -> None:
 
 
 def test_a_failure_that_passes_alone_is_of_the_kind_state() -> None:
-    certificate = certify(f"{MISBEHAVING}:CrashesOnce", SUITE, case=CASES)
+    certificate = certified("CrashesOnce")
     (crashed,) = [verdict for verdict in certificate.verdicts if verdict.status == "crash"]
     assert crashed.kind == "state"
     assert "crash in the run, but its case passes alone" in crashed.detail
@@ -155,20 +172,28 @@ def test_a_failure_that_passes_alone_is_of_the_kind_state() -> None:
 
 
 def test_the_log_of_a_failing_case_is_in_its_detail() -> None:
-    certificate = certify(f"{MISBEHAVING}:Prints", SUITE, case=CASES)
+    certificate = certified("Prints")
     assert all("printed: rank 3 is hard" in verdict.detail for verdict in of_rank_3(certificate))
     assert_others_pass(certificate)
 
 
 def test_a_backend_that_cannot_restart_crashes_in_every_later_case(tmp_path: Path) -> None:
     options = {"trace": str(tmp_path / "lost")}
-    certificate = certify(f"{MISBEHAVING}:IsLost", SUITE, options=options, case=CASES)
+    certificate = certified("IsLost", options=options)
     statuses = [verdict.status for verdict in certificate.verdicts]
     assert statuses == sorted(statuses, key=["pass", "crash"].index)
     assert {"pass", "crash"} == set(statuses)
     last = certificate.verdicts[-1].detail
     assert "the device is lost" in last or "3 starts have failed" in last
     assert not certificate.reproductions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("calls", [310, 700, 1200])
+def test_the_certificate_of_a_lost_device_is_sound(tmp_path: Path, calls: int) -> None:
+    options = {"trace": str(tmp_path / "lost"), "calls": calls}
+    certificate = certified("IsLost", options=options, case="*", operator=DML)
+    assert min(certificate.counts["crash"], certificate.counts["pass"]) > 1
 
 
 def test_a_process_that_the_system_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +209,7 @@ def test_the_log_file_stays_small_and_each_case_has_its_own_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(process, "_LOG_FILE_BYTES", 10)
-    certificate = certify(f"{MISBEHAVING}:Prints", SUITE, case=CASES)
+    certificate = certified("Prints")
     for verdict in of_rank_3(certificate):
         printed = {line for line in verdict.detail.splitlines() if "printed: " in line}
         assert printed == {"    printed: rank 3 is hard"}
@@ -230,9 +255,7 @@ def test_isolation_changes_no_verdict(name: str) -> None:
 
 def test_support_is_read_once_however_often_the_backend_restarts(tmp_path: Path) -> None:
     trace = tmp_path / "asked"
-    certificate = certify(
-        f"{MISBEHAVING}:Declares", SUITE, options={"trace": str(trace)}, case=CASES
-    )
+    certificate = certified("Declares", options={"trace": str(trace)})
     assert len([verdict for verdict in certificate.verdicts if verdict.status == "crash"]) > 1
     assert trace.read_text() == "asked\n"
     assert certificate.backend.support is not None
@@ -264,20 +287,35 @@ def test_an_option_that_json_cannot_express_is_an_error() -> None:
         SupervisedBackend(f"{MISBEHAVING}:Misbehaves", {"how": object()})
 
 
-def test_an_interrupt_writes_the_certificate_so_far_and_leaves_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_writes_the_certificate_so_far_and_leaves_no_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=sleep"
     with started("certify", "--out", tmp_path, *backend, "--case", CASES) as run:
         assert run.stderr is not None
         # Wait for the verdict of the first case.
         assert run.stderr.readline().startswith("1/")
         children = psutil.Process(run.pid).children()
-        os.kill(run.pid, signal.SIGINT)
+        os.kill(run.pid, number)
         _, stderr = run.communicate(timeout=30)
     assert run.returncode == 130
     assert "interrupted" in stderr
     assert not any(child.is_running() for child in children)
     text = (tmp_path / "certificate.json").read_text()
     assert Counter(text.split()).get('"not-run",', 0) > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_a_worker_in_a_call_ends_with_opcert(tmp_path: Path) -> None:
+    backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=loop"
+    with started("certify", "--out", tmp_path, *backend, "--case", CASES) as run:
+        assert run.stderr is not None
+        assert run.stderr.readline().startswith("1/")
+        (worker,) = psutil.Process(run.pid).children()
+        run.kill()
+    _, alive = psutil.wait_procs([worker], timeout=30)
+    assert not alive
 
 
 @pytest.mark.parametrize(("timeout", "seconds"), [(0.1, 0.5), (0.7, 0.7)])

@@ -211,9 +211,7 @@ def test_every_cause_has_its_sentence_and_a_case_with_the_expectation_and_the_ob
     assert len(causes) > 2
     verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
     for number, cause in enumerate(causes, 1):
-        part = text.partition(f" {number} {cause.sentence.rpartition(' (')[0] or cause.sentence} ")[
-            2
-        ]
+        part = text.partition(f" {number} {cause.statement} ")[2]
         part = part.partition(" List the ")[2].partition(" List the ")[0]
         assert f"For example {cause.representative}" in part
         assert normal(verdicts[cause.representative].detail.partition("\n")[0]) in part

@@ -55,7 +55,7 @@ def test_names_are_escaped(wrong: Certificate) -> None:
         cases=(failure.case,),
         attributed=(),
         representative=failure.case,
-        sentence="[/i]y fails",
+        statement="[/i]y fails",
     )
     odd = wrong.replace(
         backend=wrong.backend.model_copy(update={"name": "[/b] x"}),

@@ -41,6 +41,8 @@ def up(data, repeats):
     require(repeats.ndim == 1, "up-1/rank", f"{repeats.ndim}")
     require(repeats.size == data.ndim, "up-1/length", f"{repeats}")
     require((repeats >= 0).all(), "up-1/least", f"{repeats}")
+    if repeats.min(initial=0) < 0:
+        raise ValueError(repeats)  # as np.tile does once it has repeated the axes before
     return [np.tile(data, repeats).copy()]
 """
 

@@ -50,6 +50,7 @@ def up(data, before, after, value=None):
     require(min(after) >= 0, "up-1/after-least", f"{after}")
     kept = data[tuple(slice(max(0, -count), None) for count in before)]
     pads = [*zip((max(0, count) for count in before), after)]
+    pads += [(0, 0)] * (data.ndim - len(pads))  # unchecked, a single one would be that of each axis
     return [np.pad(kept, pads, constant_values=value.ravel()[0])]
 """
 

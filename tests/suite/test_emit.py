@@ -99,6 +99,17 @@ def test_a_case_is_an_example_or_planned_or_one_change_from_its_baseline() -> No
         assert sum(bool(case.get(key)) for key in ("example", "levels", "baseline")) == 1
 
 
+def test_a_case_with_a_baseline_states_its_change() -> None:
+    changes = [case.get("change") for case in index()["cases"]]
+    assert [change is None for change in changes] == [
+        "baseline" not in case for case in index()["cases"]
+    ]
+    assert {"kind": "plus-one", "argument": "OutputCount"} in changes
+    middle = {"kind": "extent-minus-one", "argument": "InputTensor", "position": "middle"}
+    assert middle in changes
+    assert {"kind": "other-data"} in changes
+
+
 def test_the_index_describes_each_level_and_each_ambiguity() -> None:
     levels = {
         (factor, level)
