@@ -2,7 +2,7 @@
 
 from opcert.verdicts.cause_text import Term
 from opcert.verdicts.causes import Cause, Diagnosis
-from opcert.verdicts.certification import Certification, is_repeatable
+from opcert.verdicts.certification import MAX_CRASHES, Certification, is_repeatable
 from opcert.verdicts.confirmation import Confirmation, Confirmed
 from opcert.verdicts.redaction import redact_text
 from opcert.verdicts.reduction import Candidate, Reduction
@@ -30,6 +30,7 @@ __all__ = [
     "DECISIVE_BREACHES",
     "FAILURE_KINDS",
     "FAILURE_STATUSES",
+    "MAX_CRASHES",
     "STATUSES",
     "WAIVABLE_KINDS",
     "Candidate",
