@@ -16,6 +16,7 @@ from opcert.verdicts import (
     FAILURE_STATUSES,
     STATUSES,
     Cause,
+    DecidingCall,
     Reproduction,
     Status,
     Verdict,
@@ -124,7 +125,8 @@ class Certificate(StrictModel):
     `files` are the digests of the files next to the certificate. `causes` explain the failures that
     are not waived, the worst cause first. `excerpts` have, for the representative of each cause,
     the elements around the first difference. `reproductions` state how confirmation reproduced
-    failures. Both are keyed by case.
+    failures. Both are keyed by case. `deciding_calls` are calls beyond the suite that separate
+    conditions of causes; they have no verdicts.
     """
 
     suite: SuiteEntry
@@ -138,6 +140,7 @@ class Certificate(StrictModel):
     excerpts: Mapping[str, Excerpt]
     reproductions: Mapping[str, Reproduction]
     causes: tuple[Cause, ...]
+    deciding_calls: tuple[DecidingCall, ...] = ()
     verdicts: tuple[Verdict, ...]
 
     @model_validator(mode="after")
@@ -201,6 +204,11 @@ class Certificate(StrictModel):
             if v.status == "pass" and v.observed == "rejected" and v.rejected_by is not None
         ]
         return {who: credited.count(who) for who in ("runtime", "adapter")}
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether no case is left to run, but for those given up after too many crashes."""
+        return all(verdict.detail for verdict in self.verdicts if verdict.status == "not-run")
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property

@@ -1,6 +1,6 @@
 """Suite x backend -> certificate, in one run or in several that resume each other."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,19 @@ from opcert.certificate.entries import (
 )
 from opcert.certificate.file import json_differences
 from opcert.errors import Mistake, OpcertError, SpecError
+from opcert.exploration import deciding_calls
 from opcert.isolation import CALL_TIMEOUT, SupervisedBackend, start_backend
 from opcert.scope import Waivers, checked_support, read_claim, read_waivers
 from opcert.suite import Suite, SuiteEntry, open_suite
 from opcert.verdicts import (
     FAILURE_STATUSES,
+    MAX_CRASHES,
     WAIVABLE_KINDS,
+    Cause,
     Certification,
     Confirmation,
     Confirmed,
+    DecidingCall,
     Diagnosis,
     Verdict,
 )
@@ -74,8 +78,10 @@ def certify(
     claim: str | Path | YamlSource | None = None,
     waivers: str | Path | YamlSource | None = None,
     stop_at_failure: bool = False,
+    diagnose: bool = False,
     timeout: float = CALL_TIMEOUT,
     memory: int = 0,
+    max_crashes: int = MAX_CRASHES,
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
 ) -> Certificate:
@@ -97,8 +103,11 @@ def certify(
         claim: the file that states what the backend is claimed to support.
         waivers: the file of known failures.
         stop_at_failure: whether the run stops at the first failure that is not waived.
+        diagnose: whether to make further calls after the run, to separate conditions of a cause
+            that match the same cases. They change no verdict.
         timeout: seconds for one call of an isolated backend.
         memory: bytes for the process of an isolated backend; 0 is no limit.
+        max_crashes: after so many crashes and hangs, the rest of an operator is not run.
         progress: called with each verdict, its number and the number of cases to run.
         resume: the certificate of an earlier run with the same arguments; only its not-run cases
             are run. A certificate without such cases is returned unchanged.
@@ -153,9 +162,17 @@ def certify(
         former = [v.without_waiver() for v in certificate.verdicts if v.status != "not-run"]
         repeated = certificate.run.repeated
         certification = Certification(
-            made, opened, level, claimed, former=former, repeated=repeated
+            made,
+            opened,
+            level,
+            claimed,
+            former=former,
+            repeated=repeated,
+            max_crashes=max_crashes,
         )
-        return _complete(certification, certificate, known, files, progress, stop_at_failure)
+        return _complete(
+            certification, certificate, known, files, progress, stop_at_failure, diagnose
+        )
     finally:
         close_backend(made)
 
@@ -172,6 +189,7 @@ def _complete(
     files: SourceFiles,
     progress: OnVerdict,
     stop_at_failure: bool,
+    diagnose: bool,
 ) -> Certificate:
     """Run the not-run cases of a certificate, and return the completed certificate.
 
@@ -182,7 +200,7 @@ def _complete(
     # Waivers are removed here and applied again at the end.
     verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
     remaining = [case for case, verdict in verdicts.items() if verdict.status == "not-run"]
-    interrupted = False
+    interrupted, calls = False, certificate.deciding_calls
     try:
         for number, case in enumerate(remaining, 1):
             verdict = certification.verdict(case)
@@ -201,23 +219,31 @@ def _complete(
     reproductions = dict(certificate.reproductions)
     diagnosis = Diagnosis(certification.suite)
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
-    if not interrupted and all(verdict.status != "not-run" for verdict in verdicts.values()):
+    # Those with a detail were given up after too many crashes.
+    is_complete = not interrupted and all(
+        v.detail for v in verdicts.values() if v.status == "not-run"
+    )
+    if is_complete:
         confirmed = _confirm(certification, diagnosis, verdicts)
         verdicts |= confirmed.verdicts
         reproductions |= confirmed.reproductions
     before_waivers = list(verdicts.values())
     final = tuple(v if waivers is None else waivers.apply(v) for v in before_waivers)
+    causes = diagnosis.causes(final, reproductions)
+    if diagnose and is_complete:
+        calls = tuple(_decide(certification, causes))
+        causes = diagnosis.causes(final, reproductions, calls)
     files.check()
     changed = tuple(sorted({*certificate.run.changed, *files.changed}))
     run = {"repeated": certification.repeated, "changed": changed}
     excerpts = {**certificate.excerpts, **certification.excerpts}
-    causes = diagnosis.causes(final, reproductions)
     representatives = [cause.representative for cause in causes]
     certificate = certificate.replace(
         run=certificate.run.model_copy(update=run),
         excerpts={case: excerpts[case] for case in representatives if case in excerpts},
         reproductions=reproductions,
         causes=causes,
+        deciding_calls=calls,
         verdicts=final,
     )
     if interrupted:
@@ -226,6 +252,15 @@ def _complete(
     if waivers is not None and (mistakes := waivers.unused(before_waivers)):
         raise UnusedWaiverError(mistakes, certificate)
     return certificate
+
+
+def _decide(certification: Certification, causes: Sequence[Cause]) -> list[DecidingCall]:
+    """Make the calls that separate conditions of causes; an interrupt ends only these."""
+    try:
+        specs = certification.suite.spec_files()
+        return deciding_calls(certification.backend, causes, specs)
+    except KeyboardInterrupt:
+        return []
 
 
 def _confirm(

@@ -150,10 +150,15 @@ def explain_failures(
 
 
 def _alternatives(table: LevelTable, condition: Condition, counted: BoolArray) -> list[Condition]:
-    """Return conditions that have another factor and match the same of the `counted` cases."""
+    """Return conditions that have another factor and match the same of the `counted` cases.
+
+    None has a term that means the same: a covering array has each two levels that can occur apart.
+    """
     matched = table.matching(condition) & counted
     alternatives: list[Condition] = []
-    for i, (former, _) in enumerate(condition):
+    for i, (former, former_levels) in enumerate(condition):
+        replaced = table.matched_lines(((former, former_levels),))
+        has_former = table.matrix[:, table.columns[former]].any(axis=1)
         others = (*condition[:i], *condition[i + 1 :])
         taken = {former, *(name for name, _ in others)}
         cases = table.cases(table.matrix & table.matched_lines(others)[:, None])
@@ -162,9 +167,12 @@ def _alternatives(table: LevelTable, condition: Condition, counted: BoolArray) -
         is_part &= ~np.any(cases & (counted & ~matched)[:, None], axis=0)
         for name, columns in table.columns.items():
             flags = is_part[columns]
-            if name not in taken and (cases[:, columns][:, flags].any(axis=1) >= matched).all():
-                levels = np.array(table.factors[name])[flags].tolist()
-                alternatives.append((*others, (name, tuple(levels))))
+            if name in taken or (cases[:, columns][:, flags].any(axis=1) < matched).any():
+                continue
+            term = name, tuple(np.array(table.factors[name])[flags].tolist())
+            has_both = has_former & table.matrix[:, columns].any(axis=1)
+            if (table.matched_lines((term,)) != replaced)[has_both].any():
+                alternatives.append((*others, term))
     # A longer list of levels is no alternative: it fits by chance.
     lengths = [sum(len(levels) for _, levels in terms) for terms in (condition, *alternatives)]
     simple = [terms for terms, n in zip(alternatives, lengths[1:], strict=True) if n <= lengths[0]]

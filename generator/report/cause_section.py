@@ -26,6 +26,7 @@ from opcert.verdicts import (
     Reproduction,
     SerializedCall,
     Status,
+    Term,
     Verdict,
     calls_of_case,
 )
@@ -46,6 +47,7 @@ class CauseSection:
         kinds: The kinds of the failures with their meanings, the most frequent first.
         count: The number of failing cases.
         alternatives: Other conditions, in words, that match exactly the same cases.
+        refuted: Conditions, in words, that match the same cases too, but not because of them.
         case: The representative failing case, to which all attributes below belong.
         call: The arguments of its call as "name = value".
         rules: The rules that the case violates or exhibits; none for a breach of the `contract`.
@@ -64,6 +66,7 @@ class CauseSection:
     kinds: Mapping[str, str]
     count: int
     alternatives: Sequence[str]
+    refuted: Sequence[str]
     case: str
     call: Sequence[str]
     reason: str
@@ -100,9 +103,8 @@ def cause_section(
         figures=cause.figures,
         kinds={kind: meaning_of_failure(kind) for kind in cause.kinds},
         count=len(cause.cases),
-        alternatives=[
-            " and ".join(term.text for term in condition) for condition in cause.alternatives
-        ],
+        alternatives=_in_words(cause.alternatives),
+        refuted=_in_words(cause.refuted),
         case=case.id,
         call=[
             *(f"{tensor.name} = {tensor}" for tensor in description.inputs),
@@ -125,6 +127,10 @@ def cause_section(
         program=failure_program(certificate, operator, verdict),
         uncredited=len(cause.attributed),
     )
+
+
+def _in_words(conditions: Sequence[Sequence[Term]]) -> list[str]:
+    return [" and ".join(term.text for term in condition) for condition in conditions]
 
 
 def observation_lines(verdict: Verdict) -> tuple[list[str], list[str]]:

@@ -1,9 +1,11 @@
 """Vector and outcome -> verdict: certification, causes, confirmation, reduction, redaction."""
 
+from opcert.verdicts.case_levels import call_levels, matches
 from opcert.verdicts.cause_text import Term
 from opcert.verdicts.causes import Cause, Diagnosis
-from opcert.verdicts.certification import Certification, is_repeatable
+from opcert.verdicts.certification import MAX_CRASHES, Certification, is_repeatable
 from opcert.verdicts.confirmation import Confirmation, Confirmed
+from opcert.verdicts.deciding_call import DECIDABLE_KINDS, DecidingCall
 from opcert.verdicts.redaction import redact_text
 from opcert.verdicts.reduction import Candidate, Reduction
 from opcert.verdicts.reproduction import (
@@ -27,9 +29,11 @@ from opcert.verdicts.verdict import (
 
 __all__ = [
     "BACKEND_CONTRACT",
+    "DECIDABLE_KINDS",
     "DECISIVE_BREACHES",
     "FAILURE_KINDS",
     "FAILURE_STATUSES",
+    "MAX_CRASHES",
     "STATUSES",
     "WAIVABLE_KINDS",
     "Candidate",
@@ -37,6 +41,7 @@ __all__ = [
     "Certification",
     "Confirmation",
     "Confirmed",
+    "DecidingCall",
     "Diagnosis",
     "Reduction",
     "ReproducedCall",
@@ -45,9 +50,11 @@ __all__ = [
     "Status",
     "Term",
     "Verdict",
+    "call_levels",
     "calls_of_case",
     "is_repeatable",
     "judge",
+    "matches",
     "redact_text",
     "unverified_reasons",
 ]

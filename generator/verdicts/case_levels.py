@@ -1,7 +1,7 @@
 """Cases of an operator -> the levels that each exhibits, for the diagnosis of failures."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -9,9 +9,9 @@ from math import prod
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays import FLOATS, Array, argument_of, bits_of
+from opcert.arrays import FLOATS, Array, Call, argument_of, bits_of
 from opcert.cases import Observer
-from opcert.combinatorics import BoolArray, LevelTable, Point
+from opcert.combinatorics import BoolArray, Condition, LevelTable, Point
 from opcert.specification import SpecFile
 from opcert.suite import CaseChange, IndexedCase, OperatorSuite, StoredArray, valid_calls
 
@@ -71,7 +71,10 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: st
             points[case.id] = _invalid_points(operator, case, points[case.baseline])
         else:
             planned = {name: frozenset([level]) for name, level in case.levels.items()}
-            own = _own_levels(case)
+            own = _levels_of_outputs([output.shape for output in case.outputs])
+            own |= {f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in case.rules}
+            if case.change is not None:
+                own[NEIGHBOUR] = frozenset([case.change.kind])
             points[case.id] = [
                 {**planned, **levels, **own} for levels in observed.get(case.id, [planned])
             ]
@@ -102,20 +105,41 @@ def _observed(
     """Yield each valid case with the levels that its call exhibits at each point."""
     observer = Observer(spec_file.spec, profile)
     for name, call in valid_calls(operator).items():
-        observations = observer.observe(call)
-        yield name, [{f: seen.levels(f) for f in observer.factors} for seen in observations]
+        yield name, _observed_points(observer, call)
 
 
-def _own_levels(case: IndexedCase) -> Point:
-    """Return the levels of a valid case that do not depend on the spec."""
-    elements = sum(prod(output.shape) for output in case.outputs)
-    size = max(least for least in _SIZES if least <= elements)
-    levels = {OUTPUT_SIZE: frozenset([_size_range(size)])}
-    levels[OUTPUT_RANK] = frozenset(str(len(output.shape)) for output in case.outputs)
-    levels |= {f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in case.rules}
-    if case.change is not None:
-        levels[NEIGHBOUR] = frozenset([case.change.kind])
-    return levels
+def _observed_points(observer: Observer, call: Call) -> list[Point]:
+    observations = observer.observe(call)
+    return [{factor: seen.levels(factor) for factor in observer.factors} for seen in observations]
+
+
+def call_levels(observer: Observer, call: Call) -> list[Point]:
+    """Return the levels that a valid call beyond the suite exhibits, at each point.
+
+    Raises:
+        ExpressionError, Inapplicable: an expression of the spec cannot be evaluated on the call.
+    """
+    conditions = observer.conditions
+    own = _levels_of_outputs([output.shape for output in conditions.outputs(call)])
+    rules = observer.spec.full_ids(*conditions.behaviours(call))
+    own |= {f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in rules}
+    return [{**point, **own} for point in _observed_points(observer, call)]
+
+
+def matches(points: Iterable[Point], condition: Condition) -> bool:
+    """Whether a call with these levels matches a condition, as a case of a table does."""
+    return any(
+        all(not point.get(name, frozenset()).isdisjoint(levels) for name, levels in condition)
+        for point in points
+    )
+
+
+def _levels_of_outputs(shapes: Sequence[Sequence[int]]) -> dict[str, frozenset[str]]:
+    size = max(least for least in _SIZES if least <= sum(map(prod, shapes)))
+    return {
+        OUTPUT_SIZE: frozenset([_size_range(size)]),
+        OUTPUT_RANK: frozenset(str(len(shape)) for shape in shapes),
+    }
 
 
 def _size_range(least: int) -> str:

@@ -148,6 +148,7 @@ def cause_statement(
     operator: str,
     kinds: Sequence[str],
     condition: Sequence[Term],
+    alternatives: Sequence[Sequence[Term]],
     explained: int,
     counts: Sequence[int],
 ) -> tuple[str, str]:
@@ -177,6 +178,9 @@ def cause_statement(
         words = f" {when} a call has {words}"
     elif words:
         words = f" {when} they have {words}"
+    if alternatives:
+        differing = " and ".join(term.text for term in alternatives[0] if term not in condition)
+        words += f" or, in the same cases, {'' if words else 'have '}{differing}"
     total, others = failing + passing, others_failing + others_passing
     figures = f"{failing:,} of {total:,} such cases fail, {others_failing:,} of {others:,} others"
     return f"{subject}{words}", figures

@@ -8,11 +8,19 @@ from typing import ClassVar
 
 from pydantic import ConfigDict
 
-from opcert.combinatorics import BoolArray, Condition, explain_failures
+from opcert.cases import Observer
+from opcert.combinatorics import BoolArray, Condition, Point, explain_failures
 from opcert.specification import SpecFile
 from opcert.suite import OperatorSuite, Suite
-from opcert.verdicts.case_levels import CaseLevels, can_show, case_levels
+from opcert.verdicts.case_levels import (
+    CaseLevels,
+    call_levels,
+    can_show,
+    case_levels,
+    matches,
+)
 from opcert.verdicts.cause_text import Term, cause_statement, terms_of
+from opcert.verdicts.deciding_call import DECIDABLE_KINDS, DecidingCall
 from opcert.verdicts.readability import easiest_to_read
 from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
@@ -43,6 +51,7 @@ class Cause:
         others_passing: How many of the cases that do not match it pass.
         representative: The failing case that is the easiest to read.
         alternatives: Conditions that match the same cases.
+        refuted: Conditions that match the same cases, but calls beyond the suite pass with them.
         statement: The cause in words.
         figures: The numbers above in words; empty if no levels explain the failures.
     """
@@ -61,6 +70,7 @@ class Cause:
     others_passing: int
     representative: str
     alternatives: tuple[tuple[Term, ...], ...]
+    refuted: tuple[tuple[Term, ...], ...]
     statement: str
     figures: str
 
@@ -80,21 +90,26 @@ class Diagnosis:
         self._levels: dict[str, CaseLevels] = {}
 
     def causes(
-        self, verdicts: Iterable[Verdict], reproductions: Mapping[str, Reproduction] | None = None
+        self,
+        verdicts: Iterable[Verdict],
+        reproductions: Mapping[str, Reproduction] | None = None,
+        deciding_calls: Iterable[DecidingCall] = (),
     ) -> tuple[Cause, ...]:
         """Return the causes of all failures, the worst cause first.
 
         Crashes and hangs come first, failures of kind `bits` last; in between, causes with more
         failures come before causes with fewer. If one of the `reproductions` shows that a case
-        fails alone, such a case represents its cause.
+        fails alone, such a case represents its cause. `deciding_calls` separate conditions that
+        match the same cases.
         """
+        calls = list(deciding_calls)
         by_operator: dict[str, list[Verdict]] = {}
         for verdict in verdicts:
             by_operator.setdefault(verdict.operator, []).append(verdict)
         causes = [
             cause
             for name, own in by_operator.items()
-            for cause in self._operator_causes(name, own, reproductions or {})
+            for cause in self._operator_causes(name, own, reproductions or {}, calls)
         ]
         return tuple(
             sorted(
@@ -108,7 +123,11 @@ class Diagnosis:
         )
 
     def _operator_causes(
-        self, name: str, verdicts: Sequence[Verdict], reproductions: Mapping[str, Reproduction]
+        self,
+        name: str,
+        verdicts: Sequence[Verdict],
+        reproductions: Mapping[str, Reproduction],
+        deciding_calls: Sequence[DecidingCall],
     ) -> list[Cause]:
         failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
         failed = {verdict.case for verdict in failures}
@@ -128,11 +147,23 @@ class Diagnosis:
         for kind, cases in by_kind.items():
             drafts += _drafts(operator, levels, kind, cases, passed)
         causes = []
-        for draft in _merged(drafts, levels):
+        observed = self._observed(name, deciding_calls)
+        for draft in (_decided(draft, observed) for draft in _merged(drafts, levels)):
             cases = levels.names(draft.explained)
             rejections = [v.case for v in attributed if v.attributed_to in set(cases)]
             causes.append(_cause(operator, levels, draft, cases, rejections, reproductions))
         return causes
+
+    def _observed(
+        self, name: str, deciding_calls: Sequence[DecidingCall]
+    ) -> list[tuple[DecidingCall, list[Point]]]:
+        """Return the calls of an operator with their levels; without its spec they have none."""
+        own = [call for call in deciding_calls if call.operator == name]
+        spec_file = self._spec_files.get(name)
+        if not own or spec_file is None:
+            return []
+        observer = Observer(spec_file.spec, self._suite.manifest.profile)
+        return [(call, call_levels(observer, call.planned)) for call in own]
 
     def _levels_of(self, name: str) -> CaseLevels:
         if name not in self._levels:
@@ -156,6 +187,7 @@ class _Draft:
     failing: BoolArray
     passing: BoolArray
     alternatives: tuple[Condition, ...]
+    refuted: tuple[Condition, ...] = ()
 
 
 def _drafts(
@@ -237,6 +269,29 @@ def _merge(first: _Draft, second: _Draft, levels: CaseLevels) -> _Draft | None:
     return None
 
 
+def _decided(draft: _Draft, observed: Sequence[tuple[DecidingCall, list[Point]]]) -> _Draft:
+    """Drop the conditions with which most deciding calls pass, unless none would remain."""
+
+    def is_refuted(condition: Condition) -> bool:
+        matching = [call for call, points in observed if matches(points, condition)]
+        passed = [
+            call
+            for call in matching
+            if call.kind is None and (call.shows_values or "value" not in draft.kinds)
+        ]
+        return len(passed) > sum(call.kind in draft.kinds for call in matching)
+
+    if not draft.alternatives or not DECIDABLE_KINDS.issuperset(draft.kinds):
+        return draft
+    conditions = (draft.condition, *draft.alternatives)
+    refuted = tuple(condition for condition in conditions if is_refuted(condition))
+    remaining = [condition for condition in conditions if condition not in refuted]
+    if not remaining:
+        return draft
+    first, *others = remaining
+    return replace(draft, condition=first, alternatives=tuple(others), refuted=refuted)
+
+
 def _loss(matched: BoolArray, explained: BoolArray, passing: BoolArray) -> float:
     return float((explained & ~matched).sum() + 2 * (matched & passing).sum())
 
@@ -257,7 +312,13 @@ def _cause(
     ]
     condition = terms_of(draft.condition, operator, levels.table)
     name = operator.index.operator
-    statement, figures = cause_statement(name, draft.kinds, condition, len(cases), counts)
+    alternatives, refuted = (
+        tuple(terms_of(other, operator, levels.table) for other in others)
+        for others in (draft.alternatives, draft.refuted)
+    )
+    statement, figures = cause_statement(
+        name, draft.kinds, condition, alternatives, len(cases), counts
+    )
     typical = levels.names(draft.explained & matched) or cases
     tried = [case for case in cases if case in reproductions]
     alone = [case for case in tried if reproductions[case].reproduced == "alone"]
@@ -272,9 +333,8 @@ def _cause(
         others_failing=counts[2],
         others_passing=counts[3],
         representative=easiest_to_read(operator, alone or tried or typical)[0],
-        alternatives=tuple(
-            terms_of(alternative, operator, levels.table) for alternative in draft.alternatives
-        ),
+        alternatives=alternatives,
+        refuted=refuted,
         statement=statement,
         figures=figures,
     )

@@ -104,10 +104,22 @@ def test_levels_must_occur_at_one_point() -> None:
 
 
 def test_what_the_cases_cannot_separate_is_an_alternative() -> None:
+    def fails(case: Levels) -> bool:
+        return case["type"] == "f16" and case["layout"] == "gapped"
+
+    def passes(case: Levels) -> bool:
+        return case["type"] != "f16" and case["layout"] != "gapped"
+
+    (found,) = explained(fails, counts=passes)
+    assert dict(found.condition) == {"type": ("f16",)}
+    assert [dict(terms) for terms in found.alternatives] == [{"layout": ("gapped",)}]
+
+
+def test_a_level_that_means_the_same_is_no_alternative() -> None:
     alike = [case for case in GRID if (case["type"] == "f16") == (case["layout"] == "gapped")]
     (found,) = explained(lambda case: case["type"] == "f16", alike)
     assert dict(found.condition) == {"type": ("f16",)}
-    assert [dict(terms) for terms in found.alternatives] == [{"layout": ("gapped",)}]
+    assert found.alternatives == ()
 
 
 def test_where_every_case_fails_no_level_matters() -> None:
