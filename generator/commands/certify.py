@@ -94,7 +94,7 @@ def certify(
         bool,
         typer.Option(
             "--diagnose",
-            help="After the run, make further calls that tell possible causes apart. They change "
+            help="After the run, make further calls that separate possible causes. They change "
             "no verdict.",
         ),
     ] = False,

@@ -16,7 +16,7 @@ CASE = "dml-split/example-1"
 PEM = "-----BEGIN PUBLIC KEY-----\nMAo=\n-----END PUBLIC KEY-----\n"
 SPEC = "operator: vendor/A-1\nslug: a-1\n"
 
-# The files of the user's folder, by path; beside them are those that are made of a certificate.
+# The files of the user's folder, by path; next to them are those that are made of a certificate.
 FILES: Mapping[str, str] = {
     "acme.py": BACKEND,
     "src/acme.py": BACKEND,
