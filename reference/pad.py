@@ -30,7 +30,7 @@ def pad_1(
         require(pad_mode != "reflect" or all(pads < data.shape), f"pad-1/{name}-reflect", text)
         require(pad_mode != "symmetric" or all(pads <= data.shape), f"pad-1/{name}-symmetric", text)
     # A scalar has no axes, but np.pad expects a pair of numbers.
-    widths = [*zip(pads_begin.tolist(), pads_end.tolist(), strict=True)] or [(0, 0)]
+    widths = [*zip(pads_begin.ravel().tolist(), pads_end.ravel().tolist(), strict=True)] or [(0, 0)]
     if pad_mode == "constant" and pad_value is not None:
         require(pad_value.dtype == data.dtype, "pad-1/value-type", pad_value.dtype.name)
         require(pad_value.ndim == 0, "pad-1/value-shape", f"{pad_value.shape}")

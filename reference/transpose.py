@@ -20,7 +20,7 @@ def transpose_1(arg: Array, input_order: Array) -> list[Array]:
     rank = arg.ndim
     require(is_integer(input_order), "transpose-1/order-type", f"order of {input_order.dtype}")
     require(input_order.ndim == 1, "transpose-1/order-rank", f"order of rank {input_order.ndim}")
-    order: list[int] = input_order.tolist()
+    order: list[int] = input_order.ravel().tolist()
     require(len(order) in (0, rank), "transpose-1/order-length", f"order {order}, rank {rank}")
     is_in_range = all(0 <= axis < rank for axis in order)
     require(is_in_range, "transpose-1/order-range", f"order {order}, rank {rank}")

@@ -3,7 +3,9 @@
 They call the reference functions without reading a spec, so that their processes start quickly.
 """
 
+import contextlib
 import ctypes
+import json
 import mmap
 import os
 import signal
@@ -201,6 +203,55 @@ class Unmaps(Behaves):
         placed: Array = memory[: output.nbytes].view(output.dtype).reshape(output.shape)
         placed[...] = output
         return placed
+
+
+class Forges(Behaves):
+    """Writes to the pipe and the memory that its process shares with opcert, for rank 3."""
+
+    name = "forges"
+
+    def __init__(self, how: str) -> None:
+        self.how, self.number = how, 0
+
+    def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
+        self.number += 1
+        outputs = super().run(operator, inputs, attributes)
+        if next(iter(inputs.values())).ndim == 3:
+            _, replies, memory = map(int, sys.argv[1:])
+            if self.how == "shrink":
+                with contextlib.suppress(OSError):
+                    os.ftruncate(memory, 0)
+            else:
+                os.write(replies, self.line().encode() + b"\n")
+        return outputs
+
+    def line(self) -> str:
+        described: dict[str, Any] = {"type": "f32", "shape": [2, 3], "offset": 0}
+        descriptions: dict[str, dict[str, Any]] = {
+            "objects": {"type": "|O"},
+            "outside": {"offset": 1 << 40},
+            "before": {"offset": -64},
+            "enormous": {"shape": [1 << 62, 1 << 62]},
+            "deep": {"type": "[" * 300 + "]" * 300},
+        }
+        described |= descriptions.get(self.how, {})
+        answer: dict[str, Any] = {
+            **{"id": self.number, "observed": "outputs", "changed": [], "altered_inputs": []},
+            **{"reason": "", "rejected_by": None, "lines": [], "outputs": [described], "size": 1},
+        }
+        changes: dict[str, dict[str, Any]] = {
+            "stale": {"id": self.number - 1},
+            "grown": {"size": 1 << 60},
+            "negative": {"size": -1},
+            "unknown": {"observed": "passed"},
+            "nobody": {"observed": "rejected", "rejected_by": "nobody"},
+            "numbers": {"changed": 7},
+            "lists": {"changed": [[]]},
+            "nameless": {"returned": "a\0b"},
+        }
+        answer |= changes.get(self.how, {})
+        lines = {"noise": "{", "array": "[]", "bytes": "\x00\x01"}
+        return lines.get(self.how, json.dumps(answer))
 
 
 class CannotBeMade(Behaves):

@@ -24,6 +24,8 @@ from opcert.errors import Inapplicable, did_you_mean
 # A larger tensor would take gigabytes, or have more dimensions than NumPy supports.
 MAX_DIMENSIONS = 32
 MAX_ELEMENTS = 1 << 25
+# The values that a message lists.
+_LISTED = 64
 # The greatest absolute value of each type that is not an integer type.
 _MAGNITUDES = {
     "boolean": 1,
@@ -61,8 +63,11 @@ def tensor(element_type: str, shape: tuple[int, ...], values: tuple[int, ...]) -
         Inapplicable: a value does not fit an integer type, or the values do not fill the shape.
     """
     empty = filled(element_type, shape)
-    if element_type in INTEGERS and not all(fits(element_type, value) for value in values):
-        raise Inapplicable(f"{list(values)} does not fit {element_type}")
+    # Of whole numbers, the least and the greatest decide: a tensor may have millions of them.
+    is_whole = {*map(type, values)} <= {int, bool}
+    decisive = (min(values), max(values)) if values and is_whole else values
+    if element_type in INTEGERS and not all(fits(element_type, value) for value in decisive):
+        raise Inapplicable(f"{_listed(values)} does not fit {element_type}")
     if len(values) != empty.size:
         raise Inapplicable(f"{len(values)} values for the shape {list(shape)}")
     return Tensor(element_type, empty.shape, tuple(values))
@@ -103,6 +108,13 @@ def uniform(original: Tensor, kind: str) -> Tensor:
     raise ValueError(f"unknown kind '{kind}'; expected no, some or zero")
 
 
+def _listed(values: tuple[float, ...]) -> str:
+    """Return values for a message: all, or the first of many."""
+    if len(values) <= _LISTED:
+        return str([*values])
+    return f"[{', '.join(map(str, values[:_LISTED]))}, ...]"
+
+
 # -- to change
 
 
@@ -123,9 +135,9 @@ def with_type(original: Tensor, element_type: str) -> Tensor:
     values = tuple(int(value) for value in original.values)
     most = _MAGNITUDES.get(element_type)
     least = 0 if most == 1 else -(most or 0)
-    fit = most is None or all(least <= value <= most for value in values)
+    fit = most is None or not values or (least <= min(values) and max(values) <= most)
     if not fit or values != original.values:
-        raise Inapplicable(f"{list(original.values)} does not fit {element_type}")
+        raise Inapplicable(f"{_listed(original.values)} does not fit {element_type}")
     return with_layout(tensor(element_type, original.shape, values), original.requested_layout)
 
 

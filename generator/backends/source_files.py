@@ -15,7 +15,7 @@ class SourceFiles:
     """The files of a backend: that of its class, or those that the command of a driver names.
 
     `digests` are their SHA-256 at first, and `changed` those that had another one later, both by
-    the name of the file, with the folders that tell files of equal names apart. A backend that
+    the name of the file, with the folders that distinguish files of equal names. A backend that
     comes with opcert has no files: opcert has a version.
     """
 
@@ -44,7 +44,7 @@ class SourceFiles:
 
 
 def _shortest_names(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return files by the shortest ends of their paths that tell them apart."""
+    """Return files by the shortest ends of their paths that distinguish them."""
     names = {}
     for path in paths:
         length = 1

@@ -38,6 +38,7 @@ from opcert.roles import (
     AxisRole,
     ElementIndicesRole,
     MaskRole,
+    PermutationRole,
     ReshapeRole,
     SlicingStepsRole,
     WindowsRole,
@@ -210,6 +211,8 @@ def _input_variations(spec: Spec) -> dict[str, Variation]:
                 )
         elif name in spec.number_inputs:
             by_name[f"other-values-of-{name}"] = partial(_other_values, name)
+            if isinstance(declared, PermutationRole):
+                by_name[f"last-two-exchanged-of-{name}"] = partial(_last_two_exchanged, name)
         else:
             by_name[f"other-shape-of-{name}"] = partial(_other_shape, name)
             if any(isinstance(role, _WITHIN_DATA) for role in spec.bound_roles):
@@ -254,6 +257,14 @@ def _other_values(name: str, call: Call, others: Sequence[Call]) -> Iterator[Cal
     for other_values in dict.fromkeys((*own, *borrowed)):
         if other_values and other_values != values:
             yield _with_input(call, name, replace(tensor, values=other_values))
+
+
+def _last_two_exchanged(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
+    """Yield the call with the last two values of an input exchanged, and the first one as it is."""
+    tensor = call.inputs.get(name)
+    if tensor is not None and tensor.values and len(tensor.values) > 2:
+        *first, last_but_one, last = tensor.values
+        yield _with_input(call, name, replace(tensor, values=(*first, last, last_but_one)))
 
 
 def _fit(element_type: str, values: Sequence[float]) -> bool:

@@ -205,6 +205,11 @@ class Certificate(StrictModel):
         ]
         return {who: credited.count(who) for who in ("runtime", "adapter")}
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether no case is left to run, but for those given up after too many crashes."""
+        return all(verdict.detail for verdict in self.verdicts if verdict.status == "not-run")
+
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
     def reasons(self) -> list[str]:

@@ -30,6 +30,7 @@ from opcert.scope import Waivers, checked_support, read_claim, read_waivers
 from opcert.suite import Suite, SuiteEntry, open_suite
 from opcert.verdicts import (
     FAILURE_STATUSES,
+    MAX_CRASHES,
     WAIVABLE_KINDS,
     Cause,
     Certification,
@@ -80,6 +81,7 @@ def certify(
     diagnose: bool = False,
     timeout: float = CALL_TIMEOUT,
     memory: int = 0,
+    max_crashes: int = MAX_CRASHES,
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
 ) -> Certificate:
@@ -105,6 +107,7 @@ def certify(
             that match the same cases. They change no verdict.
         timeout: seconds for one call of an isolated backend.
         memory: bytes for the process of an isolated backend; 0 is no limit.
+        max_crashes: after so many crashes and hangs, the rest of an operator is not run.
         progress: called with each verdict, its number and the number of cases to run.
         resume: the certificate of an earlier run with the same arguments; only its not-run cases
             are run. A certificate without such cases is returned unchanged.
@@ -159,7 +162,13 @@ def certify(
         former = [v.without_waiver() for v in certificate.verdicts if v.status != "not-run"]
         repeated = certificate.run.repeated
         certification = Certification(
-            made, opened, level, claimed, former=former, repeated=repeated
+            made,
+            opened,
+            level,
+            claimed,
+            former=former,
+            repeated=repeated,
+            max_crashes=max_crashes,
         )
         return _complete(
             certification, certificate, known, files, progress, stop_at_failure, diagnose
@@ -210,7 +219,10 @@ def _complete(
     reproductions = dict(certificate.reproductions)
     diagnosis = Diagnosis(certification.suite)
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
-    is_complete = not interrupted and all(v.status != "not-run" for v in verdicts.values())
+    # Those with a detail were given up after too many crashes.
+    is_complete = not interrupted and all(
+        v.detail for v in verdicts.values() if v.status == "not-run"
+    )
     if is_complete:
         confirmed = _confirm(certification, diagnosis, verdicts)
         verdicts |= confirmed.verdicts

@@ -1,5 +1,6 @@
 """The command `opcert certify`: one run, or one for each configuration of a backend."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from opcert.commands.options import (
     ExitCode,
     FeatureLevelOption,
     InProcessOption,
+    MaxCrashesOption,
     MemoryOption,
     OperatorOption,
     QuietOption,
@@ -83,6 +85,7 @@ def certify(
     in_process: InProcessOption = False,
     timeout: TimeoutOption = 60.0,
     memory: MemoryOption = 0,
+    max_crashes: MaxCrashesOption = 50,
     stop_at_failure: Annotated[
         bool,
         typer.Option("--stop-at-failure", "-x", help="Stop at the first failure without a waiver."),
@@ -91,7 +94,7 @@ def certify(
         bool,
         typer.Option(
             "--diagnose",
-            help="After the run, make further calls that tell possible causes apart. They change "
+            help="After the run, make further calls that separate possible causes. They change "
             "no verdict.",
         ),
     ] = False,
@@ -162,6 +165,7 @@ def certify(
             diagnose=diagnose,
             timeout=timeout,
             memory=memory << 20,
+            max_crashes=max_crashes,
         ),
         suite=opened,
         specs=specs,
@@ -274,11 +278,7 @@ class _Request:
                 self._write(error.certificate, target)
             raise
         warn_of_unknown_operators(certificate, self.suite)
-        for name in certificate.run.changed:
-            warn(
-                f"{name} changed during the run, so the verdicts may be of different versions; "
-                "certify again"
-            )
+        _warn_of_doubts(certificate)
         if target is not None:
             certificate = self._write(certificate, target)
         if self.as_json:
@@ -303,8 +303,26 @@ class _Request:
         from opcert.certificate import write_submission
         from opcert.report import report_files
 
-        finished = not certificate.counts["not-run"]
-        reports = report_files(certificate, self.suite, self.specs) if finished else {}
+        reports = (
+            report_files(certificate, self.suite, self.specs) if certificate.is_finished else {}
+        )
         written = write_submission(certificate, target, {**self.copies, **reports}, self.signer)
         self._announce(f"wrote {target}{' and its signature' if self.signer else ''}")
         return written
+
+
+def _warn_of_doubts(certificate: "Certificate") -> None:
+    """Warn of changed files, and of cases that were given up."""
+    for name in certificate.run.changed:
+        warn(
+            f"{name} changed during the run, so the verdicts may be of different versions; "
+            "certify again"
+        )
+    given_up = Counter(
+        v.operator for v in certificate.verdicts if v.status == "not-run" and v.detail
+    )
+    for operator, count in given_up.items():
+        warn(
+            f"{count} cases of {operator} were not run, after too many crashes and hangs; "
+            "raise --max-crashes to run them"
+        )

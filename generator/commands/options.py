@@ -140,6 +140,15 @@ MemoryOption = Annotated[
         help="Memory limit for the backend's process; 0 is no limit.",
     ),
 ]
+MaxCrashesOption = Annotated[
+    int,
+    typer.Option(
+        "--max-crashes",
+        metavar="NUMBER",
+        parser=whole_number("--max-crashes", "a whole number, at least 1", 1),
+        help="After so many crashes and hangs, the rest of an operator is not run.",
+    ),
+]
 MinutesOption = Annotated[
     float,
     typer.Option(

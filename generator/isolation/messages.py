@@ -49,6 +49,16 @@ class SharedArea:
             self._map = mmap.mmap(self.descriptor, new_size)
             self._bytes = np.frombuffer(self._map, np.uint8)
 
+    def follow(self, size: int) -> None:
+        """Map what the other process has added, up to `size` bytes.
+
+        Raises:
+            ValueError: the memory is smaller.
+        """
+        if size > os.fstat(self.descriptor).st_size:
+            raise ValueError(f"{size} bytes of shared memory; it has fewer")
+        self.grow(size)
+
     def array(
         self,
         dtype: np.dtype[Any],
@@ -56,7 +66,14 @@ class SharedArea:
         offset: int,
         strides: Sequence[int] | None = None,
     ) -> Array:
-        """Return a view of the array at `offset`; `strides` are in bytes."""
+        """Return a view of the array at `offset`; `strides` are in bytes.
+
+        Raises:
+            ValueError, TypeError: the array is not within the memory.
+        """
+        # NumPy checks the end alone.
+        if offset < 0:
+            raise ValueError(f"offset {offset}; expected at least 0")
         steps = None if strides is None else tuple(strides)
         return np.ndarray(tuple(shape), dtype, self._map, offset, steps)
 

@@ -208,10 +208,14 @@ class Process:
             return WorkerFailure("crash", f"the process was ended by {_signal_name(-code)}")
         return WorkerFailure("crash", f"the process exited with {code}")
 
-    def find_end(self) -> WorkerFailure | None:
+    def find_failure(self) -> WorkerFailure | None:
         """Return how the process has ended or failed since its last answer, if it has."""
         if self._failure is None and self._process.poll() is not None:
-            self._failure = self._end_of_output()
+            failure = self._end_of_output()
+            text = f"after the call had been answered: {failure.reason}"
+            self._failure = WorkerFailure(failure.observed, text)
+        elif self._failure is None and (text := self.unexpected_output()):
+            self._failure = WorkerFailure("protocol", f"unexpected output after the answer: {text}")
         return self._failure
 
     def take_log(self) -> str:

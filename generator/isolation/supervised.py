@@ -111,20 +111,22 @@ class SupervisedBackend(IsolatedBackend):
                 return worker.call(operator, inputs, attributes, self._timeout)
             return worker.call(operator, inputs, attributes, self._timeout, dirty_sizes)
         except WorkerFailure as failure:
-            log = worker.take_log()
-            self.stop()
-            if failure.observed == "protocol":
-                fault = Difference("protocol", failure.reason)
-                return Outcome("rejected", reason=failure.reason, fault=fault, log=log)
-            return Outcome(failure.observed, reason=failure.reason, log=log)
+            return self._stopped(worker, failure)
 
-    def take_end(self) -> str | None:
-        """Return how the process has ended since its last answer, if it has."""
-        failure = None if self._worker is None else self._worker.process.find_end()
-        if failure is None:
-            return None
+    def take_end(self) -> Outcome | None:
+        """Return how the process has ended or failed since its last answer, if it has."""
+        worker = self._worker
+        failure = None if worker is None else worker.process.find_failure()
+        return None if worker is None or failure is None else self._stopped(worker, failure)
+
+    def _stopped(self, worker: Worker | Driver, failure: WorkerFailure) -> Outcome:
+        """Stop the process, and return the outcome of its last call."""
+        log = worker.take_log()
         self.stop()
-        return failure.reason
+        if failure.observed == "protocol":
+            fault = Difference("protocol", failure.reason)
+            return Outcome("rejected", reason=failure.reason, fault=fault, log=log)
+        return Outcome(failure.observed, reason=failure.reason, log=log)
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from opcert.arrays import ELEMENT_TYPES, InputArrays
-from opcert.errors import BackendError
+from opcert.errors import BackendError, describe_error
 from opcert.isolation.handshake import perform_handshake
 from opcert.isolation.messages import PROTOCOL, SharedArea, read_inputs_back, write_inputs
 from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure
@@ -23,6 +23,8 @@ from opcert.run.comparison import Difference
 
 # How many calls are compared in one request: callers usually compare one call after the other.
 _COMPARED_TOGETHER = 8
+# How much of a text, and how many lines of source, are taken from an answer.
+_MAX_TEXT_LENGTH, _MAX_LINES = 10_000, 100
 
 
 def ask_worker(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,12 +131,16 @@ class Worker:
             "dirty_sizes": dirty_sizes,
         }
         answer = self.process.exchange(request, timeout)
+        # The backend can write to the pipe as well: any answer may be wrong in any way.
         try:
             return self._outcome(answer, inputs)
-        except (LookupError, SyntaxError, TypeError, ValueError) as error:
-            raise WorkerFailure("protocol", f"malformed answer: {error}") from None
+        except Exception as error:
+            text = f"malformed answer: {describe_error(error)}"
+            raise WorkerFailure("protocol", text[:_MAX_TEXT_LENGTH]) from None
 
     def _outcome(self, answer: Mapping[str, Any], inputs: InputArrays) -> Outcome:
+        if answer["id"] != self._number:
+            raise ValueError(f"id {answer['id']}; expected {self._number}")
         self._compared = set(range(self._number - WATCHED_CALLS, self._number + 1))
         self._changed.update(answer["changed"])
         read_inputs_back(self._area, inputs)
@@ -145,15 +151,17 @@ class Worker:
             fault = Difference("mutated-input", text)
         observed = answer["observed"]
         if observed in ("unsupported", "rejected"):
-            reason, rejected_by = str(answer["reason"]), answer["rejected_by"]
-            lines = [str(line) for line in answer["lines"]]
+            reason, rejected_by = _text(answer["reason"]), answer["rejected_by"]
+            if rejected_by not in ("runtime", "adapter", None):
+                raise ValueError(f"rejected_by {rejected_by}; expected runtime or adapter")
+            lines = [_text(line) for line in answer["lines"][:_MAX_LINES]]
             return Outcome(
                 observed, None, reason, fault, log=log, rejected_by=rejected_by, lines=lines
             )
         if "returned" in answer:
             outputs: Any = _placeholder(answer["returned"])
             return Outcome("outputs", outputs, fault=fault, log=log)
-        self._area.grow(answer["size"])
+        self._area.follow(answer["size"])
         outputs = [self._output(description) for description in answer["outputs"]]
         remote = WorkerOutputs(self, self._number)
         return Outcome("outputs", outputs, fault=fault, remote=remote, log=log)
@@ -164,16 +172,17 @@ class Worker:
             return _placeholder(description["returned"])
         name = description["type"]
         dtype = ELEMENT_TYPES[name] if name in ELEMENT_TYPES else _parse_dtype(name)
-        if "offset" not in description:
+        # An array of objects in shared memory would be an array of another process's pointers.
+        if "offset" not in description or dtype.hasobject:
             return np.broadcast_to(np.zeros((), dtype), description["shape"])
         return self._area.array(dtype, description["shape"], description["offset"]).copy()
 
     def outputs_changed(self, number: int) -> bool:
         """Whether the outputs of a call have changed; False if the worker has ended."""
-        if number not in self._compared and self.process.find_end() is None:
+        if number not in self._compared and self.process.find_failure() is None:
             numbers = range(number, number + _COMPARED_TOGETHER)
             self._compared.update(numbers)
-            # The end of the worker is not a fault of these outputs: `find_end` returns it.
+            # The end of the worker is not a fault of these outputs: `find_failure` returns it.
             with suppress(WorkerFailure, LookupError, TypeError):
                 answer = self.process.exchange({"compare": [*numbers]}, self._timeout)
                 self._changed.update(answer["changed"])
@@ -193,9 +202,13 @@ class Worker:
         os.close(self._area.descriptor)
 
 
+def _text(value: Any) -> str:
+    return str(value)[:_MAX_TEXT_LENGTH]
+
+
 def _placeholder(type_name: str) -> object:
     """Return an object whose type has this name, in place of the backend's own object."""
-    return type(str(type_name), (), {})()
+    return type(_text(type_name), (), {})()
 
 
 def _parse_dtype(name: str) -> np.dtype[Any]:

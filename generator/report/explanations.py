@@ -9,7 +9,7 @@ STATUS_MEANINGS: Mapping[Status, str] = {
     "fail": "The result differs from what the document says, or breaks the contract of a backend.",
     "crash": "The process of the backend ended during the call.",
     "hang": "The call did not return within the time limit.",
-    "not-run": "The run ended before this case.",
+    "not-run": "The run, or that of the operator, ended before this case.",
     "waived": "A known failure, for which the run has a waiver.",
     "unsupported": "The backend declares that it does not support the call, or declined it.",
     "out-of-claim": "The claim does not cover the call, so it was not made.",

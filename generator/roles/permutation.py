@@ -25,7 +25,7 @@ _ORDERS = {
     **{"reversed": 2, "identity": 0, "last_two_exchanged": 3, "first_to_last": 3},
     **{"last_to_first": 3, "first_two_exchanged": 3, "second_to_last": 4, "last_to_second": 4},
     **{"inner_exchanged": 4, "ends_exchanged": 4, "halves_exchanged": 4, "disordered": 4},
-    **{"empty": 1},
+    **{"halves_exchanged_first_reversed": 4, "empty": 1},
 }
 
 
@@ -48,6 +48,7 @@ class PermutationRole(PerAxis):
         yield from self.type_factors(profile)
         words = {order: f"axes {order.replace('_', ' ')}" for order in _ORDERS}
         words |= {"reversed": "axes in reversed order", "identity": "axes in their own order"}
+        words["halves_exchanged_first_reversed"] = "halves exchanged, the first one reversed"
         words["empty"] = f"{self.name} empty"
         if self.empty == "invalid":
             del words["empty"]
@@ -137,4 +138,5 @@ def _named_orders(rank: int) -> dict[str, Sequence[int]]:
         "inner_exchanged": (*axes[:1], *axes[1:3][::-1], *axes[3:]),
         "ends_exchanged": (*axes[-1:], *axes[1:-1], *axes[:1]),
         "halves_exchanged": (*axes[rank // 2 :], *axes[: rank // 2]),
+        "halves_exchanged_first_reversed": (*axes[rank // 2 :], *axes[: rank // 2][::-1]),
     }

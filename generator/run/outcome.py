@@ -65,12 +65,12 @@ class IsolatedBackend(ABC):
     ) -> Outcome:
         """Make a call, as `call_backend` does; the backend may have changed `inputs` afterwards."""
 
-    def take_end(self) -> str | None:
-        """Return how the process has ended since its last answer, if it has.
+    @abstractmethod
+    def take_end(self) -> Outcome | None:
+        """Return how the process has ended or failed since its last answer, if it has.
 
         The next call starts the backend again.
         """
-        return None
 
 
 def call_backend(

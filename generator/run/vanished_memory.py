@@ -2,10 +2,14 @@
 
 import ctypes
 import os
+import sys
 import tempfile
 from functools import cache
 
 from opcert.arrays import Array
+
+if sys.platform == "linux":
+    import fcntl
 
 # How many bytes are copied at a time.
 _CHUNK = 1 << 20
@@ -13,9 +17,14 @@ _ChunkBytes = ctypes.c_char * _CHUNK
 
 
 def anonymous_file() -> int:
-    """Return a descriptor of anonymous memory, or of an unlinked file where that is missing."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("opcert")
+    """Return a descriptor of anonymous memory, or of an unlinked file where that is missing.
+
+    The memory cannot shrink: to read what another process has cut off would end this one.
+    """
+    if sys.platform == "linux":
+        descriptor = os.memfd_create("opcert", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+        return descriptor
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 

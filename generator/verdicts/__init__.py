@@ -3,7 +3,7 @@
 from opcert.verdicts.case_levels import call_levels, matches
 from opcert.verdicts.cause_text import Term
 from opcert.verdicts.causes import Cause, Diagnosis
-from opcert.verdicts.certification import Certification, is_repeatable
+from opcert.verdicts.certification import MAX_CRASHES, Certification, is_repeatable
 from opcert.verdicts.confirmation import Confirmation, Confirmed
 from opcert.verdicts.deciding_call import DECIDABLE_KINDS, DecidingCall
 from opcert.verdicts.redaction import redact_text
@@ -33,6 +33,7 @@ __all__ = [
     "DECISIVE_BREACHES",
     "FAILURE_KINDS",
     "FAILURE_STATUSES",
+    "MAX_CRASHES",
     "STATUSES",
     "WAIVABLE_KINDS",
     "Candidate",

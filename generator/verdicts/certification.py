@@ -1,6 +1,6 @@
 """Suite x backend -> verdicts: runs each case once, after its baseline, and rechecks outputs."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
@@ -33,6 +33,8 @@ from opcert.verdicts.verdict import (
 RETAINED_BYTES = 1 << 26
 # The maximum number of output elements of the call that is repeated.
 MAX_REPEATED_ELEMENTS = 1 << 10
+# After how many crashes and hangs the rest of an operator is not run: each may take a minute.
+MAX_CRASHES = 50
 # The number of lines kept from the end of a failing case's printed output.
 _PRINTED_LINES = 20
 
@@ -49,8 +51,11 @@ class Certification:
         *,
         former: Iterable[Verdict] = (),
         repeated: Iterable[str] = (),
+        max_crashes: int = MAX_CRASHES,
     ) -> None:
         """Start a run, or continue one with its `former` verdicts and `repeated` cases.
+
+        After `max_crashes` crashes and hangs in this run, the rest of an operator is not run.
 
         Raises:
             OpcertError: no operator has the feature level.
@@ -69,6 +74,9 @@ class Certification:
         self._repeated = {
             suite.cases[case][0].index.operator: case for case in repeated if case in suite.cases
         }
+        self._max_crashes = max_crashes
+        # How often the process has crashed or hung in this run, by operator.
+        self._crashes: Counter[str] = Counter()
         self.excerpts: dict[str, Excerpt] = {}
         # The case that ran last, and the verdict of its baseline.
         self._last: tuple[str, Verdict | None] | None = None
@@ -108,13 +116,17 @@ class Certification:
             return Verdict(case.id, name, status, None, "not-run", case.rules, reason), ()
         if case.baseline is not None:
             self.verdict(case.baseline, retain)
-        self._fail_last_if_ended()
+        self._fail_last_if_it_ended()
+        if self._crashes[name] >= self._max_crashes:
+            reason = f"{self._crashes[name]} crashes and hangs ended the run of {name}"
+            return Verdict(case.id, name, "not-run", None, "not-run", case.rules, reason), ()
         baseline = None if case.baseline is None else self._verdicts[case.baseline]
         start = perf_counter()
         self._last = case.id, baseline
         outcome = redact_outcome(self._outcome(operator, case, baseline))
         seconds = round(perf_counter() - start, 6)
         verdict = replace(judge(name, case, outcome, baseline), seconds=seconds)
+        self._crashes[name] += verdict.status in FATAL_OUTCOMES
         if verdict.status in FAILURE_STATUSES:
             if outcome.fault is not None and outcome.fault.excerpt is not None:
                 self.excerpts[case.id] = outcome.fault.excerpt
@@ -175,8 +187,8 @@ class Certification:
         failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
         self._verdicts[case] = failed
 
-    def _fail_last_if_ended(self) -> None:
-        """Fail the last case if the process has ended after it: no later call is at fault."""
+    def _fail_last_if_it_ended(self) -> None:
+        """Fail the last case if the process has failed after it: no later call is at fault."""
         if not isinstance(self.backend, IsolatedBackend) or self._last is None:
             return
         case_id, baseline = self._last
@@ -184,17 +196,16 @@ class Certification:
         former = self._verdicts.get(case_id)
         if ended is None or former is None or former.status in FAILURE_STATUSES:
             return
-        outcome = Outcome("crash", reason=f"after the call had been answered: {ended}")
         operator, case = self.suite.cases[case_id]
-        verdict = judge(operator.index.operator, case, outcome, baseline)
-        detail = f"{verdict.detail}{failure_context(operator, case, None)}"
+        verdict = judge(operator.index.operator, case, redact_outcome(ended), baseline)
+        detail = f"{verdict.detail}{failure_context(operator, case, verdict.kind)}"
         self._verdicts[case_id] = replace(verdict, detail=detail, seconds=former.seconds)
 
     def finish(self) -> list[Verdict]:
         """Check the retained records, decide the declined cases, and return all verdicts."""
         while self._retained:
             self._check_oldest()
-        self._fail_last_if_ended()
+        self._fail_last_if_it_ended()
         unsupported = unsupported_types(
             (
                 verdict.operator,

@@ -154,7 +154,7 @@ def file_name_findings(certificate: Certificate) -> Iterator[Finding]:
 
     An unfinished run has no report. The page of an operator is optional: it needs the spec.
     """
-    finished = not certificate.counts["not-run"]
+    finished = certificate.is_finished
     reports = {REPORT_FILE, JUNIT_FILE} if finished else set()
     pages = set(map(operator_page_path, certificate.operators)) if finished else set()
     for name in sorted(certificate.files.keys() - reports - pages - {CLAIM_FILE, WAIVERS_FILE}):
@@ -172,7 +172,7 @@ def report_findings(
     The certificate must have no findings, and `suite` must be its suite. A page is skipped if the
     spec of its operator is missing.
     """
-    if certificate.counts["not-run"]:
+    if not certificate.is_finished:
         return [], []
     pages = [
         name for name in map(operator_page_path, certificate.operators) if name in certificate.files

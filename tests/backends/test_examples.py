@@ -31,13 +31,6 @@ def operators_that_pass(content: dict[str, Any]) -> list[str]:
     return [name for name, counts in content["operators"].items() if counts["pass"]]
 
 
-def test_the_numpy_backend_is_bit_exact(tmp_path: Path) -> None:
-    backend = f"{EXAMPLES}/numpy_backend.py:Backend"
-    content = certificate(tmp_path, "--backend", backend)
-    assert (content["conformant"], content["grade"]) == (True, "bit-exact")
-    assert operators_that_pass(content) == [SLICE, SPLIT]
-
-
 def test_the_claim_fits_the_numpy_backend(tmp_path: Path) -> None:
     backend, claim = f"{EXAMPLES}/numpy_backend.py:Backend", str(EXAMPLES / "claim.yaml")
     content = certificate(tmp_path, "--backend", backend, "--claim", claim)
@@ -76,30 +69,54 @@ def test_the_waivers_cover_what_onnxruntime_fails(tmp_path: Path) -> None:
     assert content["summary"]["waived"] > 0
 
 
-def test_the_workflow_certifies_and_uploads_the_report(tmp_path: Path) -> None:
-    workflow = yaml.safe_load((EXAMPLES / "certify.yml").read_text())
+@pytest.fixture(scope="module")
+def workflow() -> dict[str, Any]:
+    """The only job of the workflow."""
+    content = yaml.safe_load((EXAMPLES / "certify.yml").read_text())
     # YAML 1.1 reads the key `on` as true.
-    assert workflow[True] == "push"
-    (job,) = workflow["jobs"].values()
-    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert content[True] == "push"
+    (job,) = content["jobs"].values()
+    return dict(job)
+
+
+@pytest.fixture(scope="module")
+def checkout(workflow: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the examples, in which the commands of the workflow ran."""
+    folder = tmp_path_factory.mktemp("workflow") / "checkout"
+    shutil.copytree(EXAMPLES, folder)
+    commands = [step["run"] for step in workflow["steps"] if "run" in step]
     installing, *rest = commands
     assert installing == "pip install opcert"
-    shutil.copytree(EXAMPLES, tmp_path / "checkout")
     for command in rest:
         program, *arguments = command.split()
         assert program == "opcert"
         done = subprocess.run(
             [sys.executable, "-m", "opcert.cli", *arguments],
-            cwd=tmp_path / "checkout",
+            cwd=folder,
             capture_output=True,
             text=True,
             check=False,
         )
         assert done.returncode == 0, done.stderr
-    *_, upload = job["steps"]
+    return folder
+
+
+def test_the_workflow_certifies_and_uploads_the_report(
+    workflow: dict[str, Any], checkout: Path
+) -> None:
+    *_, upload = workflow["steps"]
     assert upload["uses"].startswith("actions/upload-artifact@")
     assert upload["if"] == "always()"
-    assert (tmp_path / "checkout" / upload["with"]["path"] / "report.html").is_file()
+    assert (checkout / upload["with"]["path"] / "report.html").is_file()
+
+
+def test_the_numpy_backend_of_the_workflow_is_bit_exact(
+    workflow: dict[str, Any], checkout: Path
+) -> None:
+    folder = checkout / workflow["steps"][-1]["with"]["path"]
+    content = json.loads((folder / "certificate.json").read_text())
+    assert (content["conformant"], content["grade"]) == (True, "bit-exact")
+    assert operators_that_pass(content) == [SLICE, SPLIT]
 
 
 def test_each_example_is_short_and_printed_in_a_guide_as_it_is() -> None:

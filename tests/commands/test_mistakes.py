@@ -15,9 +15,8 @@ BACKEND = "class Backend:\n    name, version = 'b', '1'\n    def run(self, *_): 
 CASE = "dml-split/example-1"
 PEM = "-----BEGIN PUBLIC KEY-----\nMAo=\n-----END PUBLIC KEY-----\n"
 SPEC = "operator: vendor/A-1\nslug: a-1\n"
-CERTIFICATE = samples.right().to_json()
 
-# The files of the user's folder, by path.
+# The files of the user's folder, by path; next to them are those that are made of a certificate.
 FILES: Mapping[str, str] = {
     "acme.py": BACKEND,
     "src/acme.py": BACKEND,
@@ -44,11 +43,6 @@ FILES: Mapping[str, str] = {
     "nothing.json": "",
     "list.json": "[]",
     "old.json": json.dumps({"schema": 1}),
-    "changed.json": CERTIFICATE.replace('"conformant": true', '"conformant": false'),
-    "cut.json": CERTIFICATE[:2000],
-    "right/certificate.json": CERTIFICATE,
-    "several/feed=static/certificate.json": CERTIFICATE,
-    "several/feed=dynamic/certificate.json": CERTIFICATE,
     "thesis/chapter.html": "<p>years of work",
     "claim.yaml": "operators: {openvino/Slice8: {}}\n",
     "claim_types.yaml": "operators: {openvino/Slice-8: {types: [f31]}}\n",
@@ -257,7 +251,15 @@ ADVICE = re.compile(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a user."""
     folder = tmp_path_factory.mktemp("user")
-    for name, text in FILES.items():
+    certificate = samples.right().to_json()
+    made = {
+        "changed.json": certificate.replace('"conformant": true', '"conformant": false'),
+        "cut.json": certificate[:2000],
+        "right/certificate.json": certificate,
+        "several/feed=static/certificate.json": certificate,
+        "several/feed=dynamic/certificate.json": certificate,
+    }
+    for name, text in {**FILES, **made}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     (folder / "locked").mkdir()

@@ -1,4 +1,4 @@
-"""Calls beyond the suite tell the possible causes of the same failures apart."""
+"""Calls beyond the suite separate the possible causes of the same failures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -17,6 +17,7 @@ from opcert.arrays.variadic import flatten_variadic, group_variadic
 from opcert.cases import Conditions, MistakeLog, PositiveCases
 from opcert.cases.candidates import CandidateSearch
 from opcert.specification import SpecFile, read_specs_in
+from opcert.verdicts import Certification
 from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, right
 from tests.operators.readings import (
     JOIN,
@@ -281,7 +282,10 @@ DECIDED: list[tuple[str, str, Compute, str]] = [
 def test_a_backend_that_contradicts_its_document_is_not_conformant(
     operator: str, compute: Compute, rule: str
 ) -> None:
-    certificate = certified(operator, compute)
-    assert not certificate.conformant
-    failed = [verdict for verdict in certificate.verdicts if verdict.status == "fail"]
-    assert any(name.endswith(rule) for verdict in failed for name in verdict.rules)
+    run = Certification(WrongBackend(compute), suite(operator))
+    # The cases of the rule alone, since some calls of others would fill the memory if they passed.
+    cases = suite(operator).operators[operator].index.cases
+    verdicts = (
+        run.verdict(case.id) for case in cases if any(name.endswith(rule) for name in case.rules)
+    )
+    assert any(verdict.status == "fail" and verdict.kind != "bits" for verdict in verdicts)

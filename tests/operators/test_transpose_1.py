@@ -189,14 +189,7 @@ _FAULTS |= {
 }
 
 
-_MISSED = {"order-for-its-first-axis", "halves-exchanged-inverse"}
-_XFAIL = pytest.mark.xfail(reason="the suite has no such order, or not after its like", strict=True)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=_XFAIL if name in _MISSED else ()) for name in _FAULTS],
-)
+@pytest.mark.parametrize("name", _FAULTS)
 def test_a_planted_fault_is_found(name: str) -> None:
     assert first_failure(OPERATOR, _FAULTS[name]) is not None

@@ -81,10 +81,14 @@ def unobserved_levels(spec: Spec, profile: str = "core", count: int = 120) -> li
 
 
 def assert_observed(spec: Spec, profile: str = "core", rows: int = 60) -> list[Call]:
-    """Assert that calls for rows of the covering array exhibit their levels; return the calls."""
+    """Assert that calls for rows of the covering array exhibit their levels; return the calls.
+
+    They are up to `rows` calls for random rows, each for another row.
+    """
     space, observer = InputSpace(spec, profile), Observer(spec, profile)
     calls = []
-    for row in Random(0).choices(space.rows(2), k=rows):
+    covering = space.rows(2)
+    for row in Random(0).sample(covering, min(rows, len(covering))):
         levels = space.level_names(row)
         draws = (space.call(row, f"up-1|{draw}") for draw in range(DRAWS))
         observed = next((call for call in draws if not observer.unobserved(call, levels)), None)

@@ -94,6 +94,9 @@ class Answers(Right, IsolatedBackend):
     def call(self, *_: object) -> Outcome:
         return self.answer
 
+    def take_end(self) -> None:
+        """The process never ends."""
+
 
 @pytest.mark.parametrize("step", [VALID, BROKEN], ids=["valid", "broken"])
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from opcert.suite import (
     FileContents,
     Suite,
     core_suite_folder,
+    generate_suite_files,
     generation,
     open_certified_suite,
     open_suite,
@@ -133,7 +134,19 @@ def test_the_suite_of_a_case_has_the_case(generated: list[str]) -> None:
     assert generated == [LACKING]
 
 
-def test_the_commands_generate_what_the_core_suite_lacks(tmp_path: Path) -> None:
+def test_the_commands_generate_what_the_core_suite_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[tuple[object, ...], FileContents] = {}
+
+    def generated_once(spec_files: Sequence[SpecFile], *how: object) -> FileContents:
+        """Generate a suite, which is that of the next command too."""
+        key = (*(file.digest for file in spec_files), *how)
+        if key not in kept:
+            kept[key] = generate_suite_files(spec_files, *how)  # type: ignore[arg-type]
+        return kept[key]
+
+    monkeypatch.setattr(opening, "generate_suite_files", generated_once)
     out = tmp_path / "results"
     for command in (
         ("certify", "--operator", LACKING, "--out", out),
