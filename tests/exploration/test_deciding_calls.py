@@ -105,7 +105,12 @@ def with_other_results(data: Any) -> None:
         call["kind"] = None if call["kind"] else "rejected"
 
 
-@pytest.mark.parametrize("change", [without_calls, with_other_results])
+def without_inputs(data: Any) -> None:
+    for call in data["deciding_calls"]:
+        call["call"]["inputs"] = {}
+
+
+@pytest.mark.parametrize("change", [without_calls, with_other_results, without_inputs])
 def test_a_change_of_deciding_calls_is_found(change: Change) -> None:
     findings = verify_certificate(
         changed(certificate(OF_SEVEN_AXES_MORE, True), change), core_suite()
