@@ -7,6 +7,7 @@ from opcert.combinatorics.diagnosis import (
     LevelTable,
     Point,
     explain_failures,
+    separate_causes,
 )
 from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints
 from opcert.combinatorics.row_sampler import RandBelow, RowSampler
@@ -39,6 +40,7 @@ __all__ = [
     "covering_array",
     "explain_failures",
     "level_codes",
+    "separate_causes",
     "solve_constraints",
     "unique_codes",
 ]

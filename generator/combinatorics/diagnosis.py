@@ -39,6 +39,10 @@ _FACTOR_BITS, _LEVEL_BITS = 6.0, 2.5
 _RANGE = 2
 # Passing cases cost less while a factor is still missing.
 _PASSING_SO_FAR = 0.5
+# Of the failures that a condition matches, so many must have no earlier explanation.
+_OWN_SHARE = 0.25
+# How many failures with a known condition outweigh a passing case.
+_KNOWN = 3
 # Fewer failures than this with a separate level may have another cause.
 _MIN_SEPARATE = 3
 # How many pairs are searched exactly, how many get a third factor, and how many of those triples
@@ -110,28 +114,40 @@ class LevelTable:
         return cases
 
 
+def separate_causes(table: LevelTable, failing: BoolArray, passing: BoolArray) -> list[Condition]:
+    """Return the separate levels with which every case fails; to find them needs no search."""
+    remaining = failing.copy()
+    conditions: list[Condition] = []
+    for name, level in ((n, x) for n in table.separate for x in table.factors.get(n, ())):
+        condition = ((name, (level,)),)
+        matched = table.matching(condition)
+        if (matched & remaining).sum() >= _MIN_SEPARATE and not (matched & passing).any():
+            conditions.append(condition)
+            remaining &= ~matched
+    return conditions
+
+
 def explain_failures(
-    table: LevelTable, failing: BoolArray, passing: BoolArray
+    table: LevelTable,
+    failing: BoolArray,
+    passing: BoolArray,
+    known: Sequence[Condition] = (),
 ) -> list[Explanation]:
     """Return the fewest and simplest conditions that explain failing cases.
 
     They are conjunctions of at most three factors. Cases that neither fail nor pass do not count.
+    Conditions that are `known` to cause failures come first where most cases with them fail.
     """
+    conditions = _separate_first(table, failing, passing, known) if passing.any() else []
     remaining = failing.copy()
-    conditions: list[Condition] = []
-    if passing.any():
-        # A separate level with which every case fails needs no search.
-        for name, level in ((n, x) for n in table.separate for x in table.factors.get(n, ())):
-            matched = table.matching(((name, (level,)),))
-            if (matched & failing).sum() >= _MIN_SEPARATE and not (matched & passing).any():
-                conditions.append(((name, (level,)),))
-                remaining &= ~matched
-    while remaining.any() and passing.any():
-        condition = _Search(table, remaining, passing).best()
-        if condition is None:
-            break
-        conditions.append(condition)
+    for condition in conditions:
         remaining &= ~table.matching(condition)
+    while remaining.any() and passing.any():
+        best = _Search(table, remaining, passing).best()
+        if best is None:
+            break
+        conditions.append(best)
+        remaining &= ~table.matching(best)
     # Later conditions together may explain all that an earlier one does.
     for condition in conditions[:-1]:
         others = [table.matching(other) for other in conditions if other != condition]
@@ -141,12 +157,31 @@ def explain_failures(
     remaining = failing.copy()
     for condition in conditions:
         matched = table.matching(condition)
+        # What others explain but for a few failures is no cause of its own.
+        if (matched & remaining).sum() < _OWN_SHARE * (matched & failing).sum():
+            continue
         alternatives = tuple(_alternatives(table, condition, failing | passing))
         explanations.append(Explanation(condition, matched & remaining, alternatives))
         remaining &= ~matched
     if remaining.any():
         explanations.append(Explanation((), remaining))
     return explanations
+
+
+def _separate_first(
+    table: LevelTable, failing: BoolArray, passing: BoolArray, known: Sequence[Condition]
+) -> list[Condition]:
+    """Return the separate levels that explain failures, here or among other failures."""
+    own = dict.fromkeys((*separate_causes(table, failing, passing), *known))
+    order = [*table.separate]
+    remaining = failing.copy()
+    conditions: list[Condition] = []
+    for condition in sorted(own, key=lambda terms: order.index(terms[0][0])):
+        matched = table.matching(condition)
+        if (matched & remaining).sum() > _KNOWN * (matched & passing).sum():
+            conditions.append(condition)
+            remaining &= ~matched
+    return conditions
 
 
 def _alternatives(table: LevelTable, condition: Condition, counted: BoolArray) -> list[Condition]:

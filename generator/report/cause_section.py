@@ -46,6 +46,7 @@ class CauseSection:
         statement: The cause in words; `figures` say how many cases match and fail.
         kinds: The kinds of the failures with their meanings, the most frequent first.
         count: The number of failing cases.
+        unmatched: Those failing cases that do not match the condition.
         alternatives: Other conditions, in words, that match exactly the same cases.
         refuted: Conditions, in words, that match the same cases too, but not because of them.
         case: The representative failing case, to which all attributes below belong.
@@ -65,6 +66,7 @@ class CauseSection:
     figures: str
     kinds: Mapping[str, str]
     count: int
+    unmatched: Sequence[str]
     alternatives: Sequence[str]
     refuted: Sequence[str]
     case: str
@@ -103,6 +105,7 @@ def cause_section(
         figures=cause.figures,
         kinds={kind: meaning_of_failure(kind) for kind in cause.kinds},
         count=len(cause.cases),
+        unmatched=cause.unmatched,
         alternatives=_in_words(cause.alternatives),
         refuted=_in_words(cause.refuted),
         case=case.id,

@@ -14,12 +14,14 @@ from opcert.cases import Observer
 from opcert.combinatorics import BoolArray, Condition, LevelTable, Point
 from opcert.specification import SpecFile
 from opcert.suite import CaseChange, IndexedCase, OperatorSuite, StoredArray, valid_calls
+from opcert.verdicts.narrowing import Narrowing
 
 # Factors that no spec declares.
 VIOLATED_RULE, MUTATED, CHANGE = "violated rule", "mutated argument", "change"
 MUTATION, POSITION = "mutation", "position"
 NEIGHBOUR, BEHAVIOUR = "neighbour", "behaviour "
 OUTPUT_SIZE, OUTPUT_RANK = "output elements", "output rank"
+NARROWED = "narrowed integers"
 # The least numbers of elements of the ranges of output sizes.
 _SIZES = (0, 1, 2, 16, 64, 256, 1024, 1 << 14, 1 << 17)
 # A case without elements, or with equal ones, passes in spite of a fault of these kinds.
@@ -65,6 +67,7 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: st
     Without the spec, only planned cases have levels of its factors.
     """
     observed = {} if spec_file is None else dict(_observed(operator, spec_file, profile))
+    narrowing = None if spec_file is None else Narrowing(spec_file)
     points: dict[str, list[Point]] = {}
     for case in operator.index.cases:
         if case.expects == "rejection" and case.baseline is not None:
@@ -78,9 +81,12 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: st
             points[case.id] = [
                 {**planned, **levels, **own} for levels in observed.get(case.id, [planned])
             ]
+        if narrowing is not None:
+            narrowed = {NARROWED: narrowing.levels(operator, case)}
+            points[case.id] = [{**point, **narrowed} for point in points[case.id]]
     # Of conditions that are worth the same, that of the first factors is preferred.
     factors: dict[str, dict[str, None]] = {
-        name: {} for name in (VIOLATED_RULE, MUTATED, CHANGE, POSITION, MUTATION)
+        name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
     }
     factors |= {name: dict.fromkeys(levels) for name, levels in operator.index.factors.items()}
     factors |= {
@@ -94,8 +100,8 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: st
                 factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
     numbers = {name: number for number, name in enumerate(points)}
     present = {name: [*levels] for name, levels in factors.items() if levels}
-    # Each rule that is not checked is a cause of its own.
-    table = LevelTable(present, [*points.values()], separate=(VIOLATED_RULE,))
+    # Each rule that is not checked is a cause of its own, and so is each width of integers.
+    table = LevelTable(present, [*points.values()], separate=(VIOLATED_RULE, NARROWED))
     return CaseLevels(table, numbers)
 
 
@@ -179,7 +185,7 @@ def _invalid_points(
             factor: levels
             for factor, levels in point.items()
             if not factor.startswith(dropped)
-            and factor not in (OUTPUT_SIZE, OUTPUT_RANK, NEIGHBOUR)
+            and factor not in (OUTPUT_SIZE, OUTPUT_RANK, NEIGHBOUR, NARROWED)
         }
         for point in baseline
     ]
@@ -192,7 +198,8 @@ def can_show(kind: str, operator: OperatorSuite, case: IndexedCase) -> bool:
     """Whether a case could fail in this way: a pass says nothing where no fault would show.
 
     Wrong values show if not all elements of an output are equal, since elements that change places
-    are wrong values too. Equal values have other bits only if they are zero or NaN.
+    are wrong values too. Other bits of equal values show in signalling NaNs, since few faults
+    change the sign of a zero.
     """
     if kind not in _VALUE_KINDS or case.expects == "rejection":
         return True
@@ -212,9 +219,8 @@ def can_show(kind: str, operator: OperatorSuite, case: IndexedCase) -> bool:
 
 
 def _has_fragile_bits(output: Array) -> bool:
-    """Whether an output has -0.0 or a signalling NaN, which arithmetic turns into other bits."""
+    """Whether an output has a signalling NaN, which conversions and arithmetic turn quiet."""
     bits = bits_of(output)
-    sign = 1 << (8 * output.dtype.itemsize - 1)
     quiet = 1 << (ml_dtypes.finfo(output.dtype).nmant - 1)  # type: ignore[no-untyped-call]
     with np.errstate(invalid="ignore"):
-        return bool(((bits == sign) | (np.isnan(output) & (bits & quiet == 0))).any())
+        return bool((np.isnan(output) & (bits & quiet == 0)).any())

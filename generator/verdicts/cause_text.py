@@ -13,6 +13,7 @@ from opcert.verdicts.case_levels import (
     CHANGE,
     MUTATED,
     MUTATION,
+    NARROWED,
     NEIGHBOUR,
     OUTPUT_RANK,
     OUTPUT_SIZE,
@@ -47,6 +48,7 @@ _PHRASES = {
     CHANGE: "{}",
     MUTATION: "the mutation {}",
     POSITION: "a change at the position {}",
+    NARROWED: "integers that {} cannot hold without changing the result",
     NEIGHBOUR: "the difference '{}' from the previous call",
     OUTPUT_RANK: "an output of rank {}",
     OUTPUT_SIZE: "outputs of {} elements",
@@ -150,12 +152,14 @@ def cause_statement(
     condition: Sequence[Term],
     alternatives: Sequence[Sequence[Term]],
     explained: int,
+    unmatched: int,
     counts: Sequence[int],
 ) -> tuple[str, str]:
     """Return a cause as a statement, and the figures that are its evidence, if it has some.
 
-    `counts` are the cases that match and fail, match and pass, do not match and fail, and do not
-    match and pass.
+    `explained` failures have the cause, of which `unmatched` do not match its condition. `counts`
+    are the cases that match and fail, match and pass, do not match and fail, and do not match and
+    pass.
     """
     failing, passing, others_failing, others_passing = counts
     effects = [_EFFECTS.get(kind, "fails") for kind in kinds]
@@ -183,4 +187,6 @@ def cause_statement(
         words += f" or, in the same cases, {'' if words else 'have '}{differing}"
     total, others = failing + passing, others_failing + others_passing
     figures = f"{failing:,} of {total:,} such cases fail, {others_failing:,} of {others:,} others"
+    if unmatched:
+        figures += f", {unmatched:,} of them listed here without an explanation"
     return f"{subject}{words}", figures

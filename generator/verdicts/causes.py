@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import ConfigDict
 
 from opcert.cases import Observer
-from opcert.combinatorics import BoolArray, Condition, Point, explain_failures
+from opcert.combinatorics import BoolArray, Condition, Point, explain_failures, separate_causes
 from opcert.specification import SpecFile
 from opcert.suite import OperatorSuite, Suite
 from opcert.verdicts.case_levels import (
@@ -27,8 +27,9 @@ from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 # What one bug does to different calls. Other kinds are causes of their own.
 _OF_ONE_BUG = {"count", "dtype", "shape", "value", "bits", "rejected", "unstable", "aliased-output"}
-# Failures that no levels explain belong to the cause of the most failures of their kind, if they
-# are no more than this share of them: its condition does not say exactly where it applies.
+# Failures that no levels explain are listed with the cause of the most failures of their kind, if
+# they are no more than this share of them: most often, its condition does not say exactly where it
+# applies.
 _MAX_UNEXPLAINED = 0.25
 # The share of the failures of two kinds that a condition must match to be the cause of both, and
 # the failures that it may explain less well than two conditions do.
@@ -44,6 +45,8 @@ class Cause:
         kinds: The kinds of failure, or "crash" or "hang"; the most frequent one first.
         condition: A conjunction of up to three terms; empty if no levels explain the failures.
         cases: The failing cases, in the order of the suite. Each failure has one cause.
+        unmatched: Those of them that do not match the condition. No condition explains these, and
+            they may have another cause.
         attributed: The rejections that are not credited because their baselines are among these.
         failing: How many of the cases that match the condition fail in these ways.
         passing: How many of the cases that match the condition pass.
@@ -63,6 +66,7 @@ class Cause:
     kinds: tuple[str, ...]
     condition: tuple[Term, ...]
     cases: tuple[str, ...]
+    unmatched: tuple[str, ...]
     attributed: tuple[str, ...]
     failing: int
     passing: int
@@ -143,9 +147,19 @@ class Diagnosis:
         passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
         operator = self._suite.operators[name]
         levels = self._levels_of(name)
+        counted = {
+            kind: (levels.mask(cases), _comparable(operator, levels, kind, cases, passed))
+            for kind, cases in by_kind.items()
+        }
+        # What makes every call fail in one way explains failures of another kind, too.
+        known = [
+            condition
+            for failing, passing in counted.values()
+            for condition in separate_causes(levels.table, failing, passing)
+        ]
         drafts: list[_Draft] = []
-        for kind, cases in by_kind.items():
-            drafts += _drafts(operator, levels, kind, cases, passed)
+        for kind, (failing, passing) in counted.items():
+            drafts += _drafts(levels, kind, failing, passing, known)
         causes = []
         observed = self._observed(name, deciding_calls)
         for draft in (_decided(draft, observed) for draft in _merged(drafts, levels)):
@@ -190,26 +204,35 @@ class _Draft:
     refuted: tuple[Condition, ...] = ()
 
 
-def _drafts(
+def _comparable(
     operator: OperatorSuite,
     levels: CaseLevels,
     kind: str,
     cases: Sequence[str],
     passed: Sequence[str],
-) -> list[_Draft]:
-    """Return the causes of the failures of one kind."""
+) -> BoolArray:
+    """Return flags of the passing cases that could have failed as `cases` do."""
     # A kind of failure that only valid calls have says nothing about invalid ones, and vice versa.
     expectations = {operator.cases[case].expects for case in cases}
-    failing = levels.mask(cases)
-    passing = levels.mask(
+    return levels.mask(
         case
         for case in passed
         if operator.cases[case].expects in expectations
         and can_show(kind, operator, operator.cases[case])
     )
+
+
+def _drafts(
+    levels: CaseLevels,
+    kind: str,
+    failing: BoolArray,
+    passing: BoolArray,
+    known: Sequence[Condition],
+) -> list[_Draft]:
+    """Return the causes of the failures of one kind."""
     drafts = [
         _Draft((kind,), e.condition, e.explained, failing, passing, e.alternatives)
-        for e in explain_failures(levels.table, failing, passing)
+        for e in explain_failures(levels.table, failing, passing, known)
     ]
     *explained, last = drafts
     if explained and not last.condition:
@@ -227,7 +250,7 @@ def _merged(drafts: Sequence[_Draft], levels: CaseLevels) -> list[_Draft]:
         candidates = [
             (first, second, merged)
             for first, second in combinations(drafts, 2)
-            if {*first.kinds, *second.kinds} <= _OF_ONE_BUG
+            if ({*first.kinds, *second.kinds} <= _OF_ONE_BUG or _is_same(first, second))
             and not set(first.kinds) & set(second.kinds)
             and (merged := _merge(first, second, levels)) is not None
         ]
@@ -237,17 +260,29 @@ def _merged(drafts: Sequence[_Draft], levels: CaseLevels) -> list[_Draft]:
         drafts = [merged if d is first else d for d in drafts if d is not second]
 
 
+def _is_same(first: _Draft, second: _Draft) -> bool:
+    """Whether one condition explains both, which then are one cause even if their kinds differ.
+
+    So a rule that is not checked makes some calls return outputs, and others crash; and integers
+    that a backend narrows make valid calls fail, and invalid calls pass.
+    """
+    return bool(first.condition) and first.condition == second.condition
+
+
 def _merge(first: _Draft, second: _Draft, levels: CaseLevels) -> _Draft | None:
     """Return the cause of the failures of both, if one condition explains them as well."""
     explained = first.explained | second.explained
     passing = first.passing & second.passing
+    if not {*first.kinds, *second.kinds} <= _OF_ONE_BUG:
+        # One of them counts valid calls, and the other one invalid calls.
+        passing = first.passing | second.passing
     conditions = [draft.condition for draft in (first, second) if draft.condition]
     if len(conditions) == 2 and [n for n, _ in conditions[0]] == [n for n, _ in conditions[1]]:
         pairs = [
             (name, {*own}, {*other}) for (name, own), (_, other) in zip(*conditions, strict=True)
         ]
         # Levels of which none is common to both kinds are more likely to be two causes.
-        if all(own & other for _, own, other in pairs):
+        if all(own <= other or other <= own for _, own, other in pairs):
             factors = levels.table.factors
             either = [(n, tuple(x for x in factors[n] if x in a | b)) for n, a, b in pairs]
             conditions.append(tuple(either))
@@ -316,8 +351,9 @@ def _cause(
         tuple(terms_of(other, operator, levels.table) for other in others)
         for others in (draft.alternatives, draft.refuted)
     )
+    unmatched = tuple(levels.names(draft.explained & ~matched))
     statement, figures = cause_statement(
-        name, draft.kinds, condition, alternatives, len(cases), counts
+        name, draft.kinds, condition, alternatives, len(cases), len(unmatched), counts
     )
     typical = levels.names(draft.explained & matched) or cases
     tried = [case for case in cases if case in reproductions]
@@ -327,6 +363,7 @@ def _cause(
         kinds=draft.kinds,
         condition=condition,
         cases=tuple(cases),
+        unmatched=unmatched,
         attributed=tuple(attributed),
         failing=counts[0],
         passing=counts[1],

@@ -76,6 +76,7 @@ def cause_of(*cases: str, factor: str = "axis", level: str = "last", kind: str =
         kinds=(kind,),
         condition=(term,),
         cases=cases,
+        unmatched=(),
         attributed=(),
         failing=len(cases),
         passing=0,

@@ -1,18 +1,22 @@
 """The causes of failures: what explains them, in what order, and which case shows each."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
+from opcert import certify
+from opcert.arrays import Array
 from opcert.suite import IndexedCase, Suite
 from opcert.verdicts import FAILURE_STATUSES, Cause, Diagnosis, Verdict
 from tests import samples
 from tests.faults.fault import BROADCAST, SLICE
+from tests.wrong_backends import Right
 
 # Returns a kind of failure, "crash", "hang" or None.
 Fails = Callable[[IndexedCase], Any]
@@ -92,6 +96,46 @@ def test_an_unchecked_rule_is_named() -> None:
     )
     assert cause.condition[0].levels == ("slice-8/step-nonzero",)
     assert cause.sentence.startswith("Slice-8 accepts calls that violate step-nonzero (")
+
+
+def test_failures_that_no_condition_explains_are_listed_apart() -> None:
+    valid = filter(is_valid, core()[0].operators[SLICE].index.cases)
+    # The digest at the end of an id has no meaning.
+    by_digest = sorted((case for case in valid if case.rank < 7), key=lambda case: case.id[-8:])
+    odd = {case.id for case in by_digest[:3]}
+    (cause,) = causes(SLICE, lambda case: "shape" if is_of_rank_7(case) or case.id in odd else None)
+    assert [term.factor for term in cause.condition] == ["data_rank"]
+    assert {*cause.unmatched} == odd <= {*cause.cases}
+    assert cause.figures.endswith("3 of them listed here without an explanation")
+
+
+class Narrows(Right):
+    """Reads the last 32 bits of integers only."""
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        data, *others = inputs
+        narrow = {name: inputs[name].astype(np.int32).astype(np.int64) for name in others}
+        return super().run(operator, {data: inputs[data], **narrow}, attributes)
+
+
+def test_narrowed_integers_are_one_cause_whatever_they_change() -> None:
+    (cause,) = certify(Narrows(), core()[0], operator=SLICE, case="slice-8/valid-i8-*").causes
+    assert [(term.factor, term.levels) for term in cause.condition] == [
+        ("narrowed integers", ("32 bits",))
+    ]
+    assert len(cause.kinds) > 1
+    assert (cause.passing, cause.unmatched) == (0, ())
+
+
+def test_a_rule_whose_violations_pass_or_crash_is_one_cause() -> None:
+    def fails(case: IndexedCase) -> str | None:
+        is_violation = case.violated_rule == "slice-8/step-nonzero"
+        return ("crash" if case.rank == 3 else "accepted") if is_violation else None
+
+    (cause,) = causes(SLICE, fails)
+    assert {*cause.kinds} == {"accepted", "crash"}
 
 
 def test_crashes_come_first_and_bits_last() -> None:
