@@ -16,6 +16,7 @@ from opcert.commands.options import ExitCode
 from opcert.commands.output import tolerant_output
 from opcert.commands.pages import docs, explain, report
 from opcert.commands.parsing import Command, CommandGroup
+from opcert.commands.sign import sign
 from opcert.commands.specs import check, coverage, generate, schema
 from opcert.commands.verify import verify
 
@@ -49,6 +50,7 @@ COMMANDS: Mapping[str, Mapping[Callable[..., None], Sequence[str]]] = {
             "opcert verify results --key vendor.pub.pem",
             "opcert verify results --rerun 50 -b my_backend.py:Backend",
         ),
+        sign: ("opcert sign results --key vendor.key.pem",),
         explain: (
             "opcert explain CASE",
             "opcert explain CASE --program -b my_backend.py:Backend > call.py",

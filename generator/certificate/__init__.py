@@ -34,6 +34,7 @@ from opcert.certificate.submission import (
     WAIVERS_FILE,
     files_below,
     submission_path,
+    write_signature,
     write_submission,
 )
 
@@ -65,5 +66,6 @@ __all__ = [
     "refuse_path_in_suite",
     "submission_path",
     "write_claim",
+    "write_signature",
     "write_submission",
 ]

@@ -1,8 +1,10 @@
 """Ed25519 signatures (RFC 8032) with keys in PEM files."""
 
 import base64
+import ctypes
 import os
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +27,8 @@ except ModuleNotFoundError:
 
 # The environment variable with the passphrase of an encrypted key.
 PASSPHRASE_VARIABLE = "OPCERT_KEY_PASSPHRASE"  # noqa: S105 -- its name
+# Of Linux's prctl.
+_PR_SET_DUMPABLE = 4
 # PEM files of keys are far smaller.
 _MAX_KEY_BYTES = 1 << 16
 
@@ -35,13 +39,17 @@ Sign = Callable[[bytes], bytes]
 def load_signer(path: Path) -> Sign:
     """Return a function that signs with the private key in a PEM file.
 
-    The passphrase of an encrypted key is removed from the environment, so that no backend sees
-    it.
+    The passphrase of an encrypted key is removed from the environment; on Linux, other processes
+    of the user cannot read the memory of this one any more. So no backend sees it, unless it runs
+    as root.
 
     Raises:
         OpcertError: the file cannot be read, or holds no such key.
     """
     passphrase = os.environ.pop(PASSPHRASE_VARIABLE, None)
+    if passphrase is not None and sys.platform == "linux":
+        # The system still shows the first environment of this process to others of its user.
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0)
     data = _read_key(path)
     expected = "expected the PEM file of an Ed25519 private key"
     if b"PUBLIC KEY-----" in data:

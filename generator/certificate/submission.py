@@ -90,6 +90,25 @@ def write_submission(
     return certificate
 
 
+def write_signature(certificate: Path, text: bytes) -> Path:
+    """Write the signature of a certificate next to it, and return its path.
+
+    Raises:
+        OpcertError: it cannot be written.
+    """
+    target = certificate.with_name(SIGNATURE_FILE)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(text)
+        temporary.replace(target)
+    except OSError as error:
+        raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    return target
+
+
 def _remove(folder: Path, name: str) -> None:
     """Remove a file, and the folders that it leaves empty."""
     path = folder / name

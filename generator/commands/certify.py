@@ -32,6 +32,7 @@ from opcert.commands.options import (
 )
 from opcert.commands.output import case_progress
 from opcert.commands.selection import certificate_file, check_selection
+from opcert.commands.sign import load_signer
 from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def certify(
     if sign is not None and out is None:
         raise OpcertError("--sign needs --out, the folder of the certificate to sign")
     # Before the run, so that a wrong key wastes no run and no backend sees the passphrase.
-    signer = None if sign is None else _load_signer(sign)
+    signer = None if sign is None else load_signer(sign)
     if resume and out is None:
         raise OpcertError("--resume needs --out, the folder of the certificate to continue")
     paths = {CLAIM_FILE: claim, WAIVERS_FILE: waivers}
@@ -178,16 +179,6 @@ def certify(
         verbose=verbose,
     )
     raise typer.Exit(request.run(selected[0]) if len(selected) == 1 else request.run_all(selected))
-
-
-def _load_signer(path: Path) -> "Sign":
-    """Return a function that signs with a key; warn if other users can read the key."""
-    from opcert.certificate.signing import is_exposed, load_signer
-
-    signer = load_signer(path)
-    if is_exposed(path):
-        warn(f"other users can read {path}; restrict it with chmod 600")
-    return signer
 
 
 def _former_certificates(

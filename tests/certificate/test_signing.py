@@ -182,6 +182,48 @@ def test_a_wrong_public_key_is_reported(folder: Path, keys: Path, name: str, mes
     assert message in result.stderr
 
 
+def test_a_certificate_is_signed_after_the_run(keys: Path, folder: Path) -> None:
+    signature = folder / "certificate.json.sig"
+    before = signature.read_bytes()
+    signature.unlink()
+    done = opcert("sign", folder, "--key", keys / "key.pem")
+    assert (done.exit_code, done.output) == (0, f"wrote {signature}\n")
+    # Ed25519 signatures of the same bytes are equal.
+    assert signature.read_bytes() == before
+    opcert("sign", folder / "certificate.json", "--key", keys / "other.pem")
+    assert opcert("verify", folder, "--key", keys / "other.pub.pem").exit_code == 0
+
+
+def test_what_is_no_certificate_is_not_signed(keys: Path, folder: Path) -> None:
+    (folder / "certificate.json").write_text("{}")
+    (folder / "certificate.json.sig").unlink()
+    done = opcert("sign", folder, "--key", keys / "key.pem")
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+    assert not (folder / "certificate.json.sig").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the first environment")
+def test_the_first_environment_is_hidden_where_it_has_a_passphrase(keys: Path) -> None:
+    program = (
+        "import ctypes, sys; from pathlib import Path; "
+        "from opcert.certificate.signing import load_signer; "
+        "load_signer(Path(sys.argv[1])); print(ctypes.CDLL(None).prctl(3))"
+    )
+    dumpable = [
+        subprocess.check_output(
+            [sys.executable, "-c", program, keys / name],
+            env={**os.environ, **given},
+            text=True,
+        ).strip()
+        for name, given in (
+            ("key.pem", {}),
+            ("locked.pem", {PASSPHRASE_VARIABLE: "open sesame"}),
+        )
+    ]
+    assert dumpable == ["1", "0"]
+
+
 def test_signing_needs_out(keys: Path) -> None:
     result = opcert("certify", "--sign", keys / "key.pem")
     assert result.exit_code == 2
