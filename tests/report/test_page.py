@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -16,7 +17,7 @@ from opcert.certificate import Certificate
 from opcert.report import REPORT_FILE, report_files
 from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
 from opcert.report.tallies import STATUS_MARKS, count_statuses
-from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Term, Verdict
 from tests import samples
 from tests.parsed_pages import Page, parsed
 
@@ -217,6 +218,24 @@ def test_every_cause_has_its_sentence_and_a_case_with_the_expectation_and_the_ob
         assert normal(verdicts[cause.representative].detail.partition("\n")[0]) in part
         assert "Not confirmed in a fresh process." in part
     assert len(certificate.excerpts) >= 2
+
+
+@cache
+def doubtful() -> Certificate:
+    """Return a certificate whose first cause has an unmatched failure, and a refuted condition."""
+    certificate = samples.faulty()
+    first, *others = certificate.causes
+    refuted = (Term("axis", ("last",), "the last axis"),)
+    first = replace(first, unmatched=first.cases[:1], refuted=(refuted,))
+    return certificate.replace(causes=(first, *others))
+
+
+def test_a_cause_says_what_it_leaves_unexplained_and_what_the_diagnosis_refuted() -> None:
+    text = normal(page(doubtful).text)
+    case = doubtful().causes[0].cases[0]
+    assert "1 of these failures may have another cause: no combination of levels explains" in text
+    assert f"explains them {case}" in text
+    assert "calls beyond the suite pass with it; they have no verdicts: the last axis" in text
 
 
 def test_a_cause_links_to_the_list_of_its_cases() -> None:
