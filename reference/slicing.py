@@ -17,10 +17,11 @@ def slice_8(
         RuleBroken: the call violates a rule of the document.
     """
     require(data.ndim >= 1, "slice-8/data-rank", "data of rank 0")
-    require_slices("slice-8", start=start, stop=stop, step=step)
     if axes is not None:
         require(is_integer(axes), "slice-8/axes-type", f"axes of {axes.dtype}")
         require(axes.ndim == 1, "slice-8/axes-rank", f"axes of rank {axes.ndim}")
+    require_slices("slice-8", start=start, stop=stop, step=step)
+    if axes is not None:
         text = f"{axes.size} axes for {start.size} slices"
         require(axes.size == start.size, "slice-8/equal-lengths", text)
     listed = range(start.size) if axes is None else axes.tolist()

@@ -83,7 +83,7 @@ def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
     "how",
     [
         *("noise", "array", "bytes", "stale", "grown", "unknown", "nobody", "numbers"),
-        *("lists", "nameless", "objects", "outside", "before", "enormous", "deep"),
+        *("lists", "nameless", "outside", "before", "enormous", "deep"),
     ],
 )
 def test_a_forged_answer_is_the_fault_of_its_case_alone(how: str) -> None:
@@ -94,7 +94,7 @@ def test_a_forged_answer_is_the_fault_of_its_case_alone(how: str) -> None:
         assert verdict.kind in ("protocol", "count", "dtype", "shape", "type", "value")
 
 
-@pytest.mark.parametrize("how", ["plausible", "negative"])
+@pytest.mark.parametrize("how", ["plausible", "negative", "objects"])
 def test_a_well_formed_answer_before_the_real_one_fails_its_case(how: str) -> None:
     assert {verdict.status for verdict in of_rank_3(certified("Forges", options={"how": how}))} == {
         "fail"

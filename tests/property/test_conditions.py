@@ -165,7 +165,10 @@ def calls(draw: st.DrawFn, judge: Judges) -> tuple[dict[str, Array], dict[str, A
     case = draw(st.sampled_from(judge.suite.index.cases))
     inputs, attributes = judge.suite.inputs(case), dict(case.attributes)
     for _ in range(draw(st.integers(0, 2))):
-        name = draw(st.sampled_from(sorted({*inputs, *attributes})))
+        names = sorted({*inputs, *attributes})
+        if not names:
+            break
+        name = draw(st.sampled_from(names))
         if draw(st.integers(0, 9)) == 0 and may_be_left_out(judge, name, inputs):
             inputs.pop(name, None)
             attributes.pop(name, None)
