@@ -6,6 +6,8 @@ import sys
 import tempfile
 from functools import cache
 
+import numpy as np
+
 from opcert.arrays import Array
 
 if sys.platform == "linux":
@@ -33,6 +35,9 @@ class ArrayMemory:
     """The memory from the first to the last element of an array."""
 
     def __init__(self, array: Array) -> None:
+        self._start = self._size = 0
+        if _is_of_numpy(array):
+            return
         offsets = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
         address: int = array.__array_interface__["data"][0]
         self._start = address + sum(min(offset, 0) for offset in offsets)
@@ -57,6 +62,13 @@ class ArrayMemory:
             except OSError:
                 return False
         return True
+
+
+def _is_of_numpy(array: Array) -> bool:
+    """Whether NumPy owns the memory of an array, and keeps it as long as the array."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array.flags.owndata
 
 
 @cache
