@@ -208,7 +208,7 @@ class Certificate(StrictModel):
     @property
     def is_finished(self) -> bool:
         """Whether no case is left to run, but for those given up after too many crashes."""
-        return all(verdict.detail for verdict in self.verdicts if verdict.status == "not-run")
+        return not any(verdict.is_left_to_run for verdict in self.verdicts)
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property

@@ -219,10 +219,7 @@ def _complete(
     reproductions = dict(certificate.reproductions)
     diagnosis = Diagnosis(certification.suite)
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
-    # Those with a detail were given up after too many crashes.
-    is_complete = not interrupted and all(
-        v.detail for v in verdicts.values() if v.status == "not-run"
-    )
+    is_complete = not interrupted and not any(v.is_left_to_run for v in verdicts.values())
     if is_complete:
         confirmed = _confirm(certification, diagnosis, verdicts)
         verdicts |= confirmed.verdicts

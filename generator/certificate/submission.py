@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -69,24 +69,7 @@ def write_submission(
         contents[SIGNATURE_FILE] = sign(text)
     folder = target.parent
     earlier = (*_files_of_submission(folder), SIGNATURE_FILE)
-    temporary: dict[Path, Path] = {}
-    try:
-        for name, data in contents.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary[path] = path.with_name(f".{path.name}.{os.getpid()}")
-            temporary[path].write_bytes(data)
-        for name in earlier:
-            if name not in contents:
-                _remove(folder, name)
-        for path, written in temporary.items():
-            written.replace(path)
-    except OSError as error:
-        raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
-    finally:
-        for written in temporary.values():
-            with suppress(OSError):
-                written.unlink(missing_ok=True)
+    _write_files(target, contents, [name for name in earlier if name not in contents])
     return certificate
 
 
@@ -97,16 +80,34 @@ def write_signature(certificate: Path, text: bytes) -> Path:
         OpcertError: it cannot be written.
     """
     target = certificate.with_name(SIGNATURE_FILE)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    _write_files(target, {SIGNATURE_FILE: text})
+    return target
+
+
+def _write_files(target: Path, contents: Mapping[str, bytes], obsolete: Sequence[str] = ()) -> None:
+    """Write files to the folder of `target`; once all are written, remove the obsolete ones.
+
+    Raises:
+        OpcertError: a file cannot be written; the message names `target`.
+    """
+    folder = target.parent
+    temporary: dict[Path, Path] = {}
     try:
-        temporary.write_bytes(text)
-        temporary.replace(target)
+        for name, data in contents.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary[path] = path.with_name(f".{path.name}.{os.getpid()}")
+            temporary[path].write_bytes(data)
+        for name in obsolete:
+            _remove(folder, name)
+        for path, written in temporary.items():
+            written.replace(path)
     except OSError as error:
         raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
     finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-    return target
+        for written in temporary.values():
+            with suppress(OSError):
+                written.unlink(missing_ok=True)
 
 
 def _remove(folder: Path, name: str) -> None:

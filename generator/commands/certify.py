@@ -310,7 +310,7 @@ def _warn_of_doubts(certificate: "Certificate") -> None:
             "certify again"
         )
     given_up = Counter(
-        v.operator for v in certificate.verdicts if v.status == "not-run" and v.detail
+        v.operator for v in certificate.verdicts if v.status == "not-run" and not v.is_left_to_run
     )
     for operator, count in given_up.items():
         warn(

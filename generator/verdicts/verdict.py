@@ -105,6 +105,11 @@ class Verdict:
         failed = self.status in FAILURE_STATUSES or self.status == "waived"
         return not failed or (self.kind not in BACKEND_CONTRACT and self.kind != "uncredited")
 
+    @property
+    def is_left_to_run(self) -> bool:
+        """Whether the run ended before the case; one that was given up has the reason as detail."""
+        return self.status == "not-run" and not self.detail
+
     def with_waiver(self, explanation: str) -> Self:
         """Return the verdict after a waiver was applied to it."""
         return replace(
