@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,16 @@ def load_references(folder: Path | None) -> dict[str, Reference]:
     Raises:
         OpcertError: there is no spec, or a reference cannot be imported.
     """
+    return dict(_shipped_references()) if folder is None else _references_in(folder)
+
+
+@cache
+def _shipped_references() -> dict[str, Reference]:
+    # Each operator's suite asks for them, and the files that come with opcert do not change.
+    return _references_in(None)
+
+
+def _references_in(folder: Path | None) -> dict[str, Reference]:
     sources = [YamlSource(path) for path in find_spec_files(folder)]
     return {
         str(source.data["operator"]): load_reference(source, str(source.data["reference"]))
