@@ -26,6 +26,7 @@ from opcert.commands.options import (
     VerboseOption,
     announcer,
     echo_line,
+    interruption_text,
     print_error,
     warn,
     warn_of_unknown_operators,
@@ -121,6 +122,7 @@ def certify(
     from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, submission_path
     from opcert.certificate import certify as certify_suite
     from opcert.isolation import configurations
+    from opcert.output_files import check_output_folder
     from opcert.suite import open_suite
     from opcert.yaml_files import YamlSource
 
@@ -140,16 +142,14 @@ def certify(
         raise OpcertError("--quiet and --verbose contradict each other; choose one")
     # Resolved before the backend runs, which may change the current folder.
     folder = None if out is None else out.absolute()
-    former = _former_certificates(folder, selected) if resume and folder is not None else {}
+    targets: Mapping[str, Path] = {}
+    former: Mapping[str, Certificate] = {}
     # Before a suite is generated, which may take long.
-    targets = (
-        {}
-        if folder is None
-        else {
-            configuration.name: submission_path(folder / configuration.name, suite)
-            for configuration in selected
-        }
-    )
+    if folder is not None:
+        for place in (folder, *(folder / each.name for each in selected)):
+            check_output_folder(place)
+        former = _former_certificates(folder, selected) if resume else {}
+        targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
     opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
     check_selection(opened, operator, case)
     request = _Request(
@@ -235,6 +235,7 @@ class _Request:
                 print_error(error)
                 codes[name] = ExitCode.INVALID_INPUT
             except KeyboardInterrupt:
+                echo_line(interruption_text(), err=True)
                 codes[name] = ExitCode.INTERRUPTED
             if codes[name] == ExitCode.INTERRUPTED:
                 break
