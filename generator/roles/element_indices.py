@@ -300,11 +300,11 @@ class ElementIndicesRole(IndexingRole):
     ) -> list[int]:
         """Draw the indices of one line into a dimension of n elements, below `most`."""
         if self._is_distinct:
-            indices = distinct(sampler, most)[:count]
+            indices = [*distinct(sampler, most)[:count]]
         else:
             indices = sampler.several(0, most - 1, count)
         if not self.negative or lowest(index_type) == 0:
-            return [*indices]
+            return indices
         if fits(index_type, -n):
             signs = sampler.several(0, 1, len(indices))
             return [i - n * sign for i, sign in zip(indices, signs, strict=True)]

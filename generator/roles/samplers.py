@@ -69,7 +69,7 @@ class Sampler:
         # NumPy's oldest generator, which never changes, is that of Python, and far faster.
         version, (*key, position), gauss = generator.getstate()
         same = np.random.RandomState()
-        same.set_state(("MT19937", np.array(key, np.uint32), position))
+        same.set_state(("MT19937", np.array(key, np.uint32), int(position), 0, 0.0))
         drawn = (same.random_sample(count) * size).astype(np.int64) + low
         _, key, position, *_ = same.get_state(legacy=True)
         generator.setstate((version, (*map(int, key), int(position)), gauss))

@@ -6,11 +6,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from time import perf_counter
 
+from opcert.output_files import write_new_files
 from opcert.specification import SpecFile, read_specs_in, shipped_operators
 from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import generate_suite_files
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest
-from opcert.suite.writing import write_suite
 
 # Called with a sentence about a suite that was generated.
 Announce = Callable[[str], None]
@@ -155,7 +155,7 @@ def _generated(
     workers = min(jobs, (len(spec_files) + 1) // 2)
     files = generate_suite_files(spec_files, profile, seed, workers)
     with tempfile.TemporaryDirectory() as folder:
-        write_suite(Path(folder) / "suite", files)
+        write_new_files(Path(folder) / "suite", files)
         suite = Suite(Path(folder) / "suite", specs)
     names = ", ".join(file.spec.operator for file in spec_files)
     of_operators = names if len(spec_files) <= 3 else f"{len(spec_files)} operators"
