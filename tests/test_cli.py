@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from opcert.specification import shipped_operators
+from tests import small_suite as small_suite_files
 from tests.command_line import MISBEHAVING, WRONG, opcert, opcert_program
 from tests.shipped import SPECS
 
@@ -17,9 +18,7 @@ SPLIT = "directml/DML_OPERATOR_SPLIT"
 
 @pytest.fixture(scope="module")
 def small_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("suites") / "small"
-    assert opcert("generate", "--out", folder, "--operator", SPLIT).exit_code == 0
-    return folder
+    return small_suite_files.write(tmp_path_factory.mktemp("suites") / "small")
 
 
 def test_help_names_every_command() -> None:
