@@ -15,7 +15,7 @@ from opcert.report import conclusion_line, print_certificate, print_side_by_side
 from opcert.report.terminal import MAX_LISTED, Rate
 from opcert.verdicts import Verdict
 from tests import wrong_backends
-from tests.faults.finding import core_suite
+from tests.few_cases import few_cases
 
 
 def console(terminal: bool = False) -> Console:
@@ -29,7 +29,7 @@ def text(of: Console) -> str:
 
 @pytest.fixture(scope="module")
 def wrong() -> Certificate:
-    return certify(wrong_backends.AcceptsEverything(), core_suite())
+    return certify(wrong_backends.AcceptsEverything(), few_cases())
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -87,7 +87,7 @@ def test_names_are_escaped(wrong: Certificate) -> None:
 
 def test_side_by_side_names_the_new_causes_and_the_regressed_cases(wrong: Certificate) -> None:
     screen = console()
-    print_side_by_side([certify(wrong_backends.Right(), core_suite()), wrong], screen)
+    print_side_by_side([certify(wrong_backends.Right(), few_cases()), wrong], screen)
     prefix = "right 1 compared with 1: "
     changes = next(line for line in text(screen).splitlines() if line.startswith(prefix))
     assert f"{len(wrong.causes)} new and 0 fixed causes; " in changes
