@@ -14,6 +14,7 @@ import pytest
 
 from opcert import certify
 from opcert.certificate import Certificate
+from opcert.errors import visible_text
 from opcert.report import REPORT_FILE, report_files
 from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
 from opcert.report.tallies import STATUS_MARKS, count_statuses
@@ -215,7 +216,8 @@ def test_every_cause_has_its_sentence_and_a_case_with_the_expectation_and_the_ob
         part = text.partition(f" {number} {cause.statement} ")[2]
         part = part.partition(" List the ")[2].partition(" List the ")[0]
         assert f"For example {cause.representative}" in part
-        assert normal(verdicts[cause.representative].detail.partition("\n")[0]) in part
+        observed = verdicts[cause.representative].detail.partition("\n")[0]
+        assert normal(visible_text(observed)) in part
         assert "Not confirmed in a fresh process." in part
     assert len(certificate.excerpts) >= 2
 
