@@ -1,6 +1,7 @@
 """Renders HTML templates, and pages of operators for `opcert docs` and for reports."""
 
 import json
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -14,6 +15,8 @@ from opcert.pages.operator_page import OperatorPage, operator_page
 from opcert.specification import SpecFile
 from opcert.suite import FileContents, Suite
 from opcert.template_environment import template_environment
+
+_JSON_ESCAPE = re.compile(r"\\(?:u....|.)")
 
 
 def render_pages(spec_files: Iterable[SpecFile], suite: Suite) -> FileContents:
@@ -61,7 +64,14 @@ def _visible(value: object) -> str:
 
 def _visible_json(value: object, **how: Any) -> str:
     """Return JSON whose texts have escapes for hidden characters, as the rest of a page has."""
-    return visible_text(json.dumps(value, **how), before="\\")
+    text = visible_text(json.dumps(value, **how), before="\\")
+    return _JSON_ESCAPE.sub(_visible_escape, text)
+
+
+def _visible_escape(match: re.Match[str]) -> str:
+    """Return an escape of JSON, or what a page shows instead of its control character."""
+    character = json.loads(f'"{match[0]}"')
+    return match[0] if character in '"\\/\n\t' else json.dumps(visible_text(character))[1:-1]
 
 
 def _capitalize_first(text: str) -> str:
