@@ -15,6 +15,7 @@ from opcert.commands.options import (
     ExitCode,
     FeatureLevelOption,
     InProcessOption,
+    JobsOption,
     MaxCrashesOption,
     MemoryOption,
     OperatorOption,
@@ -88,6 +89,7 @@ def certify(
     timeout: TimeoutOption = 60.0,
     memory: MemoryOption = 0,
     max_crashes: MaxCrashesOption = 50,
+    jobs: JobsOption = 1,
     stop_at_failure: Annotated[
         bool,
         typer.Option("--stop-at-failure", "-x", help="Stop at the first failure without a waiver."),
@@ -167,6 +169,7 @@ def certify(
             timeout=timeout,
             memory=memory << 20,
             max_crashes=max_crashes,
+            jobs=jobs,
         ),
         suite=opened,
         specs=specs,
