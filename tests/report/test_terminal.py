@@ -1,6 +1,8 @@
 """A certificate on a terminal: progress, a failure of each cause, the counts, the conclusion."""
 
 import io
+import re
+import time
 from dataclasses import replace
 from threading import RLock
 
@@ -36,6 +38,20 @@ def test_progress_names_the_operator(terminal: bool) -> None:
     with progress(screen) as on_verdict:
         on_verdict(Verdict("a/b", "vendor/A-1", "pass", None, "outputs", (), ""), 1, 2)
     assert "vendor/A-1" in text(screen)
+
+
+def test_progress_without_a_terminal_goes_on_during_a_long_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("opcert.report.terminal._SECONDS_BETWEEN_LINES", 0.01)
+    screen = console(terminal=False)
+    with progress(screen) as on_verdict:
+        on_verdict(Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), ""), 1, 2)
+        while text(screen).count("\n") < 3:
+            time.sleep(0.01)
+    first, second, *_ = text(screen).splitlines()
+    assert first == "1/2 vendor/A-1"
+    assert re.fullmatch(r"1/2 vendor/A-1: 1 failures, [\d,]+/s, [\d:]+ left", second)
 
 
 def test_progress_on_a_terminal_has_the_rate_and_the_time_left() -> None:
