@@ -22,12 +22,24 @@ MANIFEST = "manifest.json"
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 TypeName = Annotated[str, Field(pattern=f"^({'|'.join(ELEMENT_TYPES)})$")]
 Extent = Annotated[int, Field(ge=0)]
+_MAX_COUNT = 1 << 48
 
 
 class StrictModel(BaseModel):
     """An immutable JSON object that allows no unknown keys and converts no values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _check_countable(shape: tuple[int, ...]) -> tuple[int, ...]:
+    # NumPy has no arrays of more dimensions or elements, not even without elements.
+    if len(shape) > MAX_DIMENSIONS or prod(max(extent, 1) for extent in shape) > _MAX_COUNT:
+        raise ValueError(f"up to {MAX_DIMENSIONS} extents and {_MAX_COUNT} elements")
+    return shape
+
+
+# The shape of an array, which may be too large for memory.
+Shape = Annotated[tuple[Extent, ...], AfterValidator(_check_countable)]
 
 
 class StoredArray(StrictModel):
@@ -38,9 +50,9 @@ class StoredArray(StrictModel):
     shape: they differ where the document leaves elements open.
     """
 
-    array: str
+    array: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./\[\]-]+$")]
     type: TypeName
-    shape: tuple[Extent, ...]
+    shape: Shape
     offset: Extent
     layout: Layout = "c"
     alternatives: "tuple[StoredArray, ...]" = ()
@@ -70,7 +82,7 @@ class DigestedArray(StrictModel):
     """An output too large to store: the SHA-256 of its elements in C order."""
 
     type: TypeName
-    shape: tuple[Extent, ...]
+    shape: Shape
     sha256: Digest
 
 

@@ -1,6 +1,7 @@
 """Reads a suite, and checks all of it before any case runs."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -218,10 +219,9 @@ class Suite:
             if count != stated:
                 text = f"{count} {key.replace('_', '-')}, but the manifest states {stated}"
                 raise inconsistent_suite(path, text)
-        ids = [case.id for case in index.cases]
-        if len(set(ids)) != len(ids):
-            duplicate = next(id_ for i, id_ in enumerate(ids) if id_ in ids[:i])
-            raise inconsistent_suite(path, f"duplicate case id '{duplicate}'")
+        ((id_, occurrences),) = Counter(c.id for c in index.cases).most_common(1) or [("", 1)]
+        if occurrences > 1:
+            raise inconsistent_suite(path, f"duplicate case id '{id_}'")
         operator = OperatorSuite(entry, index, self._files[entry.pack], self.folder, self._specs)
         operator.validate()
         return operator
@@ -264,6 +264,6 @@ def _parse(path: Path, text: bytes, model: type[Model]) -> Model:
 def _check_format(path: Path, version: Any) -> None:
     if version != FORMAT:
         raise SuiteError(
-            f"{path}: found format {version}, expected {FORMAT}; generate the suite again, or use "
-            "the version of opcert that wrote it"
+            f"{path}: found format {str(version)[:60]}, expected {FORMAT}; generate the suite "
+            "again, or use the version of opcert that wrote it"
         )
