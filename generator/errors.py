@@ -86,7 +86,8 @@ def safe_repr(value: object) -> str:
 def describe_error(error: BaseException) -> str:
     """Return the type and the text of an exception, even if its `__str__` fails or exits."""
     try:
-        text = str(error)
+        # The text may be of a subclass of str, with methods of its own.
+        text = str.__str__(str(error))
     except KeyboardInterrupt:
         raise
     except BaseException:

@@ -20,9 +20,21 @@ class ExitingError(Exception):
         raise SystemExit(0)
 
 
+class ExitingText(str):
+    __slots__ = ()
+
+    def __format__(self, form: str) -> str:
+        raise SystemExit(0)
+
+
+class TextError(Exception):
+    def __str__(self) -> str:
+        return ExitingText()
+
+
 class Nameless(type):
     @property
-    def __name__(cls) -> str:
+    def __name__(cls) -> str:  # type: ignore[override]
         raise RuntimeError
 
 
@@ -32,12 +44,12 @@ class NamelessError(Exception, metaclass=Nameless):
 
 class TracelessError(Exception):
     @property
-    def __traceback__(self) -> None:
+    def __traceback__(self) -> None:  # type: ignore[override]
         raise RuntimeError
 
 
 @pytest.mark.parametrize(
-    "kind", [UnspeakableError, ExitingError, NamelessError, TracelessError], ids=repr
+    "kind", [UnspeakableError, ExitingError, TextError, NamelessError, TracelessError], ids=repr
 )
 def test_an_exception_of_an_odd_class_is_an_outcome(kind: type[Exception]) -> None:
     class Raises(Right):
