@@ -49,8 +49,8 @@ def load(
         OpcertError: a spec is at fault, or no operator of `specs` matches.
     """
     suite = open_suite(folder, specs, operator)
-    # Check the indexes now: they are read on first use.
-    _ = suite.operators
+    # Read all of it now, so that no damage is found later.
+    suite.validate()
     return suite
 
 
