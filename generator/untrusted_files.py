@@ -1,11 +1,9 @@
-"""Files and folders from outside: safe opening, reading up to a limit, folders to write to."""
+"""Files from outside: safe opening, and reading up to a limit."""
 
 import io
 import os
 import stat
 from pathlib import Path
-
-from opcert.errors import OpcertError
 
 
 def open_untrusted(path: Path) -> io.BufferedReader:
@@ -34,35 +32,6 @@ def read_limited(path: Path, limit: int, *, pipes: bool = False) -> bytes:
     if max(size, len(data)) > limit:
         raise OSError(0, f"more than {limit >> 20} MiB", str(path))
     return data
-
-
-def check_folder(folder: Path) -> None:
-    """Check that files can be written to a folder, which need not exist; create nothing.
-
-    Called before a long run, so that its result is not lost.
-
-    Raises:
-        OpcertError: a file is in the way, or the folder cannot be created or written to.
-    """
-    existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
-    if not existing.is_dir():
-        expected = "expected a folder, or a new path"
-        raise OpcertError(f"{existing}: is not a folder; {expected}")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise OpcertError(f"{existing}: cannot be written: Permission denied; name another folder")
-
-
-def make_folder(folder: Path) -> None:
-    """Create a folder and its parents, unless they exist.
-
-    Raises:
-        OpcertError: it cannot be created or written to.
-    """
-    check_folder(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OpcertError(f"{folder}: cannot be created: {error.strerror or error}") from None
 
 
 def _open_regular(path: Path, flags: int, pipes: bool) -> io.BufferedReader:

@@ -36,7 +36,9 @@ def certificate(
             reuse=None,
             delivery="strided",
         ),
-        run=Run(isolated=False, timeout=None, memory=None, repeated=(), resumed=(), changed=()),
+        run=Run(
+            isolated=False, timeout=None, memory=None, jobs=1, repeated=(), resumed=(), changed=()
+        ),
         claim=None,
         waivers=None,
         platform=current_platform(),

@@ -18,6 +18,7 @@ ROOMS = [
     "version",
     "errors",
     "untrusted_files",
+    "output_files",
     "python_files",
     "template_environment",
     "arrays",

@@ -29,10 +29,8 @@ from opcert.certificate.file import (
 )
 from opcert.certificate.submission import (
     CLAIM_FILE,
-    MAX_FILES,
     SIGNATURE_FILE,
     WAIVERS_FILE,
-    files_below,
     submission_path,
     write_signature,
     write_submission,
@@ -42,7 +40,6 @@ __all__ = [
     "CERTIFICATE_FILE",
     "CLAIM_FILE",
     "MAX_CERTIFICATE_BYTES",
-    "MAX_FILES",
     "SIGNATURE_FILE",
     "WAIVERS_FILE",
     "BackendEntry",
@@ -58,7 +55,6 @@ __all__ = [
     "claim_path",
     "date_mistake",
     "draft_claim",
-    "files_below",
     "json_differences",
     "parse_certificate",
     "read_certificate",

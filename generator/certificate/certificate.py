@@ -23,7 +23,7 @@ from opcert.verdicts import (
     unverified_reasons,
 )
 
-SCHEMA = 6
+SCHEMA = 7
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
@@ -74,7 +74,8 @@ class Run(StrictModel):
     """How the calls were made.
 
     An `isolated` backend ran in a process of its own, limited to `timeout` seconds for a call and
-    `memory` bytes for the process; None is no limit. `repeated` are the cases whose calls were
+    `memory` bytes for the process; None is no limit. `jobs` is the greatest number of processes
+    that ran cases at once. `repeated` are the cases whose calls were
     repeated, `resumed` the times at which the run was resumed. A resumed run does not recheck
     outputs of earlier cases. `changed` are the files of the backend that changed during the run, so
     that its verdicts may be of different versions.
@@ -83,6 +84,7 @@ class Run(StrictModel):
     isolated: bool
     timeout: Annotated[float, Field(gt=0)] | None
     memory: Annotated[int, Field(gt=0)] | None
+    jobs: Annotated[int, Field(gt=0)]
     repeated: tuple[str, ...]
     resumed: tuple[Timestamp, ...]
     changed: tuple[Name, ...]

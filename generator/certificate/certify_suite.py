@@ -1,7 +1,9 @@
 """Suite x backend -> certificate, in one run or in several that resume each other."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from opcert.certificate.entries import (
     waivers_entry,
 )
 from opcert.certificate.file import json_differences
+from opcert.certificate.processes import verdicts_of_batches
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.exploration import deciding_calls
 from opcert.isolation import CALL_TIMEOUT, SupervisedBackend, start_backend
@@ -39,6 +42,7 @@ from opcert.verdicts import (
     DecidingCall,
     Diagnosis,
     Verdict,
+    batches,
 )
 from opcert.yaml_files import YamlSource
 
@@ -82,6 +86,7 @@ def certify(
     timeout: float = CALL_TIMEOUT,
     memory: int = 0,
     max_crashes: int = MAX_CRASHES,
+    jobs: int = 1,
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
 ) -> Certificate:
@@ -108,6 +113,8 @@ def certify(
         timeout: seconds for one call of an isolated backend.
         memory: bytes for the process of an isolated backend; 0 is no limit.
         max_crashes: after so many crashes and hangs, the rest of an operator is not run.
+        jobs: how many processes run cases at once, each with a backend of its own. The backend
+            must be a name.
         progress: called with each verdict, its number and the number of cases to run.
         resume: the certificate of an earlier run with the same arguments; only its not-run cases
             are run. A certificate without such cases is returned unchanged.
@@ -132,9 +139,18 @@ def certify(
     files = SourceFiles(backend if isinstance(backend, str) else "")
     if isinstance(backend, str):
         arguments = with_reference_specs(backend, options, specs)
-        made = start_backend(
-            backend, arguments, isolated, timeout=timeout, memory=memory, files=files
+        start = partial(
+            start_backend,
+            backend,
+            arguments,
+            isolated,
+            timeout=timeout,
+            memory=memory,
+            files=files,
         )
+        made = start()
+    elif jobs > 1:
+        raise OpcertError("jobs need a backend by name: its processes cannot share an object")
     else:
         made = in_process_backend(backend, isolated)
     try:
@@ -145,7 +161,7 @@ def certify(
             backend=backend_entry(
                 made, name, options, checked_support(made, opened), files.digests
             ),
-            run=run_entry(made, timeout, memory),
+            run=run_entry(made, timeout, memory, jobs),
             claim=claim_entry(claimed),
             waivers=waivers_entry(known),
             platform=platform,
@@ -161,17 +177,29 @@ def certify(
                 return resume
         former = [v.without_waiver() for v in certificate.verdicts if v.status != "not-run"]
         repeated = certificate.run.repeated
-        certification = Certification(
-            made,
-            opened,
-            level,
-            claimed,
-            former=former,
-            repeated=repeated,
+        certify_cases = partial(
+            Certification,
+            suite=opened,
+            feature_level=level,
+            claim=claimed,
             max_crashes=max_crashes,
         )
+        certification = certify_cases(made, former=former, repeated=repeated)
+        remaining = [v.case for v in certificate.verdicts if v.status == "not-run"]
+        if jobs > 1:
+            divided = batches(opened, remaining)
+            verdicts = verdicts_of_batches(certification, divided, jobs, start, certify_cases)
+        else:
+            verdicts = (certification.verdict(case) for case in remaining)
         return _complete(
-            certification, certificate, known, files, progress, stop_at_failure, diagnose
+            certification,
+            certificate,
+            verdicts,
+            known,
+            files,
+            progress,
+            stop_at_failure=stop_at_failure,
+            diagnose=diagnose,
         )
     finally:
         close_backend(made)
@@ -185,13 +213,15 @@ def _not_run(suite: Suite, case_id: str) -> Verdict:
 def _complete(
     certification: Certification,
     certificate: Certificate,
+    reached: Generator[Verdict],
     waivers: Waivers | None,
     files: SourceFiles,
     progress: OnVerdict,
+    *,
     stop_at_failure: bool,
     diagnose: bool,
 ) -> Certificate:
-    """Run the not-run cases of a certificate, and return the completed certificate.
+    """Complete a certificate with the verdicts of its not-run cases, as they are `reached`.
 
     Raises:
         UnusedWaiverError: a waiver applies to no failure.
@@ -199,15 +229,15 @@ def _complete(
     """
     # Waivers are removed here and applied again at the end.
     verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
-    remaining = [case for case, verdict in verdicts.items() if verdict.status == "not-run"]
+    remaining = certificate.counts["not-run"]
     interrupted, calls = False, certificate.deciding_calls
     try:
-        for number, case in enumerate(remaining, 1):
-            verdict = certification.verdict(case)
-            verdict = verdict if waivers is None else waivers.apply(verdict)
-            progress(verdict, number, len(remaining))
-            if stop_at_failure and verdict.status in FAILURE_STATUSES:
-                break
+        with closing(reached):
+            for number, verdict in enumerate(reached, 1):
+                waived = verdict if waivers is None else waivers.apply(verdict)
+                progress(waived, number, remaining)
+                if stop_at_failure and waived.status in FAILURE_STATUSES:
+                    break
     except KeyboardInterrupt:
         interrupted = True
         if isinstance(certification.backend, SupervisedBackend):
@@ -304,7 +334,8 @@ def _resumed(former: Certificate, current: Certificate) -> Certificate:
             text = f"cannot resume, the certificate has a wrong date: {mistake}"
             raise OpcertError(f"{text}; set the clock, or start a new run, without resuming")
     times = (*former.run.resumed, current.platform.date)
-    return former.replace(run=former.run.model_copy(update={"resumed": times}))
+    jobs = max(former.run.jobs, current.run.jobs)
+    return former.replace(run=former.run.model_copy(update={"resumed": times, "jobs": jobs}))
 
 
 def _identity(certificate: Certificate) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Run -> draft of a claim: everything that a backend did not decline, even if it failed."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from opcert.certificate.certify_suite import OnVerdict, certify
 from opcert.certificate.file import refuse_path_in_suite
 from opcert.errors import OpcertError
 from opcert.isolation import CALL_TIMEOUT
+from opcert.output_files import check_output_folder, write_files
 from opcert.scope import rules_and_levels
 from opcert.suite import IndexedCase, Suite, open_suite
-from opcert.untrusted_files import check_folder, make_folder
 from opcert.verdicts import FAILURE_STATUSES
 
 # A key of a claim's scope and one of its values, such as ("ranks", 7).
@@ -179,12 +180,12 @@ def claim_path(out: Path, suite: Path | None) -> Path:
     try:
         target = out.resolve()
         refuse_path_in_suite(target, suite)
-        if target.exists():
+        if os.path.lexists(out):
             raise OpcertError(f"{out}: exists; remove it or name another file with --out")
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{out}: cannot be made: {reason}") from None
-    check_folder(target.parent)
+    check_output_folder(target.parent)
     return target
 
 
@@ -194,9 +195,6 @@ def write_claim(draft: ClaimDraft, target: Path) -> None:
     Raises:
         OpcertError: the file exists by now, or cannot be written.
     """
-    make_folder(target.parent)
-    try:
-        with target.open("x", encoding="utf-8") as file:
-            file.write(draft.text)
-    except OSError as error:
-        raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
+    if os.path.lexists(target):
+        raise OpcertError(f"{target}: exists by now; remove it or name another file with --out")
+    write_files(target.parent, {target.name: draft.text.encode()})

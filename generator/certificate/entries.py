@@ -74,13 +74,14 @@ def _text(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def run_entry(backend: Backend, timeout: float, memory: int) -> Run:
+def run_entry(backend: Backend, timeout: float, memory: int, jobs: int) -> Run:
     """Return the entry for the conditions of a run; limits of 0 and infinity become None."""
     isolated = isinstance(backend, IsolatedBackend)
     return Run(
         isolated=isolated,
         timeout=float(timeout) if isolated and math.isfinite(timeout) else None,
         memory=memory if isolated and memory else None,
+        jobs=jobs,
         repeated=(),
         resumed=(),
         changed=(),

@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from opcert.certificate.certificate import SCHEMA, Certificate
 from opcert.errors import OpcertError, SuiteError
+from opcert.output_files import check_output_folder
 from opcert.suite import core_suite_folder
-from opcert.untrusted_files import check_folder, read_limited
+from opcert.untrusted_files import read_limited
 from opcert.yaml_files import describe_first_error
 
 CERTIFICATE_FILE = "certificate.json"
@@ -36,7 +37,7 @@ def certificate_path(out: Path, suite: Path | None) -> Path:
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{out}: cannot be made: {reason}") from None
-    check_folder(target.parent)
+    check_output_folder(out)
     if target.is_dir():
         raise OpcertError(f"{target}: is a folder; expected a file or nothing")
     return target

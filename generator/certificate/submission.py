@@ -1,17 +1,15 @@
 """A submission: the folder with a certificate and the files that it names."""
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
 from opcert.certificate.certificate import FILE_NAME, Certificate
 from opcert.certificate.file import CERTIFICATE_FILE, MAX_CERTIFICATE_BYTES, certificate_path
-from opcert.errors import OpcertError
+from opcert.output_files import files_below, write_files
 from opcert.suite import refuse_foreign_files
 from opcert.untrusted_files import open_untrusted
 
@@ -19,8 +17,6 @@ CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"
 SIGNATURE_FILE = f"{CERTIFICATE_FILE}.sig"
 # Keys that distinguish a certificate from other files named certificate.json.
 _CERTIFICATE_KEYS = {"schema", "suite", "backend", "platform", "files", "verdicts"}
-# The maximum number of files that are read in a folder.
-MAX_FILES = 10_000
 
 
 def submission_path(out: Path, suite: Path | None) -> Path:
@@ -64,12 +60,11 @@ def write_submission(
     digests = {name: sha256(files[name]).hexdigest() for name in sorted(files)}
     certificate = certificate.replace(files=digests)
     text = certificate.to_json().encode()
-    contents = {**files, CERTIFICATE_FILE: text}
-    if sign is not None:
-        contents[SIGNATURE_FILE] = sign(text)
+    signature = {} if sign is None else {SIGNATURE_FILE: sign(text)}
+    # The certificate comes last: until then, an earlier one shows that the files are not its own.
+    contents = {**files, **signature, CERTIFICATE_FILE: text}
     folder = target.parent
-    earlier = (*_files_of_submission(folder), SIGNATURE_FILE)
-    _write_files(target, contents, [name for name in earlier if name not in contents])
+    write_files(folder, contents, (*_files_of_submission(folder), SIGNATURE_FILE))
     return certificate
 
 
@@ -80,44 +75,8 @@ def write_signature(certificate: Path, text: bytes) -> Path:
         OpcertError: it cannot be written.
     """
     target = certificate.with_name(SIGNATURE_FILE)
-    _write_files(target, {SIGNATURE_FILE: text})
+    write_files(target.parent, {SIGNATURE_FILE: text})
     return target
-
-
-def _write_files(target: Path, contents: Mapping[str, bytes], obsolete: Sequence[str] = ()) -> None:
-    """Write files to the folder of `target`; once all are written, remove the obsolete ones.
-
-    Raises:
-        OpcertError: a file cannot be written; the message names `target`.
-    """
-    folder = target.parent
-    temporary: dict[Path, Path] = {}
-    try:
-        for name, data in contents.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary[path] = path.with_name(f".{path.name}.{os.getpid()}")
-            temporary[path].write_bytes(data)
-        for name in obsolete:
-            _remove(folder, name)
-        for path, written in temporary.items():
-            written.replace(path)
-    except OSError as error:
-        raise OpcertError(f"{target}: cannot be written: {error.strerror or error}") from None
-    finally:
-        for written in temporary.values():
-            with suppress(OSError):
-                written.unlink(missing_ok=True)
-
-
-def _remove(folder: Path, name: str) -> None:
-    """Remove a file, and the folders that it leaves empty."""
-    path = folder / name
-    path.unlink(missing_ok=True)
-    for parent in path.parents:
-        if parent == folder or not parent.is_dir() or any(parent.iterdir()):
-            break
-        parent.rmdir()
 
 
 def _files_of_submission(folder: Path) -> dict[str, str]:
@@ -137,23 +96,3 @@ def _files_of_submission(folder: Path) -> dict[str, str]:
         return {**named, CERTIFICATE_FILE: sha256(content).hexdigest()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
-
-
-def files_below(folder: Path) -> Iterator[str]:
-    """Yield up to `MAX_FILES` files below a folder.
-
-    Links count as files and are not followed; unreadable folders count as files too.
-    """
-    if not folder.exists():
-        return
-    remaining = MAX_FILES
-    unreadable: list[OSError] = []
-    for parent, folders, names in os.walk(folder, onerror=unreadable.append):
-        links = [name for name in folders if (Path(parent) / name).is_symlink()]
-        folders[:] = sorted(name for name in folders if name not in links)
-        for name in sorted([*names, *links]):
-            yield (Path(parent) / name).relative_to(folder).as_posix()
-            remaining -= 1
-            if not remaining:
-                return
-    yield from (Path(error.filename).relative_to(folder).as_posix() for error in unreadable)

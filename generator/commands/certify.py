@@ -15,6 +15,7 @@ from opcert.commands.options import (
     ExitCode,
     FeatureLevelOption,
     InProcessOption,
+    JobsOption,
     MaxCrashesOption,
     MemoryOption,
     OperatorOption,
@@ -25,6 +26,7 @@ from opcert.commands.options import (
     VerboseOption,
     announcer,
     echo_line,
+    interruption_text,
     print_error,
     warn,
     warn_of_unknown_operators,
@@ -87,6 +89,7 @@ def certify(
     timeout: TimeoutOption = 60.0,
     memory: MemoryOption = 0,
     max_crashes: MaxCrashesOption = 50,
+    jobs: JobsOption = 1,
     stop_at_failure: Annotated[
         bool,
         typer.Option("--stop-at-failure", "-x", help="Stop at the first failure without a waiver."),
@@ -119,6 +122,7 @@ def certify(
     from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, submission_path
     from opcert.certificate import certify as certify_suite
     from opcert.isolation import configurations
+    from opcert.output_files import check_output_folder
     from opcert.suite import open_suite
     from opcert.yaml_files import YamlSource
 
@@ -138,16 +142,14 @@ def certify(
         raise OpcertError("--quiet and --verbose contradict each other; choose one")
     # Resolved before the backend runs, which may change the current folder.
     folder = None if out is None else out.absolute()
-    former = _former_certificates(folder, selected) if resume and folder is not None else {}
+    targets: Mapping[str, Path] = {}
+    former: Mapping[str, Certificate] = {}
     # Before a suite is generated, which may take long.
-    targets = (
-        {}
-        if folder is None
-        else {
-            configuration.name: submission_path(folder / configuration.name, suite)
-            for configuration in selected
-        }
-    )
+    if folder is not None:
+        for place in (folder, *(folder / each.name for each in selected)):
+            check_output_folder(place)
+        former = _former_certificates(folder, selected) if resume else {}
+        targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
     opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
     check_selection(opened, operator, case)
     request = _Request(
@@ -167,6 +169,7 @@ def certify(
             timeout=timeout,
             memory=memory << 20,
             max_crashes=max_crashes,
+            jobs=jobs,
         ),
         suite=opened,
         specs=specs,
@@ -232,6 +235,7 @@ class _Request:
                 print_error(error)
                 codes[name] = ExitCode.INVALID_INPUT
             except KeyboardInterrupt:
+                echo_line(interruption_text(), err=True)
                 codes[name] = ExitCode.INTERRUPTED
             if codes[name] == ExitCode.INTERRUPTED:
                 break

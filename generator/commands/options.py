@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from opcert import output_files
 from opcert.errors import OpcertError, SpecError, printable_line
 
 if TYPE_CHECKING:
@@ -234,6 +235,12 @@ def echo_lines(text: str) -> None:
 def announcer(quiet: bool) -> Callable[[str], None]:
     """Return a function that prints what a command did on the way to its result."""
     return (lambda _: None) if quiet else (lambda text: echo_line(text, err=True))
+
+
+def interruption_text() -> str:
+    """Return what to print after an interrupt: the folders that were written until then, if any."""
+    places = ", ".join(dict.fromkeys(map(str, output_files.written)))
+    return f"opcert: interrupted; {f'wrote to {places}' if places else 'nothing was written'}"
 
 
 def warn(text: str) -> None:

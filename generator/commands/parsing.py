@@ -9,7 +9,7 @@ from typing import Any, cast
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from opcert.commands.options import ExitCode, echo_line, print_error
+from opcert.commands.options import ExitCode, echo_line, interruption_text, print_error
 from opcert.errors import OpcertError, did_you_mean
 
 # Recent versions of typer contain Click, and older ones import it: the class has no fixed place.
@@ -106,7 +106,7 @@ class CommandGroup(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             # Click knows no exit code for it.
-            echo_line("opcert: interrupted; nothing was written", err=True)
+            echo_line(interruption_text(), err=True)
             raise typer.Exit(ExitCode.INTERRUPTED) from None
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]

@@ -50,6 +50,8 @@ def _keywords(certificate: Certificate) -> Iterator[tuple[str, object]]:
         yield "timeout", run.timeout
     if run.memory is not None:
         yield "memory", run.memory >> 20
+    if run.jobs > 1:
+        yield "jobs", run.jobs
 
 
 def _comes_with_opcert(certificate: Certificate) -> bool:

@@ -143,6 +143,8 @@ class ReportPage:
             files = ", ".join(run.changed)
             yield "Changed", f"{files}: during the run, so verdicts may be of different versions"
         yield "Started", _readable(platform.date)
+        if run.jobs > 1:
+            yield "Processes", f"{run.jobs} at once"
         if run.resumed:
             yield "Resumed", ", ".join(map(_readable, run.resumed))
         yield "Duration", f"{_duration(certificate.seconds)} in calls and their checks"

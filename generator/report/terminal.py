@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
+from time import monotonic
 
 from rich.console import Console
 from rich.markup import escape
@@ -21,11 +23,13 @@ from opcert.certificate import Certificate, OnVerdict
 from opcert.errors import printable_line
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import describe_rejections
-from opcert.verdicts import STATUSES, Cause, Verdict
+from opcert.verdicts import FAILURE_STATUSES, STATUSES, Cause, Verdict
 
 # The maximum number of causes, and of regressed cases, that a terminal lists.
 MAX_LISTED = 10
 _PLAIN_WIDTH = 120
+# A log shows at least so often that a run goes on.
+_SECONDS_BETWEEN_LINES = 10.0
 
 
 def console(stderr: bool = False) -> Console:
@@ -49,25 +53,50 @@ def table_cell(text: str) -> str:
 
 @contextmanager
 def progress(console: Console) -> Iterator[OnVerdict]:
-    """Show progress: a bar on a terminal, elsewhere a line whenever an operator begins."""
+    """Show progress: a bar on a terminal; elsewhere a line for each operator, or every 10 s."""
+    failures = 0
     if not console.is_terminal:
-        operator = ""
+        begin = last = monotonic()
+        seen: set[str] = set()
 
-        def print_operator(verdict: Verdict, number: int, total: int) -> None:
-            nonlocal operator
-            if verdict.operator != operator:
-                operator = verdict.operator
-                print_line(console, f"{number}/{total} {operator}")
+        def print_progress(verdict: Verdict, number: int, total: int) -> None:
+            nonlocal last, failures
+            failures += verdict.status in FAILURE_STATUSES
+            now = monotonic()
+            if verdict.operator in seen and now - last < _SECONDS_BETWEEN_LINES:
+                return
+            seen.add(verdict.operator)
+            line = f"{number}/{total} {verdict.operator}"
+            if now - last >= _SECONDS_BETWEEN_LINES:
+                rate = number / (now - begin)
+                left = timedelta(seconds=round((total - number) / rate))
+                line += f": {failures} failures, {rate:,.0f}/s, {left} left"
+            last = now
+            print_line(console, line)
 
-        yield print_operator
+        yield print_progress
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate())
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("certifying", total=None)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failures]}"),
+        Rate(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("certifying", total=None, failures="")
 
         def update_bar(verdict: Verdict, number: int, total: int) -> None:
-            description = table_cell(verdict.operator)
-            bar.update(task, completed=number, total=total, description=description)
+            nonlocal failures
+            failures += verdict.status in FAILURE_STATUSES
+            bar.update(
+                task,
+                completed=number,
+                total=total,
+                description=table_cell(verdict.operator),
+                failures=f"{failures:,} failures" if failures else "",
+            )
 
         yield update_bar
 

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -133,12 +134,22 @@ def golden_outputs(
     return outputs
 
 
-def load_references(folder: Path | None) -> dict[str, Reference]:
+def load_references(folder: Path | None) -> Mapping[str, Reference]:
     """Return the reference function of each operator; the specs are not checked otherwise.
 
     Raises:
         OpcertError: there is no spec, or a reference cannot be imported.
     """
+    return _references_in(folder) if folder is not None else _own_references()
+
+
+# Other specs may change while the process runs.
+@cache
+def _own_references() -> Mapping[str, Reference]:
+    return _references_in(None)
+
+
+def _references_in(folder: Path | None) -> Mapping[str, Reference]:
     sources = [YamlSource(path) for path in find_spec_files(folder)]
     return {
         str(source.data["operator"]): load_reference(source, str(source.data["reference"]))

@@ -1,7 +1,7 @@
 """Vectors -> suite, and back: packs, indexes, pytest files, manifest; what a suite covers."""
 
+from opcert.output_files import FileContents
 from opcert.suite.coverage import Coverage, measure_coverage
-from opcert.suite.emit import FileContents
 from opcert.suite.format import (
     AmbiguityText,
     CaseChange,
@@ -26,6 +26,7 @@ from opcert.suite.spec_check import check_specs
 from opcert.suite.spec_warnings import RuleCounts
 from opcert.suite.suite import CasesById, Suite, SuiteCase, core_suite_folder, read_manifest
 from opcert.suite.writing import (
+    MAX_FILES,
     check_marked_folder,
     refuse_foreign_files,
     replace_marked_folder,
@@ -33,6 +34,7 @@ from opcert.suite.writing import (
 )
 
 __all__ = [
+    "MAX_FILES",
     "AmbiguityText",
     "CaseChange",
     "CasesById",

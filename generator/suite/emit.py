@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from hashlib import sha256
@@ -26,6 +26,7 @@ from opcert.arrays import (
     type_name,
 )
 from opcert.cases import Vector, levels_by_factor, role_factors, short_digest
+from opcert.output_files import FileContents
 from opcert.specification import DocumentedTensor, Spec, SpecFile
 from opcert.suite.format import (
     FORMAT,
@@ -45,8 +46,6 @@ from opcert.suite.format import (
 )
 from opcert.template_environment import template_environment
 
-# The contents of files by their path within a folder.
-FileContents = Mapping[str, bytes]
 # The maximum length of a line with a literal in an emitted test.
 _LINE_LENGTH = 80
 _CASE = TypeAdapter(IndexedCase)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from opcert.cases import COVERING_STRENGTH, generate_cases, iterate_vectors
 from opcert.errors import Mistake, OpcertError, SpecError
+from opcert.output_files import FileContents
 from opcert.specification import SpecFile, read_spec, read_specs_in
 from opcert.specs import CORE_OPERATORS
-from opcert.suite.emit import FileContents, operator_files, suite_files
+from opcert.suite.emit import operator_files, suite_files
 from opcert.suite.format import OperatorEntry
 from opcert.suite.writing import check_suite_folder, folder_differences, write_suite
 

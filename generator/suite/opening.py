@@ -1,6 +1,5 @@
 """Opens the suite that a call is about: the core suite, one in a folder, or one generated now."""
 
-import tempfile
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,7 +9,6 @@ from opcert.specification import SpecFile, read_specs_in, shipped_operators
 from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import generate_suite_files
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest
-from opcert.suite.writing import write_suite
 
 # Called with a sentence about a suite that was generated.
 Announce = Callable[[str], None]
@@ -154,9 +152,7 @@ def _generated(
     # A worker process takes a second to start, about as long as an operator takes.
     workers = min(jobs, (len(spec_files) + 1) // 2)
     files = generate_suite_files(spec_files, profile, seed, workers)
-    with tempfile.TemporaryDirectory() as folder:
-        write_suite(Path(folder) / "suite", files)
-        suite = Suite(Path(folder) / "suite", specs)
+    suite = Suite(Path("the generated suite"), specs, files)
     names = ", ".join(file.spec.operator for file in spec_files)
     of_operators = names if len(spec_files) <= 3 else f"{len(spec_files)} operators"
     seconds = perf_counter() - start

@@ -13,6 +13,7 @@ from pydantic import JsonValue, ValidationError
 
 from opcert.arrays import Array, group_variadic
 from opcert.errors import SuiteError
+from opcert.output_files import FileContents
 from opcert.specification import SpecFile, read_specs_in
 from opcert.suite.format import FORMAT, MANIFEST, Index, IndexedCase, Manifest, OperatorEntry
 from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite
@@ -152,15 +153,23 @@ class Suite:
         manifest: The profile and the seed of the suite, its operators and its files.
     """
 
-    def __init__(self, folder: Path | None = None, specs: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        specs: Path | None = None,
+        files: FileContents | None = None,
+    ) -> None:
         """Read a suite, except the files of its operators; see `load` for `folder` and `specs`.
+
+        `files` are the contents of a suite that is in memory instead of the folder.
 
         Raises:
             SuiteError: a file is missing or damaged, or the manifest has another format.
         """
         self.folder = folder if folder is not None else core_suite_folder()
         self._specs = specs
-        manifest = _read(self.folder / MANIFEST)
+        self._files = files
+        manifest = self._read(MANIFEST)
         self.digest = sha256(manifest).hexdigest()
         self.manifest = _parse(self.folder / MANIFEST, manifest, Manifest)
         entries = self.manifest.operators.values()
@@ -182,6 +191,13 @@ class Suite:
     def cases(self) -> CasesById:
         """The cases by id, in the order in which they run."""
         return CasesById(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is not cached; another process reads the files that it needs."""
+        cached = {
+            name for name, value in vars(type(self)).items() if isinstance(value, cached_property)
+        }
+        return {name: value for name, value in vars(self).items() if name not in cached}
 
     def __iter__(self) -> Iterator[SuiteCase]:
         """Yield the cases in the order in which they run."""
@@ -240,11 +256,14 @@ class Suite:
             if name in available and available[name].digest == entry.spec_sha256
         }
 
+    def _read(self, name: str) -> bytes:
+        return _read(self.folder / name) if self._files is None else self._files[name]
+
     def _read_file(self, name: str) -> bytes:
         # A suite may be untrusted: its manifest must not refer to other files.
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise inconsistent_suite(self.folder / MANIFEST, f"file '{name}' is outside the suite")
-        data = _read(self.folder / name)
+        data = self._read(name)
         if sha256(data).hexdigest() != self.manifest.files[name]:
             raise SuiteError(
                 f"{self.folder / name}: the digest of its {len(data)} bytes is not the one in the "

@@ -1,5 +1,6 @@
 """Vector and outcome -> verdict: certification, causes, confirmation, reduction, redaction."""
 
+from opcert.verdicts.batches import Batch, batches
 from opcert.verdicts.case_levels import call_levels, matches
 from opcert.verdicts.cause_text import Term
 from opcert.verdicts.causes import Cause, Diagnosis
@@ -36,6 +37,7 @@ __all__ = [
     "MAX_CRASHES",
     "STATUSES",
     "WAIVABLE_KINDS",
+    "Batch",
     "Candidate",
     "Cause",
     "Certification",
@@ -50,6 +52,7 @@ __all__ = [
     "Status",
     "Term",
     "Verdict",
+    "batches",
     "call_levels",
     "calls_of_case",
     "is_repeatable",

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import ClassVar
 
+import numpy as np
 from pydantic import ConfigDict
 
 from opcert.cases import Observer
@@ -28,6 +29,9 @@ from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 # What one bug does to different calls. Other kinds are causes of their own.
 _OF_ONE_BUG = {"count", "dtype", "shape", "value", "bits", "rejected", "unstable", "aliased-output"}
+# What a backend keeps shows where earlier calls differ from a case. The levels of the case alone
+# cannot separate two causes of this.
+_STATE = "state"
 # Failures that no levels explain are listed with the cause of the most failures of their kind, if
 # they are no more than this share of them: most often, its condition does not say exactly where it
 # applies.
@@ -241,6 +245,9 @@ def _drafts(
         for e in explain_failures(levels.table, failing, passing, known)
     ]
     *explained, last = drafts
+    if kind == _STATE:
+        most = max(drafts, key=lambda draft: (bool(draft.condition), draft.explained.sum()))
+        return [replace(most, explained=np.any([d.explained for d in drafts], axis=0))]
     if explained and not last.condition:
         most = max(explained, key=lambda draft: draft.explained.sum())
         if last.explained.sum() <= _MAX_UNEXPLAINED * most.explained.sum():

@@ -1,7 +1,7 @@
 """Suite x backend -> verdicts: runs each case once, after its baseline, and rechecks outputs."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from time import perf_counter
@@ -51,11 +51,15 @@ class Certification:
         *,
         former: Iterable[Verdict] = (),
         repeated: Iterable[str] = (),
+        repeats: bool = True,
         max_crashes: int = MAX_CRASHES,
+        crashes: Mapping[str, int] | None = None,
     ) -> None:
         """Start a run, or continue one with its `former` verdicts and `repeated` cases.
 
+        The first repeatable call of each operator is repeated, if `repeats`.
         After `max_crashes` crashes and hangs in this run, the rest of an operator is not run.
+        `crashes` are those that other processes of the run have had so far, by operator.
 
         Raises:
             OpcertError: no operator has the feature level.
@@ -73,9 +77,10 @@ class Certification:
         self._repeated = {
             suite.cases[case][0].index.operator: case for case in repeated if case in suite.cases
         }
+        self._repeats = repeats
         self._max_crashes = max_crashes
         # How often the process has crashed or hung in this run, by operator.
-        self._crashes: Counter[str] = Counter()
+        self._crashes = Counter(crashes)
         self.excerpts: dict[str, Excerpt] = {}
         # The case that ran last, and the verdict of its baseline.
         self._last: tuple[str, Verdict | None] | None = None
@@ -86,6 +91,16 @@ class Certification:
     def repeated(self) -> tuple[str, ...]:
         """The cases whose calls were repeated, one for each operator."""
         return tuple(self._repeated.values())
+
+    @property
+    def crashes(self) -> Mapping[str, int]:
+        """How often the process has crashed or hung in this run, by operator."""
+        return self._crashes
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """The verdicts so far, by case."""
+        return self._verdicts
 
     def verdict(self, case_id: str, retain: bool = True) -> Verdict:
         """Return the verdict of a case; run it, after its baseline, unless it has already run.
@@ -150,6 +165,7 @@ class Certification:
             or outcome.observed in FATAL_OUTCOMES
             or outcome.fault is not None
             or not outcome.records
+            or not self._repeats
             or name in self._repeated
             or not is_repeatable(case)
         ):
@@ -214,21 +230,41 @@ class Certification:
         detail = "\n    ".join([f"{verdict.detail}{context}", *self._release_lost()])
         self._verdicts[case_id] = replace(verdict, detail=detail, seconds=former.seconds)
 
-    def finish(self) -> list[Verdict]:
-        """Check the retained records, decide the declined cases, and return all verdicts."""
+    def accept(
+        self,
+        verdicts: Iterable[Verdict],
+        excerpts: Mapping[str, Excerpt] | None = None,
+        repeated: Iterable[str] = (),
+    ) -> None:
+        """Take over what another process of the run has reached."""
+        for verdict in verdicts:
+            former = self._verdicts.get(verdict.case)
+            self._verdicts[verdict.case] = verdict
+            if former is None:
+                self._crashes[verdict.operator] += verdict.status in FATAL_OUTCOMES
+        self.excerpts |= excerpts or {}
+        self._repeated |= {self.suite.cases[case].operator: case for case in repeated}
+
+    def release(self) -> list[Verdict]:
+        """Check the retained records, and return all verdicts so far."""
         while self._retained:
             self._check(*self._retained.popleft())
         self._fail_last_if_it_ended()
+        return [*self._verdicts.values()]
+
+    def finish(self) -> list[Verdict]:
+        """Check the retained records, decide the declined cases, and return all verdicts."""
+        verdicts = self.release()
         unsupported = unsupported_types(
             (
                 verdict.operator,
                 self.suite.cases[verdict.case][1].type,
                 verdict.status == "unsupported",
             )
-            for verdict in self._verdicts.values()
+            for verdict in verdicts
             if verdict.status != "implementation-defined" and verdict.observed != "not-run"
         )
-        return [self._decide_declined(verdict, unsupported) for verdict in self._verdicts.values()]
+        return [self._decide_declined(verdict, unsupported) for verdict in verdicts]
 
     def _decide_declined(self, verdict: Verdict, unsupported: set[tuple[str, str]]) -> Verdict:
         """Fail a case declined without declaration, unless its whole data type was declined."""

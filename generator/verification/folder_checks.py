@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,14 @@ from opcert.certificate import (
     CERTIFICATE_FILE,
     CLAIM_FILE,
     MAX_CERTIFICATE_BYTES,
-    MAX_FILES,
     SIGNATURE_FILE,
     WAIVERS_FILE,
     Certificate,
     ClaimEntry,
     WaiversEntry,
-    files_below,
 )
 from opcert.errors import OpcertError, SpecError
+from opcert.output_files import files_below
 from opcert.report import (
     JUNIT_FILE,
     REPORT_FILE,
@@ -34,7 +33,7 @@ from opcert.report import (
     render_report,
 )
 from opcert.scope import ClaimContent, Waiver
-from opcert.suite import Suite
+from opcert.suite import MAX_FILES, Suite
 from opcert.untrusted_files import open_untrusted
 from opcert.verification.verdict_checks import Finding
 from opcert.yaml_files import YamlSource, validated_content
@@ -87,7 +86,7 @@ def form_findings(name: str, content: bytes, certificate: Certificate) -> Iterat
 
 def folder_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
     """Yield the differences between the files in `folder` and those that a certificate names."""
-    names = list(files_below(folder))
+    names = [*islice(files_below(folder, stages=True), MAX_FILES)]
     if len(names) == MAX_FILES:
         text = f"found {MAX_FILES} files or more; only the first ones were checked"
         yield Finding(str(folder), text)

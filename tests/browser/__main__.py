@@ -1,35 +1,30 @@
-"""Makes the README's picture of a report: `python -m tests.browser`."""
+"""Makes the README's pictures of a report: `python -m tests.browser FOLDER`.
 
-import tempfile
+The folder is one that `opcert certify --backend openvino --out FOLDER` wrote.
+"""
+
+import sys
 from pathlib import Path
 
-from opcert import certify
-from opcert.report import REPORT_FILE, report_files
+from opcert.report import REPORT_FILE
 from tests.browser.chromium import launched, opened
-from tests.samples import suite
-from tests.wrong_backends import ThroughFloat16
 
-PICTURE = Path(__file__).parents[2] / ".github" / "report.png"
+PICTURES = Path(__file__).parents[2] / ".github"
 SIZE = {"width": 1280, "height": 1000}
 
 
-class Rounding(ThroughFloat16):
-    """Correct except for f32."""
-
-    name = "rounding"
-
-
-def main() -> None:
-    """Write the first cause in the report of a backend that is wrong in one way."""
-    text = report_files(certify(Rounding(), suite()), suite())[REPORT_FILE]
-    PICTURE.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, launched() as browser:
-        path = Path(folder) / REPORT_FILE
-        path.write_bytes(text)
-        with opened(browser, path, viewport=SIZE, color_scheme="light") as page:
-            page.evaluate("document.querySelector('#causes').scrollIntoView()")
-            page.screenshot(path=PICTURE)
+def main(folder: Path) -> None:
+    """Write a picture of the first cause, and one of the list of all causes."""
+    report = (folder / REPORT_FILE).absolute()
+    with (
+        launched() as browser,
+        opened(browser, report, viewport=SIZE, color_scheme="light") as page,
+    ):
+        page.evaluate("document.querySelector('#causes').scrollIntoView()")
+        page.screenshot(path=PICTURES / "report.png")
+        page.get_by_role("button", name="Collapse all").first.click()
+        page.locator("section:has(#causes)").screenshot(path=PICTURES / "causes.png")
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))

@@ -109,6 +109,17 @@ def test_failures_that_no_condition_explains_are_listed_apart() -> None:
     assert cause.figures.endswith("3 of them listed here without an explanation")
 
 
+def test_what_a_backend_keeps_from_call_to_call_is_one_cause() -> None:
+    (cause,) = causes(
+        SLICE,
+        lambda case: (
+            "state" if is_of_rank_7(case) or case.violated_rule == "slice-8/step-nonzero" else None
+        ),
+    )
+    assert cause.kinds == ("state",)
+    assert cause.unmatched
+
+
 class Narrows(Right):
     """Reads the last 32 bits of integers only."""
 

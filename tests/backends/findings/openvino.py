@@ -226,6 +226,23 @@ def openvino_wide_lengths() -> Any:
 
 
 @finding(
+    "openvino VariadicSplit-1 lengths-sum",
+    call="data i32[5], lengths i64[0]",
+    expected="rejected",
+    got="no output",
+    right=REJECTED,
+    wrong=[],
+)
+def openvino_no_lengths() -> Any:
+    import numpy as np
+    from openvino import opset8
+
+    call = np.arange(5, dtype=np.int32), np.array(0), np.zeros(0, np.int64)
+    (result,) = openvino_calls(opset8.variadic_split, call, known=[2])
+    return result
+
+
+@finding(
     "openvino all any-type",
     call="f64 1e300; i64 2^40 + 5; f16 0x7c01, a NaN",
     expected="the same",

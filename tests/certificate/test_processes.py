@@ -1,0 +1,113 @@
+"""A run on several processes reaches what a run on one process does."""
+
+import multiprocessing
+from collections.abc import Mapping
+
+import pytest
+
+from opcert import Certificate, certify
+from opcert.certificate import CertificationInterrupted
+from opcert.errors import BackendError, OpcertError
+from opcert.report.command_line import command_line
+from opcert.suite import Suite
+from opcert.verdicts import FAILURE_STATUSES, batches
+from tests.command_line import MISBEHAVING, WRONG
+from tests.faults.finding import core_suite
+from tests.wrong_backends import Right
+
+SPLIT = "directml/*"
+CRASHES, ENDS = f"{MISBEHAVING}:Misbehaves", {"how": "exit"}
+
+
+def results(certificate: Certificate) -> Mapping[str, tuple[str, str | None]]:
+    return {verdict.case: (verdict.status, verdict.kind) for verdict in certificate.verdicts}
+
+
+@pytest.mark.parametrize("cases", ["*", "*-f32-*"])
+def test_batches_have_each_case_once_with_its_baseline_before_it(cases: str) -> None:
+    suite = Suite()
+    selected = suite.select("*", cases)
+    divided = [*batches(suite, selected, 20)]
+    assert sorted(case for batch in divided for case in batch.cases) == sorted(selected)
+    for batch in divided:
+        for position, case in enumerate(batch.cases):
+            baseline = suite.cases[case].baseline
+            assert baseline not in selected or baseline in batch.cases[:position]
+
+
+def test_cases_of_one_signature_are_in_one_batch() -> None:
+    suite = Suite()
+    home: dict[object, int] = {}
+    for number, batch in enumerate(batches(suite, suite.select("*", "*"), 20)):
+        for case in (suite.cases[name] for name in batch.cases):
+            if case.baseline is None:
+                types = [(a.type, len(a.shape)) for a in case.record.inputs.values()]
+                assert home.setdefault((case.operator, str(types)), number) == number
+
+
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [
+        ("reference", {}),
+        (f"{WRONG}:AcceptsEverything", {}),
+        (f"{WRONG}:DeclinesHighRanks", {}),
+        (f"{WRONG}:CachesByShape", {}),
+        (CRASHES, ENDS),
+    ],
+)
+def test_the_verdicts_are_those_of_one_process(backend: str, options: Mapping[str, str]) -> None:
+    one, two = (
+        certify(backend, core_suite(), options=options, operator=SPLIT, case="*-f32-*", jobs=jobs)
+        for jobs in (1, 2)
+    )
+    assert results(one) == results(two)
+    assert [cause.sentence for cause in one.causes] == [cause.sentence for cause in two.causes]
+    assert len(two.run.repeated) == len(one.run.repeated)
+    assert command_line(two).endswith(" --jobs 2")
+
+
+def test_crashes_and_hangs_of_all_processes_count_together() -> None:
+    certificate = certify(
+        CRASHES, core_suite(), options=ENDS, operator=SPLIT, jobs=2, max_crashes=1
+    )
+    # Each process may be in a call when the first one crashes.
+    assert 1 <= certificate.counts["crash"] <= 2
+    assert certificate.counts["not-run"]
+    assert certificate.is_finished
+
+
+def test_an_interrupted_run_keeps_what_was_reached_and_ends_its_processes() -> None:
+    def interrupt(_: object, number: int, __: int) -> None:
+        if number == 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(CertificationInterrupted) as interrupted:
+        certify("reference", core_suite(), operator=SPLIT, jobs=2, progress=interrupt)
+    reached = interrupted.value.certificate
+    assert reached.counts["pass"] >= 25
+    assert not multiprocessing.active_children()
+    resumed = certify("reference", core_suite(), operator=SPLIT, jobs=2, resume=reached)
+    assert resumed.conformant
+
+
+def test_a_run_stops_at_its_first_failure() -> None:
+    certificate = certify(
+        f"{WRONG}:AcceptsEverything", core_suite(), operator=SPLIT, jobs=2, stop_at_failure=True
+    )
+    assert certificate.counts["not-run"]
+    assert sum(v.status in FAILURE_STATUSES for v in certificate.verdicts) == 1
+
+
+def test_a_backend_that_ends_the_process_in_which_it_runs_is_an_error() -> None:
+    with pytest.raises(BackendError, match="without --in-process"):
+        certify(CRASHES, core_suite(), False, options=ENDS, operator=SPLIT, jobs=2)
+
+
+def test_an_object_cannot_be_shared() -> None:
+    with pytest.raises(OpcertError, match="need a backend by name"):
+        certify(Right(), core_suite(), jobs=2)
+
+
+def test_a_generated_suite_reaches_the_processes() -> None:
+    certificate = certify("reference", operator="openvino/Tile-1", case="*-f32-*", jobs=2)
+    assert certificate.conformant
