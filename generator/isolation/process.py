@@ -63,7 +63,8 @@ class Process:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         self._log_position = 0
         self._unread = bytearray()
-        self._mark = secrets.token_hex(16)
+        # What runs opcert may be ended in the same way, with the processes that opcert starts.
+        self._mark = f"{os.environ.get(_MARK, '')}/{secrets.token_hex(16)}"
         self._failure: WorkerFailure | None = None
         self._next_measurement = 0.0
         self._timeout, self._deadline = START_TIMEOUT, time.monotonic() + START_TIMEOUT
@@ -208,13 +209,12 @@ class Process:
             text = f"it used {used >> 20} MiB of memory; the limit is {self._memory >> 20}"
             raise WorkerFailure("crash", text)
 
-    def _end_of_output(self) -> WorkerFailure:
-        """Return the reason why the output of the process has ended."""
+    def _end_of_output(self, ended: str = "the process closed its output") -> WorkerFailure:
+        """Return how the process ends; if it does not, then only something of it has `ended`."""
         try:
             code = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            text = "the process closed its output, or ended its main thread, without exiting"
-            return WorkerFailure("protocol", text)
+            return WorkerFailure("protocol", f"{ended} without exiting")
         if code < 0:
             return WorkerFailure("crash", f"the process was ended by {_signal_name(-code)}")
         return WorkerFailure("crash", f"the process exited with {code}")
@@ -222,7 +222,7 @@ class Process:
     def find_failure(self) -> WorkerFailure | None:
         """Return how the process has ended or failed since its last answer, if it has."""
         if self._failure is None and (self._process.poll() is not None or self._is_ending()):
-            failure = self._end_of_output()
+            failure = self._end_of_output("the process ended its main thread")
             text = f"after the call had been answered: {failure.reason}"
             self._failure = WorkerFailure(failure.observed, text)
         elif self._failure is None and (text := self.unexpected_output()):
@@ -281,6 +281,9 @@ class Process:
         with suppress(psutil.Error):
             descendants = psutil.Process(self._process.pid).children(recursive=True)
         self._process.kill()
+        # Its session, where there are sessions.
+        with suppress(AttributeError, ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for _ in range(_SEARCHES):
             for descendant in descendants:
@@ -295,7 +298,7 @@ class Process:
         """Whether this process, or a descendant of it, has started another one."""
         try:
             # A process that has ended, but has not been waited for, has no environment.
-            return bool(process.environ().get(_MARK) == self._mark)
+            return process.environ().get(_MARK, "").startswith(self._mark)
         except (psutil.Error, OSError):
             return False
 
