@@ -1,6 +1,7 @@
 """The command line: all commands, the common options and the entry point."""
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -127,11 +128,25 @@ def _interrupt_on_request() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
+def _open_standard_streams() -> None:
+    """Open those of stdin, stdout and stderr that are closed, as the null device.
+
+    Otherwise the next files that are opened get their numbers, and a worker takes them for its own.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # A system gives the lowest free number.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+
+
 def main() -> None:
     """Run the command line; an internal error gives a traceback and exit code 70."""
     # Commands keep thousands of calls and cases until they end, and make hardly any cycles. To look
     # for cycles after every few objects would cost several percent of their time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
+    _open_standard_streams()
     _interrupt_on_request()
     with tolerant_output():
         try:

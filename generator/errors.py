@@ -1,5 +1,6 @@
 """The exceptions that opcert raises, and the words that their messages share."""
 
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -83,6 +84,23 @@ def describe_error(error: BaseException) -> str:
     except Exception:
         text = "(its text cannot be read)"
     return f"{type(error).__name__}: {text}"[:500].encode(errors="replace").decode()
+
+
+# Control characters but tabs and line feeds, surrogates, noncharacters, marks of direction, and
+# other characters without a glyph: XML and HTML forbid some, and others reorder a line.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufdd0-\ufdef\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e007f"
+    + "".join(
+        f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(1 << 16, 17 << 16, 1 << 16)
+    )
+    + "]"
+)
+
+
+def visible_text(text: str, before: str = "") -> str:
+    """Return `text` with hidden characters as escapes of Python, each after `before`."""
+    return _HIDDEN.sub(lambda match: before + ascii(match[0])[1:-1], text)
 
 
 def printable_line(text: str) -> str:

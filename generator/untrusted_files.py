@@ -5,6 +5,9 @@ import os
 import stat
 from pathlib import Path
 
+# How much is read at once of a file that has no size.
+_CHUNK = 1 << 20
+
 
 def open_untrusted(path: Path) -> io.BufferedReader:
     """Open an untrusted regular file, without following links or waiting for pipes.
@@ -28,7 +31,10 @@ def read_limited(path: Path, limit: int, *, pipes: bool = False) -> bytes:
     """
     with _open_regular(path, 0, pipes) as file:
         size = os.fstat(file.fileno()).st_size
-        data = b"" if size > limit else file.read(limit + 1)
+        # `read(limit)` would reserve memory of this size first. A pipe has no size.
+        data = b"" if size > limit else file.read(size + 1)
+        while size < len(data) <= limit and (more := file.read(_CHUNK)):
+            data += more
     if max(size, len(data)) > limit:
         raise OSError(0, f"more than {limit >> 20} MiB", str(path))
     return data

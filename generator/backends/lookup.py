@@ -4,6 +4,7 @@ import ast
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
+from keyword import iskeyword
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -261,8 +262,7 @@ def setup_code(name: str, options: Mapping[str, Any]) -> str:
     point = registered_backends().get(name) if ":" not in name else None
     target_name = name if point is None else point.value
     module_name, _, attribute = target_name.rpartition(":")
-    arguments = ", ".join(f"{key}={value!r}" for key, value in options.items())
-    call = f"({arguments})" if _is_constructor(_find(name)) else ""
+    call = f"({_keywords(options)})" if _is_constructor(_find(name)) else ""
     if module_name.endswith(".py"):
         path = str(Path(module_name).resolve())
         return f"import runpy\n\nbackend = runpy.run_path({path!r})[{attribute!r}]{call}"
@@ -276,5 +276,12 @@ def load_code(name: str, options: Mapping[str, Any]) -> str:
             "from opcert.isolation import start_backend\n\n"
             f"backend = start_backend({name!r}, {dict(options)!r})"
         )
-    arguments = "".join(f", {key}={value!r}" for key, value in options.items())
-    return f"from opcert.backends import load\n\nbackend = load({name!r}{arguments})"
+    arguments = ", ".join(filter(None, [repr(name), _keywords(options)]))
+    return f"from opcert.backends import load\n\nbackend = load({arguments})"
+
+
+def _keywords(options: Mapping[str, Any]) -> str:
+    """Return options as arguments of a call; not every key is a name in Python."""
+    if all(key.isidentifier() and not iskeyword(key) for key in options):
+        return ", ".join(f"{key}={value!r}" for key, value in options.items())
+    return f"**{dict(options)!r}"

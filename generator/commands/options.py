@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from enum import IntEnum, StrEnum
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +14,12 @@ from opcert.errors import OpcertError, SpecError, printable_line
 if TYPE_CHECKING:
     from opcert.certificate import Certificate
     from opcert.suite import Suite
+
+
+# Beyond any sensible value of an option.
+_MAX_NUMBER = 1 << 62
+# How many characters of a message, and how many mistakes of a file, are printed.
+_MAX_MESSAGE, _MAX_MISTAKES = 1200, 200
 
 
 class ExitCode(IntEnum):
@@ -63,7 +68,7 @@ def _number(
     def read(text: str) -> float:
         try:
             number = kind(text)
-            if isfinite(number) and number >= minimum:
+            if -_MAX_NUMBER < number < _MAX_NUMBER and number >= minimum:
                 return number
         except ValueError:
             pass
@@ -253,7 +258,10 @@ def _print_marked(word: str, colour: str, text: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    line = Text.assemble("opcert: ", (f"{word}:", f"bold {colour}"), f" {printable_line(text)}")
+    text = printable_line(text)
+    if len(text) > _MAX_MESSAGE:
+        text = f"{text[:_MAX_MESSAGE]}..."
+    line = Text.assemble("opcert: ", (f"{word}:", f"bold {colour}"), f" {text}")
     console = Console(stderr=True)
     # In a file, a message stays one line.
     console.print(line, soft_wrap=not console.is_terminal)
@@ -274,12 +282,16 @@ def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> Non
         warn(f"{text}: {', '.join(names)}")
 
 
-def print_error(error: OpcertError | OSError) -> None:
+def print_error(error: OpcertError | OSError | MemoryError) -> None:
     """Print a user's mistake: one line, or one line for each mistake in a file."""
     if isinstance(error, SpecError):
         # Editors expect the place first.
-        for mistake in error.mistakes:
+        for mistake in error.mistakes[:_MAX_MISTAKES]:
             echo_line(str(mistake), err=True)
+        if more := len(error.mistakes[_MAX_MISTAKES:]):
+            echo_line(f"... and {more} more mistakes", err=True)
+    elif isinstance(error, MemoryError):
+        _print_marked("error", "red", "there is not enough memory")
     elif isinstance(error, OSError):
         text = f"{error.filename or 'a file'}: {error.strerror or error}"
         _print_marked("error", "red", text)

@@ -41,12 +41,13 @@ def docs(
 ) -> None:
     """Write a site: the guides, and pages of each operator."""
     from opcert.certificate import refuse_path_in_suite
+    from opcert.output_files import check_output_folder
     from opcert.pages import check_site_folder, render_site, write_site
     from opcert.panel import measure_strength
     from opcert.specification import read_specs_in
     from opcert.suite import open_suite
 
-    refuse_path_in_suite(out.resolve(), suite)
+    refuse_path_in_suite(check_output_folder(out), suite)
     check_site_folder(out)
     spec_files = read_specs_in(specs, operator or "*")
     opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
@@ -133,6 +134,7 @@ def report(
 ) -> None:
     """Show a certificate, or compare several."""
     from opcert.certificate import read_certificate, refuse_path_in_suite
+    from opcert.output_files import check_output_folder
     from opcert.report import (
         check_report_folder,
         conclusion_line,
@@ -147,7 +149,7 @@ def report(
 
     read = [read_certificate(certificate_file(path)) for path in certificates]
     if out is not None:
-        refuse_path_in_suite(out.resolve(), suite)
+        refuse_path_in_suite(check_output_folder(out), suite)
         check_report_folder(out)
     if quiet:
         for certificate in read:

@@ -91,7 +91,7 @@ class CommandGroup(TyperGroup):
         """Run a command line."""
         try:
             code = super().main(args, prog_name, standalone_mode=False, **extra)
-        except (OpcertError, OSError) as error:
+        except (OpcertError, OSError, MemoryError) as error:
             print_error(error)
             code = ExitCode.INVALID_INPUT
         except _CLICK_EXCEPTION as error:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from opcert.suite import Suite
     from opcert.verification import Finding
 
+# How many findings are printed; a certificate may have any number of them.
+_MAX_FINDINGS = 1000
+
 
 def verify(
     path: Annotated[
@@ -94,12 +97,14 @@ def verify(
         options = backend_option or []
         findings += _rerun_sample(certificate, opened, rerun, seed, backend, options, specs)
     warn_of_unknown_operators(certificate, opened)
-    for finding in findings:
+    for finding in findings[:_MAX_FINDINGS]:
         echo_line(str(finding))
     remarks = "" if has_this_version(certificate) else _version_remark(certificate)
     if unchecked:
         remarks += f"; not checked: {', '.join(unchecked)}"
     if findings:
+        if more := len(findings[_MAX_FINDINGS:]):
+            echo_line(f"... and {more} more findings")
         echo_line(f"not sound: {len(findings)} finding{'s' * (len(findings) > 1)}{remarks}")
         raise typer.Exit(ExitCode.FAILURE)
     echo_line(f"sound: {conclusion_line(certificate)}{remarks}")

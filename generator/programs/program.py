@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from opcert.errors import printable_line
+
 _MEMORY = """\
 def memory(array):
     return array if array.base is None else array.base
@@ -167,7 +169,7 @@ def write_program(
     checks_rejection = backend is not None and "reject(" in body
     names = dict.fromkeys(re.findall(r'stored\["([^"]+)"\]', body))
 
-    imports = [f"# {comment}" for comment in comments]
+    imports = [f"# {printable_line(comment)}" for comment in comments]
     if has_digests:
         imports.append("from collections import namedtuple")
         imports += ["from hashlib import sha256"] if checks_outputs else []
@@ -242,20 +244,20 @@ def _statements(
     call: CallText, previous: CallText | None, backend: str | None, *, whole: bool
 ) -> list[str]:
     """Return the lines of a call: those that differ from the previous call, or all with `whole`."""
-    lines = [f"# {call.comment}"] if call.comment else []
+    lines = [f"# {printable_line(call.comment)}"] if call.comment else []
     if previous is not None and call.can_refill(previous):
         # Most callers fill the same buffers again.
         lines += [
-            f'inputs["{name}"][...] = {text.expression}'
+            f"inputs[{_quoted(name)}][...] = {text.expression}"
             for name, text in call.inputs.items()
             if whole or text != previous.inputs[name]
         ]
     else:
-        entries = [f'    "{name}": {text.expression},' for name, text in call.inputs.items()]
+        entries = [f"    {_quoted(name)}: {text.expression}," for name, text in call.inputs.items()]
         lines += ["inputs = {", *entries, "}"]
     if previous is None or call.attributes != previous.attributes or whole:
         lines.append(f"attributes = {dict(call.attributes)!r}")
-    arguments = f'"{call.operator}", inputs, attributes'
+    arguments = f"{_quoted(call.operator)}, inputs, attributes"
     is_variadic = any("[" in name for name in call.inputs)
     passed = arguments.replace(" inputs,", " arguments(inputs),") if is_variadic else arguments
     if call.ending is not None:
@@ -270,3 +272,9 @@ def _statements(
         lines += ["expected = [", *(f"    {output}," for output in call.expected), "]"]
     comparison = f"# backend.run({passed}) must return what is expected"
     return [*lines, comparison if backend is None else f"call({arguments}, expected)"]
+
+
+def _quoted(text: str) -> str:
+    """Return a name as a literal; a name of a suite may have any characters, quotes included."""
+    is_plain = text.isprintable() and not {'"', "\\"} & {*text}
+    return f'"{text}"' if is_plain else repr(text)

@@ -1,27 +1,27 @@
 """Certificate -> JUnit XML for build servers."""
 
-import re
 from xml.etree import ElementTree
 
 from opcert.certificate import Certificate
+from opcert.errors import visible_text
 from opcert.verdicts import FAILURE_STATUSES, Status, Verdict
 
-# Characters outside `Char` of XML 1.0, section 2.2.
-_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Test cases with other statuses than these and `pass` are skipped.
 _ELEMENTS: dict[Status, str] = {"fail": "failure", "crash": "error", "hang": "error"}
 
 
 def junit_xml(certificate: Certificate) -> bytes:
     """Return the content of junit.xml: one test suite per operator, one test case per verdict."""
-    name = _xml_text(f"opcert {certificate.backend.name} {certificate.backend.version}")
+    name = visible_text(f"opcert {certificate.backend.name} {certificate.backend.version}")
     totals = {**_counts(certificate.counts), "time": _time(certificate.seconds)}
     root = ElementTree.Element("testsuites", {"name": name, **totals})
     for operator, counts in certificate.operators.items():
         verdicts = [verdict for verdict in certificate.verdicts if verdict.operator == operator]
         seconds = _time(sum(verdict.seconds for verdict in verdicts))
         totals = {**_counts(counts), "time": seconds}
-        suite = ElementTree.SubElement(root, "testsuite", {"name": operator, **totals})
+        suite = ElementTree.SubElement(
+            root, "testsuite", {"name": visible_text(operator), **totals}
+        )
         suite.extend(map(_test_case, verdicts))
     ElementTree.indent(root, " ")
     text: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
@@ -44,21 +44,17 @@ def _time(seconds: float) -> str:
 def _test_case(verdict: Verdict) -> ElementTree.Element:
     test_case = ElementTree.Element(
         "testcase",
-        classname=verdict.operator,
-        name=verdict.case,
+        classname=visible_text(verdict.operator),
+        name=visible_text(verdict.case),
         time=_time(verdict.seconds),
     )
     if verdict.status == "pass":
         return test_case
     first_line, _, _ = verdict.detail.partition("\n")
-    message = _xml_text(f"{verdict.status}: {first_line}")
+    message = visible_text(f"{verdict.status}: {first_line}")
     tag = _ELEMENTS.get(verdict.status, "skipped")
     result = ElementTree.SubElement(test_case, tag, message=message)
     if verdict.status in FAILURE_STATUSES:
         result.set("type", verdict.kind or verdict.status)
-        result.text = _xml_text(verdict.detail)
+        result.text = visible_text(verdict.detail)
     return test_case
-
-
-def _xml_text(text: str) -> str:
-    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from opcert.arrays import ELEMENT_TYPES, Array, bits_of, type_name
-from opcert.suite import Extent, StrictModel, TypeName
+from opcert.suite import Extent, Shape, StrictModel, TypeName
 
 # The number of elements in an excerpt, and of those before the first difference.
 EXCERPT_SIZE, _PRECEDING = 32, 8
@@ -25,7 +25,7 @@ class Excerpt(StrictModel):
 
     output: Extent
     type: TypeName
-    shape: tuple[Extent, ...]
+    shape: Shape
     start: Extent
     expected: Digits
     actual: Digits
@@ -34,7 +34,12 @@ class Excerpt(StrictModel):
     def _lies_in_the_output(self) -> Self:
         count, rest = divmod(len(self.expected), 2 * ELEMENT_TYPES[self.type].itemsize)
         inside = self.start + count <= prod(self.shape)
-        if rest or not count or not inside or len(self.actual) != len(self.expected):
+        if (
+            rest
+            or not 0 < count <= EXCERPT_SIZE
+            or not inside
+            or len(self.actual) != len(self.expected)
+        ):
             raise ValueError("an excerpt whose elements do not lie in an output of its shape")
         return self
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from opcert.arrays import ELEMENT_TYPES
 from opcert.errors import SpecError, did_you_mean
@@ -19,6 +20,9 @@ from opcert.specification import shipped_operators
 from opcert.suite import Suite
 from opcert.yaml_files import YamlPath, YamlSource, validated_content
 
+# To look for misspelt names takes time for each of them.
+_MAX_OPERATORS = 1000
+
 
 class ClaimContent(BaseModel):
     """The content of a claim's file. An absent operator is not claimed."""
@@ -26,7 +30,7 @@ class ClaimContent(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     feature_level: str | None = None
-    operators: Mapping[str, OperatorScope]
+    operators: Annotated[Mapping[str, OperatorScope], Field(max_length=_MAX_OPERATORS)]
 
     def exclusion_reason(self, operator: str, case: CaseProperties) -> str | None:
         """Return why the claim excludes `case`, or None if it claims it."""
@@ -88,10 +92,10 @@ def claim_mistakes(
         yield ("feature_level",), text
     unknown = unknown_operators(claim.operators, suite)
     misspelt = misspelt_operators(claim.operators, suite)
+    known = sorted({*suite.operators, *shipped_operators()})
     for name, scope in claim.operators.items():
         place: YamlPath = ("operators", name)
         if name in misspelt or (name in unknown and fnmatchcase(name, operator)):
-            known = sorted({*suite.operators, *shipped_operators()})
             yield place, f"unknown operator '{name}'{did_you_mean(name, known)}"
         for part, text in _scope_mistakes(name, scope, suite):
             yield (*place, *part), text

@@ -45,12 +45,43 @@ def bounded_power(base: int, exponent: int) -> int | float:
     return base**exponent  # type: ignore[no-any-return]
 
 
+def count_elements(value: Any, limit: int) -> int:
+    """Return the number of elements of a value, those of inner sequences included.
+
+    A list may have itself a million times as an element, so counting ends at `limit`.
+    """
+    count: int = len(value)
+    if isinstance(value, list | tuple | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            if count > limit:
+                break
+            if isinstance(item, list | tuple | dict | str):
+                count += count_elements(item, limit - count)
+    return count
+
+
 def bounded_product(left: Any, right: Any) -> Any:
     """Return `left * right`; a repeated sequence has at most a hundred thousand elements."""
     for sequence, times in ((left, right), (right, left)):
-        if hasattr(sequence, "__len__") and times * len(sequence) > _MAX_ELEMENTS:
+        if not hasattr(sequence, "__len__"):
+            continue
+        if times * count_elements(sequence, _MAX_ELEMENTS) > _MAX_ELEMENTS:
             raise ValueError(f"a repetition to more than {_MAX_ELEMENTS} elements")
     return left * right
+
+
+def bounded_items(items: Any) -> Any:
+    """Return `items`, at most a hundred thousand, which become elements of a list."""
+    if hasattr(items, "__len__") and len(items) > _MAX_ELEMENTS:
+        raise ValueError(f"a list of more than {_MAX_ELEMENTS} elements")
+    return items
+
+
+def total(values: Iterable[Any], start: Any = 0) -> Any:
+    """Return the sum of numbers; lists would be copied again and again."""
+    if hasattr(start, "__len__"):
+        raise ValueError("a sum of lists; expected numbers")
+    return sum(values, start)
 
 
 def bounded_sum(left: Any, right: Any) -> Any:
@@ -79,9 +110,10 @@ def bounded_prod(values: Iterable[int]) -> int:
 # What all expressions may call.
 EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
-    **{f.__name__: f for f in (reversed, set, sorted, sum, tuple, zip)},
+    **{f.__name__: f for f in (reversed, set, sorted, tuple, zip)},
     **{f.__name__: f for f in (wrap, broadcasts, python_slice, part_at, within, repeats)},
     **{f.__name__: f for f in (extent_kinds, insert, replace, fits, lowest, highest)},
     "range": bounded_range,
     "prod": bounded_prod,
+    "sum": total,
 }

@@ -15,9 +15,11 @@ from opcert.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.specification.expression_functions import (
     EXPRESSION_FUNCTIONS,
     Functions,
+    bounded_items,
     bounded_power,
     bounded_product,
     bounded_sum,
+    count_elements,
     remainder,
 )
 
@@ -26,6 +28,17 @@ EXPRESSION_CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
 
 # The most steps of all comprehensions of one evaluation.
 _MAX_STEPS = 10**4
+# The most elements that such an evaluation reads in functions, and keeps in lists, all together.
+_MAX_READ, _MAX_KEPT = 10**7, 10**6
+# The functions that read all elements of their arguments.
+_READERS = frozenset(
+    {
+        *("all", "any", "enumerate", "list", "max", "min", "prod", "reversed", "set", "sorted"),
+        *("sum", "tuple", "zip"),
+    }
+)
+# The most characters of an expression; the longest of a spec has a tenth.
+_MAX_LENGTH = 5000
 # How many characters of an expression or a value a message quotes.
 _MAX_QUOTED = 100
 
@@ -56,7 +69,8 @@ class Expression:
     @cached_property
     def code(self) -> CodeType:
         """The bytecode; functions and guards have names that no expression can contain."""
-        tree = ast.Expression(_Guarded(self.names).visit(deepcopy(self.tree)))
+        guarded = _Guarded(self.names, self.has_comprehension).visit(deepcopy(self.tree))
+        tree = ast.Expression(guarded)
         with warnings.catch_warnings(action="ignore"):
             return compile(ast.fix_missing_locations(tree), "<spec>", "eval")
 
@@ -126,6 +140,9 @@ def parse_expression(text: str) -> Expression:
     Raises:
         ExpressionError: the syntax is not that of expressions.
     """
+    if len(text) > _MAX_LENGTH:
+        reason = f"{len(text)} characters; expected up to {_MAX_LENGTH}"
+        raise ExpressionError(f"{abbreviate(text)} is not an expression: {reason}")
     try:
         with warnings.catch_warnings(action="error"):
             tree = ast.parse(text.strip(), mode="eval").body
@@ -156,12 +173,12 @@ def _free_names(tree: ast.expr) -> frozenset[str]:
 
 
 class _StepCounter:
-    """Limits the steps of all comprehensions of one evaluation."""
+    """Limits the steps of all comprehensions of one evaluation, and what they read and keep."""
 
     def __init__(self) -> None:
-        self._remaining = _MAX_STEPS
+        self._steps, self._read, self._kept = _MAX_STEPS, _MAX_READ, _MAX_KEPT
 
-    def __call__(self, items: Iterable[Any]) -> Collection[Any]:
+    def steps(self, items: Iterable[Any]) -> Collection[Any]:
         """Return `items`, over which a comprehension iterates.
 
         Raises:
@@ -170,12 +187,36 @@ class _StepCounter:
         try:
             steps = len(items)  # type: ignore[arg-type]
         except TypeError:
-            items = tuple(islice(items, self._remaining + 1))
+            items = tuple(islice(items, self._steps + 1))
             steps = len(items)
-        self._remaining -= steps
-        if self._remaining < 0:
+        self._steps -= steps
+        if self._steps < 0:
             raise ValueError(f"comprehensions of more than {_MAX_STEPS} steps")
         return items  # type: ignore[return-value]
+
+    def keep(self, value: Any) -> Any:
+        """Return `value`, an element of a list; inner lists may be shared, and count each time.
+
+        Raises:
+            ValueError: there are too many elements.
+        """
+        if hasattr(value, "__len__"):
+            self._kept -= count_elements(value, self._kept)
+            if self._kept < 0:
+                raise ValueError(f"lists of more than {_MAX_KEPT} elements")
+        return value
+
+    def read(self, items: Any) -> Any:
+        """Return `items`, which a function reads.
+
+        Raises:
+            ValueError: there are too many.
+        """
+        if hasattr(items, "__len__"):
+            self._read -= len(items)
+            if self._read < 0:
+                raise ValueError(f"functions read more than {_MAX_READ} elements")
+        return items
 
 
 def _refuse_attribute(attribute: str) -> None:
@@ -191,9 +232,11 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Pow: bounded_power,
 }
 _COUNT_STEPS, _REFUSE_ATTRIBUTE = "count_steps()", "refuse_attribute()"
+_KEEP, _READ, _ITEMS = "keep()", "read()", "items()"
 _GUARDS: dict[str, Any] = {
     "__builtins__": {},
     _REFUSE_ATTRIBUTE: _refuse_attribute,
+    _ITEMS: bounded_items,
     **{f"operator {node.__name__}()": guard for node, guard in _OPERATORS.items()},
 }
 
@@ -205,13 +248,23 @@ class _Guarded(ast.NodeTransformer):
     attributes that could do harm become calls of guards.
     """
 
-    def __init__(self, free: frozenset[str]) -> None:
+    def __init__(self, free: frozenset[str], has_comprehension: bool) -> None:
         self._free = free
+        self._has_comprehension = has_comprehension
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if not isinstance(node.func, ast.Name):
             return _call(_REFUSE_ATTRIBUTE, ast.Constant(getattr(node.func, "attr", "()")))
-        return _call(f"{node.func.id}()", *map(self.visit, node.args))
+        arguments = [*map(self.visit, node.args)]
+        if self._has_comprehension and node.func.id in _READERS:
+            arguments = [
+                argument if isinstance(argument, ast.Starred) else _call(_READ, argument)
+                for argument in arguments
+            ]
+        return _call(f"{node.func.id}()", *arguments)
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:
+        return ast.Starred(_call(_ITEMS, self.visit(node.value)), node.ctx)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         left, right = self.visit(node.left), self.visit(node.right)
@@ -236,13 +289,13 @@ class _Guarded(ast.NodeTransformer):
         generators = [
             ast.comprehension(
                 generator.target,
-                _call(_COUNT_STEPS, self.visit(generator.iter)),
+                _call(_COUNT_STEPS, _call(_KEEP, self.visit(generator.iter))),
                 [*map(self.visit, generator.ifs)],
                 generator.is_async,
             )
             for generator in node.generators
         ]
-        return ast.ListComp(self.visit(node.elt), generators)
+        return ast.ListComp(_call(_KEEP, self.visit(node.elt)), generators)
 
 
 def _call(function: str, *arguments: ast.expr) -> ast.Call:
@@ -281,7 +334,8 @@ def evaluate_in(scope: EvaluationScope, expression: Expression) -> Any:
     """Return the value of `expression` as `evaluate` does, in a scope that can be reused."""
     try:
         if expression.has_comprehension:
-            scope[_COUNT_STEPS] = _StepCounter()
+            counts = _StepCounter()
+            scope |= {_COUNT_STEPS: counts.steps, _KEEP: counts.keep, _READ: counts.read}
         value = eval(expression.code, scope)  # noqa: S307 -- the tree is checked and guarded
     except Inapplicable:
         raise

@@ -26,6 +26,7 @@ from opcert.arrays import (
     type_name,
 )
 from opcert.cases import Vector, levels_by_factor, role_factors, short_digest
+from opcert.errors import printable_line, visible_text
 from opcert.output_files import FileContents
 from opcert.specification import DocumentedTensor, Spec, SpecFile
 from opcert.suite.format import (
@@ -300,6 +301,7 @@ def _environment() -> Environment:
     environment.filters["tensor"] = _tensor_literal
     environment.filters["literal"] = _literal
     environment.filters["docstring"] = _docstring
+    environment.filters["comment"] = printable_line
     return environment
 
 
@@ -310,7 +312,7 @@ def _render(template: str, **variables: Any) -> bytes:
 def _docstring(text: str) -> str:
     """Return `text` as a Python docstring."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"""{escaped}"""'
+    return f'"""{visible_text(escaped)}"""'
 
 
 def _tensor_literal(

@@ -25,6 +25,7 @@ MANIFEST = "manifest.json"
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 TypeName = Annotated[str, Field(pattern=f"^({'|'.join(ELEMENT_TYPES)})$")]
 Extent = Annotated[int, Field(ge=0)]
+_MAX_COUNT = 1 << 48
 
 
 class StrictModel(BaseModel):
@@ -39,8 +40,16 @@ def _shared(value: Any) -> Any:
     return value
 
 
+def _check_countable(shape: tuple[int, ...]) -> tuple[int, ...]:
+    # NumPy has no arrays of more dimensions or elements, not even without elements.
+    if len(shape) > MAX_DIMENSIONS or prod(max(extent, 1) for extent in shape) > _MAX_COUNT:
+        raise ValueError(f"up to {MAX_DIMENSIONS} extents and {_MAX_COUNT} elements")
+    return shape
+
+
+# The shape of an array, which may be too large for memory.
+Shape = Annotated[tuple[Extent, ...], AfterValidator(_check_countable), AfterValidator(_shared)]
 Names = Annotated[tuple[str, ...], AfterValidator(_shared)]
-Shape = Annotated[tuple[Extent, ...], AfterValidator(_shared)]
 Name = Annotated[str, AfterValidator(_shared)]
 # A model would need twice the memory, for it keeps a dictionary and a set of its fields.
 _CONFIG = ConfigDict(extra="forbid", strict=True)
@@ -55,7 +64,7 @@ class StoredArray:
     shape: they differ where the document leaves elements open.
     """
 
-    array: str
+    array: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./\[\]-]+$")]
     type: TypeName
     shape: Shape
     offset: Extent

@@ -175,20 +175,23 @@ class OperatorSuite:
         Raises:
             SuiteError: a case is inconsistent.
         """
-        preceding: set[str] = set()
+        preceding: dict[str, IndexedCase] = {}
         for case in self.index.cases:
             problem = self._inconsistency(case, preceding)
             if problem is not None:
                 raise inconsistent_suite(self.folder / self.entry.index, f"{case.id} {problem}")
-            preceding.add(case.id)
+            preceding[case.id] = case
             for record in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs):
                 if isinstance(record, StoredArray):
                     self._read_stored(record)
 
-    def _inconsistency(self, case: IndexedCase, preceding: set[str]) -> str | None:
-        """Return the inconsistency of a case, or None; `preceding` are the ids of earlier cases."""
-        if case.baseline is not None and case.baseline not in preceding:
-            return f"has the baseline {case.baseline}, which does not precede it"
+    def _inconsistency(self, case: IndexedCase, preceding: Mapping[str, IndexedCase]) -> str | None:
+        """Return the inconsistency of a case, or None; `preceding` are the earlier cases by id."""
+        if case.baseline is not None:
+            baseline = preceding.get(case.baseline)
+            if baseline is None or baseline.baseline is not None:
+                fault = "does not precede it" if baseline is None else "has a baseline itself"
+                return f"has the baseline {case.baseline}, which {fault}"
         # The baseline decides whether a rejection counts.
         if case.expects == "rejection" and (case.baseline is None or case.violated_rule is None):
             return "must be rejected, but has no baseline or no violated rule"

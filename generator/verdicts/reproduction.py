@@ -16,7 +16,7 @@ from opcert.arrays import (
     with_alternatives,
 )
 from opcert.run import FailureKind, SessionStep
-from opcert.suite import Extent, IndexedCase, OperatorSuite, StrictModel, TypeName
+from opcert.suite import IndexedCase, OperatorSuite, Shape, StrictModel, TypeName
 
 
 class ReproducedCall(StrictModel):
@@ -37,7 +37,7 @@ class SerializedArray(StrictModel):
     """
 
     type: TypeName
-    shape: tuple[Extent, ...]
+    shape: Shape
     layout: Layout = "c"
     elements: _HexDigits
     alternatives: tuple[_HexDigits, ...] = ()

@@ -48,6 +48,8 @@ BACKEND_CONTRACT: Mapping[FailureKind, str] = {
     "data type of an operator.",
     "protocol": "A worker or driver answers each call as the protocol says.",
 }
+# A century: any sum of such times has a finite number of seconds.
+_MAX_SECONDS = 3.2e9
 # These breaches fail an ambiguous case too, since no reading of a document requires them. The
 # values of an ambiguous call's outputs are not judged, nor whether they are stable.
 DECISIVE_BREACHES: frozenset[FailureKind] = frozenset(
@@ -87,7 +89,7 @@ class Verdict:
     rejected_by: Rejecter | None = None
     attributed_to: str | None = None
     before_waiver: BeforeWaiver | None = None
-    seconds: Annotated[float, Field(ge=0)] = field(default=0.0, compare=False)
+    seconds: Annotated[float, Field(ge=0, le=_MAX_SECONDS)] = field(default=0.0, compare=False)
 
     @property
     def failure(self) -> str | None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -12,6 +13,8 @@ from opcert.yaml_files.source import KEY_STEP, YamlPath, YamlSource
 
 Content = TypeVar("Content")
 
+# As many mistakes as anybody reads at once; to compare them with each other takes time.
+_MAX_ERRORS = 200
 # The type of a PydanticCustomError whose text is the whole message.
 VERBATIM = "verbatim"
 
@@ -43,7 +46,7 @@ def model_mistakes(
     that resembles it, and a part of the wrong type and the mistakes within it.
     """
     by_place: dict[YamlPath, list[Any]] = {}
-    for details in error.errors(include_url=False):
+    for details in islice(error.errors(include_url=False), _MAX_ERRORS):
         by_place.setdefault(_place(source, details), []).append(details)
     outer_places = {place[:length] for place in by_place for length in range(len(place))}
     unknown_keys = [place[:-1] for place in by_place if place[-1:] == (KEY_STEP,)]
@@ -70,6 +73,9 @@ def describe_first_error(error: ValidationError) -> str:
     """Return the text of the first error of a model, with its place in the JSON."""
     first = error.errors(include_url=False)[0]
     place = ".".join(map(str, first["loc"]))
+    if first["type"] == "json_invalid":
+        # Python's reader takes more than this one, such as surrogates and hundreds of brackets.
+        return f"not JSON: {first['ctx']['error']}"
     if first["type"] == "missing":
         return f"{place}: is missing"
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):

@@ -71,17 +71,18 @@ def test_a_failure_has_its_kind_and_the_whole_detail() -> None:
     assert failure.text == verdict.detail
 
 
-def test_characters_outside_xml_are_replaced_and_the_others_are_kept() -> None:
+def test_characters_outside_xml_are_escaped_and_the_others_are_kept() -> None:
     odd = f"\x00\x01\x0b\x1f\ufffe{samples.HOSTILE_TEXT}\ttab"
     verdict = Verdict("a/1", OPERATOR, "crash", None, "crash", (), odd)
     made = certificate([verdict, replace(verdict, case="a/2", status="waived")])
     named = made.replace(backend=made.backend.model_copy(update={"name": "<b>\x02"}))
     root = parsed(named)
-    kept = samples.HOSTILE_TEXT.replace("\x07", "\ufffd").replace("\x1b", "\ufffd")
-    assert [error.text for error in root.iter("error")] == ["\ufffd" * 5 + kept + "\ttab"]
+    kept = samples.HOSTILE_TEXT.replace("\x07", "\\x07").replace("\x1b", "\\x1b")
+    escaped = "\\x00\\x01\\x0b\\x1f\\ufffe"
+    assert [error.text for error in root.iter("error")] == [f"{escaped}{kept}\ttab"]
     (skipped,) = root.iter("skipped")
     assert str(skipped.get("message")).startswith("waived: ")
-    assert root.get("name") == "opcert <b>\ufffd 1"
+    assert root.get("name") == "opcert <b>\\x02 1"
 
 
 def test_the_same_certificate_gives_the_same_bytes() -> None:

@@ -3,6 +3,7 @@
 import ast
 import builtins
 import warnings
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -234,6 +235,7 @@ def test_an_index_out_of_range_in_a_condition_is_an_error() -> None:
         evaluate_condition(parse_expression("data.shape[9] == 1"), NAMES)
 
 
+LETTERS = "nabcdefghijklmopqrstuvwxyz"
 # What Python evaluates, and an expression of a spec must not.
 HOSTILE = [
     *["().__class__.__base__.__subclasses__()", "data.__init__.__globals__", "[].append(1)"],
@@ -264,6 +266,12 @@ HOSTILE = [
     *["list(range(10**6)) + list(range(10**6))", "list(range(10**5)) * 2", "2 * ('a' * 99999)"],
     *["prod(range(1, 10**6))", "2**4097", "(-2)**4097", "[2**4000][0]**9", "len(range(10**7))"],
     *["sum(n for n in range(10**5))", "all(True for n in zip(range(10**6)))"],
+    *["[[0] * 999] * 999", "[[[0] * 99] * 99] * 99", "('a' * 999,) * 999"],
+    *["sum([[0] * 99] * 99, [])", "[*range(10**6)]", "(*range(10**6), *range(10**6))"],
+    *["[[0] * 99999 for n in range(9999)]", "[list(range(10**6)) for n in range(99)]"],
+    *["[sum(range(10**6)) for n in range(99)]", "[set(range(10**6)) for n in range(99)]"],
+    "[1 for n in [1] " + "".join(f"for {a} in [[{b}, {b}]] " for b, a in pairwise(LETTERS)) + "]",
+    *["+".join(["axis"] * 2000), "prod([2**4000] * 32) * 1 < [0] * 99"],
 ]
 
 
