@@ -108,7 +108,7 @@ def _call_valid(backend: Backend, operator: OperatorSuite, case: IndexedCase) ->
     )
     if fault is not None:
         return replace(outcome, fault=fault)
-    record = record_outputs(outcome, golden)
+    record = record_outputs(outcome.outputs, golden, outcome.remote)
     if record.remote is None:
         record = replace(record, inputs=inputs, expected_inputs=expected_inputs)
     return replace(outcome, records=[record])
@@ -190,7 +190,7 @@ class _ValidCalls:
             return outcome, None
         difference = compare_outputs(golden, outcome.outputs)
         if difference is None:
-            self.records.append(record_outputs(outcome, golden))
+            self.records.append(record_outputs(outcome.outputs, golden, outcome.remote))
             # They equal the golden ones, and may be large.
             outcome = replace(outcome, outputs=())
         return outcome, difference
@@ -270,6 +270,6 @@ def run_repeatedly(backend: Backend, operator: OperatorSuite, case: IndexedCase)
             text = f"{call} failed: {difference.text}"
             fault = Difference("unstable", text, difference.excerpt)
             return Outcome("outputs", fault=fault, log=log)
-        records.append(record_outputs(outcome, golden))
+        records.append(record_outputs(outcome.outputs, golden, outcome.remote))
     changed = any(record.outputs_changed for record in records)
     return Outcome("outputs", fault=ALIASED_OUTPUT if changed else None, log=log)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from opcert.arrays import (
     Array,
@@ -14,9 +14,6 @@ from opcert.arrays import (
 )
 from opcert.run.comparison import Difference, compare_outputs
 from opcert.run.vanished_memory import ArrayMemory
-
-if TYPE_CHECKING:
-    from opcert.run.outcome import Outcome
 
 
 # About what a record needs besides the elements of arrays.
@@ -72,11 +69,13 @@ class CallRecord:
         return _RECORD_BYTES + self.remote_bytes + sum(array.nbytes for array in arrays)
 
 
-def record_outputs(outcome: "Outcome", golden: Sequence[Array]) -> CallRecord:
+def record_outputs(
+    outputs: Sequence[Array], golden: Sequence[Array], remote: RemoteOutputs | None
+) -> CallRecord:
     """Return a record of the outputs of a call, which equal `golden`."""
-    if outcome.remote is None:
-        return CallRecord(outcome.outputs, golden)
-    return CallRecord(remote=outcome.remote, remote_bytes=sum(array.nbytes for array in golden))
+    if remote is None:
+        return CallRecord(outputs, golden)
+    return CallRecord(remote=remote, remote_bytes=sum(array.nbytes for array in golden))
 
 
 def fill_buffer(buffer: Array | None, array: Array, layout: Layout) -> Array:

@@ -94,7 +94,7 @@ class Session:
             self._records.clear()
         fault = fault or _judge(step, outcome)
         if fault is None and step.golden and outcome.observed == "outputs":
-            record = record_outputs(outcome, step.golden)
+            record = record_outputs(outcome.outputs, step.golden, outcome.remote)
             if record.nbytes <= _RECORD_BYTES:
                 self._records.append(record)
         return Outcome(outcome.observed, outcome.outputs, outcome.reason, fault)
