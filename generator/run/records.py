@@ -15,7 +15,6 @@ from opcert.arrays import (
 from opcert.run.comparison import Difference, compare_outputs
 from opcert.run.vanished_memory import ArrayMemory
 
-
 # About what a record needs besides the elements of arrays.
 _RECORD_BYTES = 2048
 
