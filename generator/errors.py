@@ -69,21 +69,30 @@ def did_you_mean(name: str, known: list[str]) -> str:
     return f"; expected one of {', '.join(known)}" if known else ""
 
 
+def class_name(value: object) -> str:
+    """Return the name of a value's type, whatever its metaclass makes of `__name__`."""
+    name: str = type.__dict__["__name__"].__get__(type(value))
+    return name
+
+
 def safe_repr(value: object) -> str:
     """Return the beginning of `repr(value)`, or its type where `repr` fails."""
     try:
         return f"{value!r:.80}"
     except Exception:
-        return f"a value of the type {type(value).__name__}"
+        return f"a value of the type {class_name(value)}"
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the type and the text of an exception, even if its `__str__` fails."""
+    """Return the type and the text of an exception, even if its `__str__` fails or exits."""
     try:
-        text = str(error)
-    except Exception:
+        # The text may be of a subclass of str, with methods of its own.
+        text = str.__str__(str(error))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         text = "(its text cannot be read)"
-    return f"{type(error).__name__}: {text}"[:500].encode(errors="replace").decode()
+    return f"{class_name(error)}: {text}"[:500].encode(errors="replace").decode()
 
 
 # Control characters but tabs and line feeds, surrogates, noncharacters, marks of direction, and

@@ -85,4 +85,4 @@ def require_slices(slug: str, **bounds: Array) -> None:
     sizes = {name: bound.size for name, bound in bounds.items()}
     require(len({*sizes.values()}) == 1, f"{slug}/equal-lengths", f"lengths {sizes}")
     name, steps = [*bounds.items()][-1]
-    require(all(steps), f"{slug}/{name}-nonzero", f"{name} {steps}")
+    require(all(steps), f"{slug}/{name}-nonzero", f"{name} {steps.tolist()}")

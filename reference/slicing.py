@@ -21,10 +21,9 @@ def slice_8(
         require(is_integer(axes), "slice-8/axes-type", f"axes of {axes.dtype}")
         require(axes.ndim == 1, "slice-8/axes-rank", f"axes of rank {axes.ndim}")
     require_slices("slice-8", start=start, stop=stop, step=step)
-    if axes is not None:
-        text = f"{axes.size} axes for {start.size} slices"
-        require(axes.size == start.size, "slice-8/equal-lengths", text)
-    listed = range(start.size) if axes is None else axes.tolist()
+    count = start.size if axes is None else axes.size
+    require(count == start.size, "slice-8/equal-lengths", f"{count} axes for {start.size} slices")
+    listed = range(count) if axes is None else axes.tolist()
     require(
         axes is not None or start.size <= data.ndim,
         "slice-8/default-axes-fit",

@@ -23,7 +23,8 @@ def own_lines(error: BaseException) -> list[str]:
     say less about its fault. A path has no folder of this machine. The backends that come with
     opcert have no lines.
     """
-    places = list(_places(error.__traceback__))
+    # The exception's class may define an attribute of this name.
+    places = list(_places(BaseException.__dict__["__traceback__"].__get__(error)))
     first = next((file for file, _, _ in places if not _is_caller(file)), None)
     if first is None or Path(first).is_relative_to(_OPCERT):
         return []

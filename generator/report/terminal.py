@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from threading import Event, Thread
 from time import monotonic
 
 from rich.console import Console
@@ -53,28 +54,36 @@ def table_cell(text: str) -> str:
 
 @contextmanager
 def progress(console: Console) -> Iterator[OnVerdict]:
-    """Show progress: a bar on a terminal; elsewhere a line for each operator, or every 10 s."""
+    """Show progress: a bar on a terminal; elsewhere a line for each operator and every 10 s."""
     failures = 0
     if not console.is_terminal:
-        begin = last = monotonic()
-        seen: set[str] = set()
+        begin, operators = monotonic(), set[str]()
+        line, ended = "", Event()
 
-        def print_progress(verdict: Verdict, number: int, total: int) -> None:
-            nonlocal last, failures
+        def print_operator(verdict: Verdict, number: int, total: int) -> None:
+            nonlocal failures, line
             failures += verdict.status in FAILURE_STATUSES
-            now = monotonic()
-            if verdict.operator in seen and now - last < _SECONDS_BETWEEN_LINES:
-                return
-            seen.add(verdict.operator)
+            rate = number / (monotonic() - begin)
+            left = timedelta(seconds=round((total - number) / rate))
             line = f"{number}/{total} {verdict.operator}"
-            if now - last >= _SECONDS_BETWEEN_LINES:
-                rate = number / (now - begin)
-                left = timedelta(seconds=round((total - number) / rate))
-                line += f": {failures} failures, {rate:,.0f}/s, {left} left"
-            last = now
-            print_line(console, line)
+            if verdict.operator not in operators:
+                operators.add(verdict.operator)
+                print_line(console, line)
+            line += f": {failures:,} failures, {rate:,.0f}/s, {left} left"
 
-        yield print_progress
+        def print_regularly() -> None:
+            # A call may take a minute, and the confirmation of failures several.
+            while not ended.wait(_SECONDS_BETWEEN_LINES):
+                if line:
+                    print_line(console, line)
+
+        thread = Thread(target=print_regularly, daemon=True)
+        thread.start()
+        try:
+            yield print_operator
+        finally:
+            ended.set()
+            thread.join()
         return
     columns = (
         TextColumn("{task.description}"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from math import prod
 from typing import Literal
 
 from opcert.arrays import (
@@ -34,6 +35,7 @@ from opcert.roles.index_levels import (
     LONG,
     ORDERS,
     PLACES,
+    are_consecutive,
     consecutive,
     distinct,
     index_values,
@@ -274,10 +276,9 @@ class ElementIndicesRole(IndexingRole):
         if not self._is_distinct and shape == self.data.shape(context):
             # The same indices then suit other axes too, which a cached plan may confuse.
             most = min([most, *(extent for extent in shape if extent > 1)])
-        lines = lines_along(shape, axis)
-        values = [0] * sum(map(len, lines))
+        values = [0] * prod(shape)
         place = places_of(len(values))[choice[self.factor("place")]]
-        for line in lines:
+        for line in lines_along(shape, axis):
             if order == "alike":
                 drawn = [value] * len(line)
             elif order in ("rising", "falling"):
@@ -286,13 +287,12 @@ class ElementIndicesRole(IndexingRole):
                 drawn = self._draw_line(sampler, index_type, n, most, len(line))
             if place in line:
                 position = line.index(place)
-                # If the tested index is elsewhere in its line, the two change places.
-                same = [k for k, index in enumerate(drawn) if index % n == value % n]
-                if self._is_distinct and same and order == "drawn":
-                    drawn[same[0]] = drawn[position]
+                if self._is_distinct and order == "drawn":
+                    # If the tested index is elsewhere in its line, the two change places.
+                    for k in [k for k, index in enumerate(drawn) if index % n == value % n][:1]:
+                        drawn[k] = drawn[position]
                 drawn[position] = value
-            for position, index in zip(line, drawn, strict=True):
-                values[position] = index
+            values[line.start : line.stop : line.step] = drawn
         return tuple(values)
 
     def _draw_line(
@@ -300,11 +300,14 @@ class ElementIndicesRole(IndexingRole):
     ) -> list[int]:
         """Draw the indices of one line into a dimension of n elements, below `most`."""
         if self._is_distinct:
-            indices = distinct(sampler, most)[:count]
+            indices = [*distinct(sampler, most)[:count]]
         else:
-            indices = tuple(sampler.between(0, most - 1) for _ in range(count))
+            indices = sampler.several(0, most - 1, count)
         if not self.negative or lowest(index_type) == 0:
-            return [*indices]
+            return indices
+        if fits(index_type, -n):
+            signs = sampler.several(0, 1, len(indices))
+            return [i - n * sign for i, sign in zip(indices, signs, strict=True)]
         return [i - n * sampler.between(0, int(fits(index_type, i - n))) for i in indices]
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
@@ -312,9 +315,12 @@ class ElementIndicesRole(IndexingRole):
         indices, values = call.inputs[self.name], self.values_in(call)
         data, position, axis = call.inputs[self.into], point[self.factor("place")], point["axis"]
         n, count = data.shape[axis], indices.shape[axis]
-        rows = [tuple(values[k] for k in line) for line in lines_along(indices.shape, axis)]
-        is_line = bool(rows) and count > 1
-        rising, falling = (consecutive(order, n, count) for order in ("rising", "falling"))
+        is_line = bool(values) and count > 1
+
+        def are_all(order: str) -> bool:
+            lines = (map(values.__getitem__, line) for line in lines_along(indices.shape, axis))
+            return is_line and all(are_consecutive(order, n, line) for line in lines)
+
         levels = {
             self.factor("count"): levels_where(
                 {
@@ -332,8 +338,8 @@ class ElementIndicesRole(IndexingRole):
             self.factor("order"): levels_where(
                 {
                     "drawn": True,
-                    "rising": is_line and all(r == rising for r in rows),
-                    "falling": is_line and all(r == falling for r in rows),
+                    "rising": are_all("rising"),
+                    "falling": are_all("falling"),
                     "alike": is_line and len({*values}) == 1,
                 }
             ),

@@ -1,8 +1,7 @@
 """Levels of the role `indices`: the tested index, its place, and the order of all indices."""
 
-from collections.abc import Callable, Sequence
-from itertools import product
-from math import gcd
+from collections.abc import Callable, Iterable, Iterator
+from math import gcd, prod
 
 from opcert.arrays import fits, highest, lowest
 from opcert.roles.factors import levels_where
@@ -80,13 +79,21 @@ def consecutive(order: str, n: int, count: int) -> tuple[int, ...]:
     return tuple(rising) if order == "rising" else tuple(size - 1 - k for k in rising)
 
 
+def are_consecutive(order: str, n: int, values: Iterable[int]) -> bool:
+    """Whether indices are those of `consecutive`. The first one answers for most: they are many."""
+    size = max(n, 1)
+    if order == "rising":
+        return all(value == k % size for k, value in enumerate(values))
+    return all(value == size - 1 - k % size for k, value in enumerate(values))
+
+
 def observed_orders(values: tuple[int, ...], n: int) -> frozenset[str]:
     """Return the orders of indices into an axis of `n`."""
     return levels_where(
         {
             "drawn": True,
-            "rising": values == consecutive("rising", n, len(values)),
-            "falling": values == consecutive("falling", n, len(values)),
+            "rising": are_consecutive("rising", n, values),
+            "falling": are_consecutive("falling", n, values),
             "alike": len(values) > 1 and min(values) == max(values),
         }
     )
@@ -115,15 +122,10 @@ def distinct(sampler: Sampler, n: int) -> tuple[int, ...]:
     return tuple((start + step * k) % n for k in range(n))
 
 
-def lines_along(shape: tuple[int, ...], axis: int) -> list[Sequence[int]]:
-    """Return the positions in C order of the elements of each line along `axis`."""
-    strides = [1]
-    for extent in reversed(shape[1:]):
-        strides.insert(0, strides[0] * extent)
-    count, step = shape[axis], strides[axis]
-    others = [range(extent) for d, extent in enumerate(shape) if d != axis]
-    steps = [stride for d, stride in enumerate(strides) if d != axis]
-    if not count:
-        return []
-    starts = (sum(i * s for i, s in zip(index, steps, strict=True)) for index in product(*others))
-    return [range(start, start + count * step, step) for start in starts]
+def lines_along(shape: tuple[int, ...], axis: int) -> Iterator[range]:
+    """Yield the positions in C order of the elements of each line along `axis`."""
+    count, step = shape[axis], prod(shape[axis + 1 :])
+    for block in range(0, prod(shape[:axis]) * count * step, max(count * step, 1)):
+        yield from (
+            range(start, block + count * step, step) for start in range(block, block + step)
+        )

@@ -5,6 +5,8 @@ from math import prod
 from random import Random
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from opcert.arrays import (
     HUGE_EXTENT,
     LONG_EXTENT,
@@ -24,6 +26,8 @@ _KINDS = ["varied", "ones", "equal", "same", "long", "wide", "tall", "huge", "ze
 _LONG_EXTENTS = (67, 35, 19, LONG_EXTENT)
 _LARGE_EXTENTS = {"wide": WIDE_EXTENT, "tall": WIDE_EXTENT, "huge": HUGE_EXTENT}
 _VARIED_EXTENTS = (2, 3, 5, 7, 4)
+# So many integers are drawn at once.
+_MANY = 1 << 12
 
 
 class Sampler:
@@ -44,14 +48,32 @@ class Sampler:
 
     def randbelow(self, n: int) -> int:
         """Draw an integer from 0 to below `n`."""
+        return int(self._seeded_source()() * n)
+
+    def _seeded_source(self) -> RandomSource:
         if self._source is None:
             # Seeding is slow, and many seeds are never drawn from.
             self._source = Random(self._seed).random  # noqa: S311 -- no cryptography
-        return int(self._source() * n)
+        return self._source
 
     def between(self, low: int, high: int) -> int:
         """Draw an integer from `low` to `high`, both included."""
         return low + self.randbelow(high - low + 1)
+
+    def several(self, low: int, high: int, count: int) -> list[int]:
+        """Draw what `count` calls of `between` draw."""
+        source, size = self._seeded_source(), high - low + 1
+        generator = getattr(source, "__self__", None)
+        if count < _MANY or not isinstance(generator, Random):
+            return [low + int(source() * size) for _ in range(count)]
+        # NumPy's oldest generator, which never changes, is that of Python, and far faster.
+        version, (*key, position), gauss = generator.getstate()
+        same = np.random.RandomState()
+        same.set_state(("MT19937", np.array(key, np.uint32), int(position), 0, 0.0))
+        drawn = (same.random_sample(count) * size).astype(np.int64) + low
+        _, key, position, *_ = same.get_state(legacy=True)
+        generator.setstate((version, (*map(int, key), int(position)), gauss))
+        return [*drawn.tolist()]
 
     def pick(self, items: Sequence[Any]) -> Any:
         """Draw one of `items`."""

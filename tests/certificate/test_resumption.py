@@ -11,10 +11,12 @@ from opcert import Certificate, certify
 from opcert.arrays import Array
 from opcert.certificate import CertificationInterrupted, OnVerdict
 from opcert.errors import OpcertError
+from opcert.suite import Suite
 from opcert.verdicts import Verdict
 from tests import wrong_backends as wrong
 from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite
+from tests.few_cases import few_cases
 
 SPLIT = "directml/*"
 REST = "reason: r, owner: o, link: l, expires: 9999-12-31"
@@ -30,14 +32,12 @@ def interrupting(at: int) -> OnVerdict:
     return on_verdict
 
 
-def in_pieces(backend: Any, cases: int, **given: Any) -> Certificate:
+def in_pieces(backend: Any, suite: Suite, cases: int, **given: Any) -> Certificate:
     """Return the certificate of a run that is interrupted and resumed after every `cases`."""
     former = None
     while True:
         try:
-            return certify(
-                backend, core_suite(), progress=interrupting(cases), resume=former, **given
-            )
+            return certify(backend, suite, progress=interrupting(cases), resume=former, **given)
         except CertificationInterrupted as reached:
             former = reached.certificate
 
@@ -64,7 +64,7 @@ class Recording(wrong.Right):
         return self.wrapped.run(operator, inputs, attributes)
 
 
-@pytest.mark.parametrize(("case", "pieces"), [("*-f32-*", 1), ("*", 120)])
+@pytest.mark.parametrize(("case", "pieces"), [("*-i32-*", 1), ("*", 25)])
 @pytest.mark.parametrize(
     "backend",
     [
@@ -80,8 +80,8 @@ def test_the_calls_and_the_verdicts_are_those_of_one_run(
 ) -> None:
     given: dict[str, Any] = {"operator": SPLIT, "case": case}
     uninterrupted, interrupted = Recording(backend), Recording(backend)
-    whole = certify(uninterrupted, core_suite(), **given)
-    pieced = in_pieces(interrupted, pieces, **given)
+    whole = certify(uninterrupted, few_cases(), **given)
+    pieced = in_pieces(interrupted, few_cases(), pieces, **given)
     assert apart_from_times(pieced) == apart_from_times(whole)
     assert interrupted.calls == uninterrupted.calls
     assert not whole.run.resumed
@@ -103,11 +103,11 @@ def test_an_interrupted_case_runs_again_from_its_beginning() -> None:
 
     backend = Interrupts()
     with pytest.raises(CertificationInterrupted) as caught:
-        certify(backend, core_suite(), operator=SPLIT)
+        certify(backend, few_cases(), operator=SPLIT)
     former = caught.value.certificate
     assert former.counts["not-run"] == len(former.verdicts)
     assert former.run.repeated == ()
-    found = certify(backend, core_suite(), operator=SPLIT, resume=former)
+    found = certify(backend, few_cases(), operator=SPLIT, resume=former)
     assert found.conformant
     assert found.run.repeated == (found.verdicts[0].case,)
 
@@ -124,10 +124,10 @@ def test_waived_failures_and_claims_are_as_in_one_run(tmp_path: Path) -> None:
             return super().run(operator, inputs, attributes)
 
     given: dict[str, Any] = {"operator": SPLIT, "claim": claim, "waivers": waivers}
-    whole = certify(WrongAndDeclines(), core_suite(), **given)
+    whole = certify(WrongAndDeclines(), few_cases(), **given)
     assert whole.counts["waived"] > 0
     assert {"undeclared", "uncredited"} <= {each.kind for each in whole.verdicts}
-    pieced = in_pieces(WrongAndDeclines(), 100, **given)
+    pieced = in_pieces(WrongAndDeclines(), few_cases(), 25, **given)
     assert apart_from_times(pieced) == apart_from_times(whole)
 
 
@@ -137,7 +137,7 @@ def test_failures_are_confirmed_once_every_case_has_run(how: str) -> None:
     given: dict[str, Any] = {"options": {"how": how}, "case": "dml-split/valid-f32-[234]-*"}
     whole = certify(backend, core_suite(), **given)
     assert sum("\n    confirmed" in each.detail for each in whole.verdicts) == 1
-    pieced = in_pieces(backend, 5, **given)
+    pieced = in_pieces(backend, core_suite(), 5, **given)
     assert apart_from_times(pieced) == apart_from_times(whole)
 
 
@@ -157,9 +157,9 @@ def test_a_run_that_stops_at_failures_can_be_resumed_after_each() -> None:
 
 def test_a_finished_run_is_returned_as_it_is() -> None:
     backend = Recording(wrong.Right)
-    whole = certify(backend, core_suite(), operator=SPLIT)
+    whole = certify(backend, few_cases(), operator=SPLIT)
     calls = len(backend.calls)
-    assert certify(backend, core_suite(), operator=SPLIT, resume=whole) == whole
+    assert certify(backend, few_cases(), operator=SPLIT, resume=whole) == whole
     assert len(backend.calls) == calls
 
 

@@ -1,6 +1,8 @@
 """A certificate on a terminal: progress, a failure of each cause, the counts, the conclusion."""
 
 import io
+import re
+import time
 from dataclasses import replace
 from threading import RLock
 
@@ -13,7 +15,7 @@ from opcert.report import conclusion_line, print_certificate, print_side_by_side
 from opcert.report.terminal import MAX_LISTED, Rate
 from opcert.verdicts import Verdict
 from tests import wrong_backends
-from tests.faults.finding import core_suite
+from tests.few_cases import few_cases
 
 
 def console(terminal: bool = False) -> Console:
@@ -27,7 +29,7 @@ def text(of: Console) -> str:
 
 @pytest.fixture(scope="module")
 def wrong() -> Certificate:
-    return certify(wrong_backends.AcceptsEverything(), core_suite())
+    return certify(wrong_backends.AcceptsEverything(), few_cases())
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -36,6 +38,20 @@ def test_progress_names_the_operator(terminal: bool) -> None:
     with progress(screen) as on_verdict:
         on_verdict(Verdict("a/b", "vendor/A-1", "pass", None, "outputs", (), ""), 1, 2)
     assert "vendor/A-1" in text(screen)
+
+
+def test_progress_without_a_terminal_goes_on_during_a_long_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("opcert.report.terminal._SECONDS_BETWEEN_LINES", 0.01)
+    screen = console(terminal=False)
+    with progress(screen) as on_verdict:
+        on_verdict(Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), ""), 1, 2)
+        while text(screen).count("\n") < 3:
+            time.sleep(0.01)
+    first, second, *_ = text(screen).splitlines()
+    assert first == "1/2 vendor/A-1"
+    assert re.fullmatch(r"1/2 vendor/A-1: 1 failures, [\d,]+/s, [\d:]+ left", second)
 
 
 def test_progress_on_a_terminal_has_the_rate_and_the_time_left() -> None:
@@ -71,7 +87,7 @@ def test_names_are_escaped(wrong: Certificate) -> None:
 
 def test_side_by_side_names_the_new_causes_and_the_regressed_cases(wrong: Certificate) -> None:
     screen = console()
-    print_side_by_side([certify(wrong_backends.Right(), core_suite()), wrong], screen)
+    print_side_by_side([certify(wrong_backends.Right(), few_cases()), wrong], screen)
     prefix = "right 1 compared with 1: "
     changes = next(line for line in text(screen).splitlines() if line.startswith(prefix))
     assert f"{len(wrong.causes)} new and 0 fixed causes; " in changes

@@ -229,3 +229,9 @@ def test_each_draw_function_has_a_docstring(name: str) -> None:
     draw: Callable[..., Any] = DRAW_FUNCTIONS[name]
     assert draw.__doc__ is not None
     assert draw.__doc__.startswith("Draw ")
+
+
+def test_many_integers_at_once_are_those_of_single_draws() -> None:
+    one, many = seeded("seed"), seeded("seed")
+    for count in (3, 5000, 4):
+        assert many.several(-9, 1 << 40, count) == [one.between(-9, 1 << 40) for _ in range(count)]

@@ -3,22 +3,61 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from opcert.arrays import Array
 from opcert.run import call_backend
 from tests.wrong_backends import Right
 
 
-def test_an_exception_without_a_readable_text_is_an_outcome() -> None:
-    class UnspeakableError(Exception):
-        def __str__(self) -> str:
-            raise RuntimeError
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
 
+
+class ExitingError(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(0)
+
+
+class ExitingText(str):
+    __slots__ = ()
+
+    def __format__(self, form: str) -> str:
+        raise SystemExit(0)
+
+
+class TextError(Exception):
+    def __str__(self) -> str:
+        return ExitingText()
+
+
+class Nameless(type):
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        raise RuntimeError
+
+
+class NamelessError(Exception, metaclass=Nameless):
+    pass
+
+
+class TracelessError(Exception):
+    @property
+    def __traceback__(self) -> None:  # type: ignore[override]
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "kind", [UnspeakableError, ExitingError, TextError, NamelessError, TracelessError], ids=repr
+)
+def test_an_exception_of_an_odd_class_is_an_outcome(kind: type[Exception]) -> None:
     class Raises(Right):
         def run(
             self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
         ) -> Sequence[Array]:
-            raise UnspeakableError
+            raise kind
 
     outcome = call_backend(Raises(), "vendor/Any-1", {}, {})
     assert outcome.observed == "rejected"
-    assert outcome.reason.startswith("UnspeakableError")
+    assert outcome.reason.startswith(kind.__qualname__)

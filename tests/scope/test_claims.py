@@ -14,9 +14,11 @@ from opcert.certificate import draft_claim
 from opcert.errors import SpecError
 from opcert.report import conclusion_line
 from opcert.scope import read_claim
+from opcert.suite import Suite
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
+from tests.few_cases import few_cases
 from tests.wrong_backends import Attributes, Inputs
 
 SPLIT, PARTS = "directml/DML_OPERATOR_SPLIT", "openvino/VariadicSplit-1"
@@ -51,10 +53,16 @@ def claim(tmp_path: Path) -> Path:
     return tmp_path / "claim.yaml"
 
 
-def claiming(claim: Path, text: str, backend: object = None, operator: str = PARTS) -> Certificate:
+def claiming(
+    claim: Path,
+    text: str,
+    backend: object = None,
+    operator: str = PARTS,
+    suite: Suite | None = None,
+) -> Certificate:
     claim.write_text(text, encoding="utf-8")
     found = backend if isinstance(backend, wrong.Right) else wrong.Right()
-    return certify(found, core_suite(), operator=operator, claim=claim)
+    return certify(found, suite or few_cases(), operator=operator, claim=claim)
 
 
 def test_what_is_outside_the_claim_is_not_run_and_does_not_count(claim: Path) -> None:
@@ -69,7 +77,7 @@ def test_a_claim_may_tie_types_of_inputs(claim: Path) -> None:
     scope = "{input_types: {axis: [i64]}, same_types: [[axis, split_lengths]]}"
     text = f"operators:\n  {PARTS}: {scope}\n"
     certificate = claiming(claim, text)
-    cases = core_suite().operators[PARTS].cases
+    cases = few_cases().operators[PARTS].cases
     ran = [cases[v.case] for v in certificate.verdicts if v.status == "pass"]
     valid = [case.input_types for case in ran if case.baseline is None]
     assert len(valid) > 10
@@ -87,7 +95,7 @@ def test_what_is_inside_the_claim_and_declined_is_a_failure(claim: Path) -> None
 
 
 def test_a_claim_rules_out_declining_a_whole_data_type(claim: Path) -> None:
-    assert certify(wrong.DeclinesBfloat16(), core_suite(), operator=PARTS).conformant
+    assert certify(wrong.DeclinesBfloat16(), few_cases(), operator=PARTS).conformant
     certificate = claiming(claim, ALL, wrong.DeclinesBfloat16())
     assert set(certificate.reasons) == {f"{certificate.counts['fail']} x undeclared"}
 
@@ -104,7 +112,7 @@ def test_claimed_calls_that_support_excludes_fail_without_running(claim: Path) -
 def test_a_declined_call_stops_a_run_that_stops_at_the_first_failure(claim: Path) -> None:
     claim.write_text(ALL)
     certificate = certify(
-        wrong.DeclinesHighRanks(), core_suite(), operator=PARTS, claim=claim, stop_at_failure=True
+        wrong.DeclinesHighRanks(), few_cases(), operator=PARTS, claim=claim, stop_at_failure=True
     )
     assert certificate.counts["fail"] == 1
 
@@ -116,7 +124,7 @@ SOME_TYPES = f"operators:\n  {PARTS}:\n    types: {INSIDE}\n    index_types: [i3
 def test_a_negative_case_is_in_scope_with_its_baseline(claim: Path) -> None:
     certificate = claiming(claim, SOME_TYPES)
     status = {v.case: v.status for v in certificate.verdicts}
-    cases = core_suite().operators[PARTS].index.cases
+    cases = few_cases().operators[PARTS].index.cases
     baselines = {
         case.id: case.baseline for case in cases if case.baseline and case.expects == "rejection"
     }
@@ -126,7 +134,7 @@ def test_a_negative_case_is_in_scope_with_its_baseline(claim: Path) -> None:
 
 
 def test_a_valid_neighbour_is_in_scope_by_itself(claim: Path) -> None:
-    certificate = claiming(claim, SOME_TYPES)
+    certificate = claiming(claim, SOME_TYPES, suite=core_suite())
     status = {v.case: v.status for v in certificate.verdicts}
     cases = core_suite().operators[PARTS].index.cases
     neighbours = [case for case in cases if case.baseline and case.expects == "outputs"]
@@ -172,7 +180,7 @@ def test_ambiguous_cases_do_not_decide_inside_a_claim(claim: Path) -> None:
 def test_the_claims_feature_level_works_as_that_of_the_command_line(claim: Path) -> None:
     text = f"feature_level: 1_0\noperators:\n  {SPLIT}: {{}}\n"
     certificate = claiming(claim, text, operator=SPLIT)
-    asked = certify(wrong.Right(), core_suite(), operator=SPLIT, feature_level="1_0")
+    asked = certify(wrong.Right(), few_cases(), operator=SPLIT, feature_level="1_0")
     assert certificate.counts == asked.counts
     assert certificate.selection == asked.selection
 
@@ -196,7 +204,7 @@ def test_the_certificate_has_the_claim_and_its_digest(claim: Path) -> None:
 
 def test_a_certificate_without_a_claim_has_null() -> None:
     assert (
-        json.loads(certify(wrong.Right(), core_suite(), operator=SPLIT).to_json())["claim"] is None
+        json.loads(certify(wrong.Right(), few_cases(), operator=SPLIT).to_json())["claim"] is None
     )
 
 
@@ -237,7 +245,7 @@ def test_mistakes_in_a_claim_are_reported_with_their_place(
 ) -> None:
     claim.write_text(text)
     with pytest.raises(SpecError) as caught:
-        read_claim(claim, core_suite())
+        read_claim(claim, few_cases())
     (mistake,) = caught.value.mistakes
     assert str(mistake).startswith(f"{claim}:")
     assert message in str(mistake)
@@ -246,7 +254,7 @@ def test_mistakes_in_a_claim_are_reported_with_their_place(
 def test_a_misspelt_operator_is_reported_even_if_others_are_selected(claim: Path) -> None:
     claim.write_text("operators:\n  openvino/Slcie-8: {}\n  vendor/Reverse-1: {}\n")
     with pytest.raises(SpecError) as caught:
-        read_claim(claim, core_suite(), "directml/*")
+        read_claim(claim, few_cases(), "directml/*")
     assert str(caught.value).endswith(
         ":2:3: unknown operator 'openvino/Slcie-8'; did you mean 'openvino/Slice-8'?"
     )
@@ -277,7 +285,7 @@ def test_a_missing_claim_is_reported(claim: Path) -> None:
 def test_a_draft_excludes_what_was_declined_and_is_then_certified(
     claim: Path, backend: wrong.Right, absent: dict[str, list[object]]
 ) -> None:
-    draft = draft_claim(backend, core_suite(), operator=PARTS)
+    draft = draft_claim(backend, few_cases(), operator=PARTS)
     for part, values in absent.items():
         assert not set(values) & set(draft.operators[PARTS][part])
     assert claiming(claim, draft.text, backend).conformant
@@ -285,26 +293,26 @@ def test_a_draft_excludes_what_was_declined_and_is_then_certified(
 
 def test_a_draft_excludes_rules_and_levels(claim: Path) -> None:
     operator = "openvino/Broadcast-1"
-    draft = draft_claim(DeclinesOneBehaviour(), core_suite(), operator=operator)
+    draft = draft_claim(DeclinesOneBehaviour(), few_cases(), operator=operator)
     assert len(draft.operators[operator]["excluded"]) == 1
     assert claiming(claim, draft.text, DeclinesOneBehaviour(), operator).conformant
 
 
 def test_a_draft_claims_what_failed(claim: Path) -> None:
-    draft = draft_claim(wrong.ThroughFloat16(), core_suite(), operator=PARTS)
+    draft = draft_claim(wrong.ThroughFloat16(), few_cases(), operator=PARTS)
     assert "f32" in draft.operators[PARTS]["types"]
     assert f"{len(draft.failed)} of the claimed calls failed" in draft.text.splitlines()[1]
     assert not claiming(claim, draft.text, wrong.ThroughFloat16()).conformant
 
 
 def test_a_draft_claims_what_was_only_sometimes_declined_and_says_so() -> None:
-    draft = draft_claim(DeclinesSomeSizes(), core_suite(), operator=PARTS)
+    draft = draft_claim(DeclinesSomeSizes(), few_cases(), operator=PARTS)
     assert draft.declined
     assert f"{len(draft.declined)} of the claimed calls were declined" in draft.text
 
 
 def test_a_draft_has_the_feature_level_that_was_run(claim: Path) -> None:
-    draft = draft_claim(wrong.Right(), core_suite(), operator=SPLIT, feature_level="1_0")
+    draft = draft_claim(wrong.Right(), few_cases(), operator=SPLIT, feature_level="1_0")
     certificate = claiming(claim, draft.text, operator=SPLIT)
     assert certificate.selection.feature_level == "1_0"
     assert certificate.conformant

@@ -15,10 +15,12 @@ from opcert.errors import SpecError
 from opcert.report import conclusion_line
 from opcert.run import FailureKind
 from opcert.scope import Waivers, read_waivers
+from opcert.suite import Suite
 from opcert.verdicts import WAIVABLE_KINDS, Status, Verdict
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
+from tests.few_cases import few_cases
 
 SPLIT = "directml/DML_OPERATOR_SPLIT"
 REST = "reason: r, owner: o, link: l, expires: 9999-12-31"
@@ -29,9 +31,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "waivers.yaml"
 
 
-def waiving(file: Path, text: str, backend: Callable[[], wrong.Right]) -> Certificate:
+def waiving(
+    file: Path, text: str, backend: Callable[[], wrong.Right], suite: Suite | None = None
+) -> Certificate:
     file.write_text(text)
-    return certify(backend(), core_suite(), operator=SPLIT, waivers=file)
+    return certify(backend(), suite or few_cases(), operator=SPLIT, waivers=file)
 
 
 def last_error(file: Path, text: str, *arguments: str) -> str:
@@ -45,11 +49,11 @@ def last_error(file: Path, text: str, *arguments: str) -> str:
 
 def read_text(file: Path, text: str, device: str | None = None) -> Waivers:
     file.write_text(text)
-    return read_waivers(file, core_suite(), device, kinds=WAIVABLE_KINDS)
+    return read_waivers(file, few_cases(), device, kinds=WAIVABLE_KINDS)
 
 
 def failure(status: Status = "fail", kind: FailureKind | None = "value") -> Verdict:
-    case = next(iter(core_suite().operators[SPLIT].cases.values()))
+    case = next(iter(few_cases().operators[SPLIT].cases.values()))
     return Verdict(case.id, SPLIT, status, kind, "outputs", case.rules, "went wrong")
 
 
@@ -65,7 +69,7 @@ def test_waived_failures_do_not_block_and_the_answer_counts_them(file: Path) -> 
 
 def test_a_waived_failure_keeps_its_outcome_and_explains_the_waiver(file: Path) -> None:
     text = f"- {{case: '*', kind: value, {REST}}}\n- {{case: '*', kind: uncredited, {REST}}}\n"
-    certificate = waiving(file, text, wrong.ThroughFloat16)
+    certificate = waiving(file, text, wrong.ThroughFloat16, core_suite())
     found = next(v for v in certificate.verdicts if v.status == "waived")
     assert (found.kind, found.observed) == ("value", "outputs")
     assert found.detail.startswith("r (waived until 9999-12-31; o, l): output 0 differs")
@@ -81,7 +85,7 @@ def test_a_failure_that_no_waiver_matches_still_blocks(file: Path) -> None:
 
 def test_rejections_whose_baseline_has_a_waived_failure_do_not_block(file: Path) -> None:
     text = "".join(f"- {{case: '*', kind: {kind}, {REST}}}\n" for kind in ("value", "bits"))
-    certificate = waiving(file, text, wrong.ThroughFloat16)
+    certificate = waiving(file, text, wrong.ThroughFloat16, core_suite())
     assert {v.kind for v in certificate.verdicts if v.status == "fail"} == {"uncredited"}
     assert certificate.conformant
     assert certificate.grade == "bit-exact"
@@ -158,7 +162,7 @@ def test_waiving_every_case_of_an_operator_verifies_nothing(file: Path) -> None:
 def test_a_waived_failure_does_not_stop_a_run_that_stops_at_the_first_one(file: Path) -> None:
     file.write_text(f"- {{case: '*', kind: dtype, {REST}}}\n")
     certificate = certify(
-        wrong.WrongDtype(), core_suite(), operator=SPLIT, waivers=file, stop_at_failure=True
+        wrong.WrongDtype(), few_cases(), operator=SPLIT, waivers=file, stop_at_failure=True
     )
     assert certificate.counts["waived"] > 0
     assert certificate.counts["fail"] == 1
@@ -167,7 +171,7 @@ def test_a_waived_failure_does_not_stop_a_run_that_stops_at_the_first_one(file: 
 def test_a_stopped_run_reports_no_unused_waivers(file: Path) -> None:
     file.write_text(f"- {{case: '*', kind: bits, {REST}}}\n")
     certificate = certify(
-        wrong.WrongDtype(), core_suite(), operator=SPLIT, waivers=file, stop_at_failure=True
+        wrong.WrongDtype(), few_cases(), operator=SPLIT, waivers=file, stop_at_failure=True
     )
     assert certificate.counts["not-run"] > 0
 
@@ -181,8 +185,7 @@ def test_the_certificate_has_the_waivers_and_their_digest(file: Path) -> None:
 
 def test_a_certificate_without_waivers_has_null() -> None:
     assert (
-        json.loads(certify(wrong.Right(), core_suite(), operator=SPLIT).to_json())["waivers"]
-        is None
+        json.loads(certify(wrong.Right(), few_cases(), operator=SPLIT).to_json())["waivers"] is None
     )
 
 
@@ -260,11 +263,11 @@ def test_the_command_line_exits_0_where_all_failures_are_waived(file: Path) -> N
 
 
 def test_failures_of_wrong_backends_have_a_kind_that_a_waiver_can_name() -> None:
-    certificate = certify(wrong.AcceptsEverything(), core_suite(), operator=SPLIT)
+    certificate = certify(wrong.AcceptsEverything(), few_cases(), operator=SPLIT)
     assert {v.kind for v in certificate.verdicts if v.status == "fail"} <= set(WAIVABLE_KINDS)
 
 
 def test_an_unused_waiver_of_one_case_says_so(file: Path) -> None:
-    (case, *_) = core_suite().select(SPLIT, "*")
+    (case, *_) = few_cases().select(SPLIT, "*")
     with pytest.raises(SpecError, match="the one matching case does not fail this way; remove it"):
         waiving(file, f"- {{case: '{case}', {REST}}}\n", wrong.Right)

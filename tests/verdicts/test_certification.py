@@ -16,6 +16,7 @@ from opcert.report import conclusion_line
 from opcert.verdicts import Certification, Verdict
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
+from tests.few_cases import few_cases
 from tests.wrong_backends import Attributes, Inputs
 
 HOSTED = str(Path(__file__).with_name("hosted.py"))
@@ -28,7 +29,7 @@ def kinds(certificate: Certificate) -> Counter[str | None]:
 
 @cache
 def of_the_reference() -> Certificate:
-    return certify("reference", core_suite())
+    return certify("reference", few_cases())
 
 
 def test_the_reference_is_conformant_and_bit_exact() -> None:
@@ -40,7 +41,7 @@ def test_the_reference_is_conformant_and_bit_exact() -> None:
 
 def test_every_case_of_the_manifest_has_one_verdict() -> None:
     certificate = of_the_reference()
-    assert [v.case for v in certificate.verdicts] == [case.id for _, case in core_suite()]
+    assert [v.case for v in certificate.verdicts] == [case.id for _, case in few_cases()]
     assert len({v.case for v in certificate.verdicts}) == len(certificate.verdicts)
     assert sum(certificate.counts.values()) == len(certificate.verdicts)
 
@@ -52,19 +53,19 @@ def test_every_case_of_the_manifest_has_one_verdict() -> None:
 def test_a_backend_that_computes_nothing_gets_no_certificate(
     backend: Callable[[], wrong.Right],
 ) -> None:
-    certificate = certify(backend(), core_suite(), operator=DML)
+    certificate = certify(backend(), few_cases(), operator=DML)
     assert not certificate.conformant
     assert certificate.grade is None
 
 
 def test_a_rejection_is_not_credited_where_the_valid_baseline_fails() -> None:
-    certificate = certify(wrong.RejectsEverything(), core_suite(), operator=DML)
+    certificate = certify(wrong.RejectsEverything(), few_cases(), operator=DML)
     assert kinds(certificate).keys() == {"rejected", "uncredited"}
     assert not certificate.counts["pass"]
 
 
 def test_declining_everything_verifies_nothing() -> None:
-    certificate = certify(wrong.SupportsNothing(), core_suite(), operator=DML)
+    certificate = certify(wrong.SupportsNothing(), few_cases(), operator=DML)
     assert certificate.counts["unsupported"] > 0
     assert certificate.reasons == ["nothing was verified"]
 
@@ -92,8 +93,8 @@ def test_declining_everything_verifies_nothing() -> None:
 )
 def test_each_fault_is_named_by_its_kind(backend: Callable[[], wrong.Right], kind: str) -> None:
     def verdicts() -> Iterator[Verdict]:
-        run = Certification(backend(), core_suite())
-        yield from map(run.verdict, core_suite().select(DML, "*"))
+        run = Certification(backend(), few_cases())
+        yield from map(run.verdict, few_cases().select(DML, "*"))
         yield from run.finish()
 
     # The first failure of the kind will do.
@@ -101,7 +102,7 @@ def test_each_fault_is_named_by_its_kind(backend: Callable[[], wrong.Right], kin
 
 
 def test_a_backend_whose_bits_alone_differ_is_value_exact() -> None:
-    certificate = certify(wrong.LosesNaNPayloads(), core_suite(), operator=DML)
+    certificate = certify(wrong.LosesNaNPayloads(), few_cases(), operator=DML)
     assert kinds(certificate).keys() == {"bits"}
     assert certificate.conformant
     assert certificate.grade == "value-exact"
@@ -109,14 +110,14 @@ def test_a_backend_whose_bits_alone_differ_is_value_exact() -> None:
 
 def test_a_whole_data_type_may_be_declined_without_a_declaration() -> None:
     certificate = certify(
-        wrong.DeclinesBfloat16(), core_suite(), operator="openvino/VariadicSplit-1"
+        wrong.DeclinesBfloat16(), few_cases(), operator="openvino/VariadicSplit-1"
     )
     assert certificate.counts["unsupported"] > 0
     assert certificate.conformant
 
 
 def test_declared_exclusions_do_not_count_against_a_backend() -> None:
-    certificate = certify(wrong.with_support(), core_suite(), operator="openvino/[BS]*")
+    certificate = certify(wrong.with_support(), few_cases(), operator="openvino/[BS]*")
     assert certificate.conformant
     assert certificate.operators["openvino/Broadcast-1"]["pass"] == 0
     assert certificate.operators["openvino/Slice-8"]["pass"] > 0
@@ -126,7 +127,7 @@ def test_malformed_declared_support_is_an_error_of_the_backend() -> None:
     backend = wrong.Right()
     backend.support = {"openvino/Slice-8": {"how": "native", "type": ["f32"]}}  # type: ignore[attr-defined]
     with pytest.raises(BackendError, match="did you mean 'types'"):
-        certify(backend, core_suite())
+        certify(backend, few_cases())
 
 
 def test_ambiguous_cases_never_decide() -> None:
@@ -138,14 +139,14 @@ def test_ambiguous_cases_never_decide() -> None:
 
 
 def test_a_baseline_runs_on_demand_where_it_is_not_selected() -> None:
-    certificate = certify("reference", core_suite(), case="slice-8/step-nonzero.*")
+    certificate = certify("reference", few_cases(), case="slice-8/step-nonzero.*")
     assert {v.status for v in certificate.verdicts} == {"pass"}
     assert all("step-nonzero" in v.case for v in certificate.verdicts)
 
 
 def test_an_older_feature_level_puts_cases_out_of_scope() -> None:
-    newest = certify("reference", core_suite(), operator=DML)
-    oldest = certify("reference", core_suite(), operator=DML, feature_level="1_0")
+    newest = certify("reference", few_cases(), operator=DML)
+    oldest = certify("reference", few_cases(), operator=DML, feature_level="1_0")
     assert newest.counts["out-of-claim"] == 0
     assert 0 < oldest.counts["pass"] < newest.counts["pass"]
     assert oldest.conformant
@@ -153,18 +154,18 @@ def test_an_older_feature_level_puts_cases_out_of_scope() -> None:
 
 def test_an_unknown_feature_level_is_reported() -> None:
     with pytest.raises(OpcertError, match="feature level '5_0'"):
-        certify("reference", core_suite(), feature_level="5_0")
+        certify("reference", few_cases(), feature_level="5_0")
 
 
 def test_stopping_at_a_failure_leaves_the_rest_not_run() -> None:
-    certificate = certify(wrong.WrongDtype(), core_suite(), stop_at_failure=True)
+    certificate = certify(wrong.WrongDtype(), few_cases(), stop_at_failure=True)
     assert certificate.counts["fail"] == 1
     assert certificate.counts["not-run"] > 0
     assert not certificate.conformant
 
 
 def test_nothing_selected_is_nothing_verified() -> None:
-    reasons = certify("reference", core_suite(), operator="Gather-8", case="no-such-case").reasons
+    reasons = certify("reference", few_cases(), operator="Gather-8", case="no-such-case").reasons
     assert "did you mean 'openvino/Gather-8'?" in reasons[0]
 
 
@@ -180,7 +181,7 @@ def test_the_backend_is_closed_even_if_interrupted() -> None:
 
     backend = Interrupts()
     with pytest.raises(KeyboardInterrupt):
-        certify(backend, core_suite())
+        certify(backend, few_cases())
     assert backend.closed
 
 
@@ -189,7 +190,7 @@ def test_a_backend_that_exits_the_process_is_an_outcome() -> None:
         def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> list[Array]:
             raise SystemExit(0)
 
-    verdicts = certify(Exits(), core_suite(), operator=DML).verdicts
+    verdicts = certify(Exits(), few_cases(), operator=DML).verdicts
     assert {v.observed for v in verdicts} == {"rejected"}
     assert not any(v.status == "pass" for v in verdicts)
 
@@ -210,21 +211,21 @@ def test_names_in_declared_support_have_to_exist(support: object, message: str) 
     declared = {"how": "native", **support} if isinstance(support, dict) else support
     backend.support = {"openvino/Slice-8": declared}  # type: ignore[attr-defined]
     with pytest.raises(BackendError, match=message):
-        certify(backend, core_suite())
+        certify(backend, few_cases())
 
 
 @pytest.mark.parametrize("reuse", ["sessions, 8 of them", None])
 def test_a_certificate_has_the_declared_reuse(reuse: str | None) -> None:
     backend = wrong.Right()
     backend.reuse = reuse  # type: ignore[attr-defined]
-    assert certify(backend, core_suite(), case="dml-split/example-*").backend.reuse == reuse
+    assert certify(backend, few_cases(), case="dml-split/example-*").backend.reuse == reuse
 
 
 def test_declared_reuse_has_to_be_text() -> None:
     backend = wrong.Right()
     backend.reuse = {"sessions": 8}  # type: ignore[attr-defined]
     with pytest.raises(BackendError, match=r"reuse: found \{.*\}; expected printable text"):
-        certify(backend, core_suite(), case="dml-split/example-*")
+        certify(backend, few_cases(), case="dml-split/example-*")
 
 
 def test_a_rule_may_be_excluded_with_all_its_cases() -> None:
@@ -238,7 +239,7 @@ def test_a_rule_may_be_excluded_with_all_its_cases() -> None:
                 raise NotImplementedError("explicit")
             return super().run(operator, inputs, attributes)
 
-    certificate = certify(OnlyNumpy(), core_suite(), operator="openvino/Broadcast-1")
+    certificate = certify(OnlyNumpy(), few_cases(), operator="openvino/Broadcast-1")
     assert certificate.conformant, certificate.reasons
 
 
@@ -249,7 +250,7 @@ def test_an_excluded_requirement_puts_its_negative_cases_out_of_scope() -> None:
         }
 
     certificate = certify(
-        Lenient(), core_suite(), operator="openvino/Slice-8", case="slice-8/step-nonzero.*"
+        Lenient(), few_cases(), operator="openvino/Slice-8", case="slice-8/step-nonzero.*"
     )
     assert certificate.counts["unsupported"] == len(certificate.verdicts) > 0
     assert {v.detail for v in certificate.verdicts} == {
@@ -264,7 +265,7 @@ def test_what_a_claim_excludes_is_out_of_claim(tmp_path: Path) -> None:
     claim.write_text("operators:\n  openvino/Slice-8:\n    excluded: [slice-8/step-nonzero]\n")
     certificate = certify(
         "reference",
-        core_suite(),
+        few_cases(),
         operator="openvino/Slice-8",
         case="slice-8/step-nonzero.*",
         claim=claim,
@@ -275,7 +276,7 @@ def test_what_a_claim_excludes_is_out_of_claim(tmp_path: Path) -> None:
 
 def test_a_crash_is_one_in_an_ambiguous_case_too() -> None:
     backend = f"{HOSTED}:EndsInAmbiguousCases"
-    certificate = certify(backend, core_suite(), case="gather-8/boolean-index*")
+    certificate = certify(backend, few_cases(), case="gather-8/boolean-index*")
     assert {v.status for v in certificate.verdicts} == {"crash"}
     assert not certificate.conformant
 
@@ -284,7 +285,7 @@ def test_a_crash_is_one_in_an_ambiguous_case_too() -> None:
 def test_a_certificate_counts_the_rejections_of_the_adapter(isolated: bool) -> None:
     certificate = certify(
         f"{HOSTED}:ChecksInItsAdapter",
-        core_suite(),
+        few_cases(),
         isolated,
         operator=DML,
         case="dml-split/[ao]*-[rc]*.*[0-4]",
@@ -315,7 +316,7 @@ def test_a_wrong_first_call_gets_no_certificate() -> None:
             self.warm.add(signature)
             return [np.zeros_like(each) for each in outputs]
 
-    assert kinds(certify(WarmsUp(), core_suite(), operator=DML))["unstable"] > 0
+    assert kinds(certify(WarmsUp(), few_cases(), operator=DML))["unstable"] > 0
 
 
 def test_outputs_are_checked_again_after_all_cases() -> None:
@@ -339,4 +340,4 @@ def test_outputs_are_checked_again_after_all_cases() -> None:
             self.used += output.nbytes
             return place.view(output.dtype).reshape(output.shape)
 
-    assert kinds(certify(Arena(), core_suite(), operator=DML))["aliased-output"] > 0
+    assert kinds(certify(Arena(), few_cases(), operator=DML))["aliased-output"] > 0
