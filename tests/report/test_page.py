@@ -65,7 +65,7 @@ def by_status(verdicts: Sequence[Verdict]) -> str:
 
 
 # As a page shows it.
-DISPLAYED_TEXT = visible_text(samples.HOSTILE_TEXT)
+VISIBLE_TEXT = visible_text(samples.HOSTILE_TEXT)
 
 
 def normal(text: str) -> str:
@@ -276,19 +276,19 @@ def test_texts_of_a_backend_are_escaped_and_complete() -> None:
     parsed_page = parsed(html(samples.faulty))
     assert [tag for tag, _ in parsed_page.tags].count("script") == 3
     assert html(samples.faulty).count("</script>") == 3
-    assert page(samples.faulty).text.count(DISPLAYED_TEXT) >= 3
-    assert [row for row in data(samples.faulty)["cases"] if DISPLAYED_TEXT in row[8]]
+    assert page(samples.faulty).text.count(VISIBLE_TEXT) >= 3
+    assert [row for row in data(samples.faulty)["cases"] if VISIBLE_TEXT in row[8]]
 
 
 def test_printed_text_is_separate_from_the_observation() -> None:
     text = page(samples.faulty).text
-    assert f"Printed by the backend\n{DISPLAYED_TEXT}\nsecond line" in text
+    assert f"Printed by the backend\n{VISIBLE_TEXT}\nsecond line" in text
     assert "printed: " not in text
 
 
 def test_waivers_have_their_reason_owner_and_expiry() -> None:
     text = normal(page(samples.faulty).text)
-    assert f"dml-split/* any {normal(DISPLAYED_TEXT)} a team a/link 2030-01-01" in text
+    assert f"dml-split/* any {normal(VISIBLE_TEXT)} a team a/link 2030-01-01" in text
 
 
 @each_page
