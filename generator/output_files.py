@@ -295,7 +295,7 @@ def _restore(stage: Path) -> None:
 
 
 def _is_current(target: Path) -> bool:
-    """Whether the current folder is in `target`; a shell in it would lose its files from sight."""
+    """Whether the current folder is in `target`; a shell in it would see none of its files."""
     try:
         return Path.cwd().is_relative_to(target)
     except OSError:

@@ -69,7 +69,7 @@ def pytest_configure() -> None:
     kept = cache(read_spec)
     files.read_spec = lambda path: (kept if path in shipped else read_spec)(path)
 
-    read_operator = Suite._operator
+    read_operator = Suite.read_operator
     operators: dict[tuple[str, str, Path | None], OperatorSuite] = {}
 
     def operator(suite: Suite, name: str, entry: OperatorEntry) -> OperatorSuite:
@@ -81,7 +81,7 @@ def pytest_configure() -> None:
             operators[key] = read_operator(suite, name, entry)
         return operators[key]
 
-    Suite._operator = operator  # type: ignore[method-assign, assignment]
+    Suite.read_operator = operator  # type: ignore[method-assign, assignment]
 
     levels_of = Diagnosis._levels_of
     levels: dict[tuple[int, str | None], CaseLevels] = {}

@@ -86,6 +86,27 @@ def _leave_a_process() -> None:
     subprocess.Popen([sys.executable, "-c", SLEEPS, str(os.getppid())])
 
 
+@cache
+def _leave_a_daemon() -> None:
+    command = [sys.executable, "-c", SLEEPS, str(os.getppid())]
+    if os.fork():
+        os.wait()
+        return
+    subprocess.Popen(command, start_new_session=True)
+    os._exit(0)
+
+
+def _leave_a_daemon_and(then: Callable[[], Any]) -> None:
+    _leave_a_daemon()
+    then()
+
+
+def _end_the_main_thread_later() -> None:
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    signal.signal(signal.SIGALRM, lambda *_: ctypes.PyDLL(None).pthread_exit(None))
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+
+
 def _abort_later() -> None:
     threading.Timer(0.2, os.abort).start()
 
@@ -98,6 +119,10 @@ DOES: Mapping[str, Callable[[], Any]] = {
     "segfault": _read_nothing,
     "abort": os.abort,
     "abort-later": _abort_later,
+    "daemon": _leave_a_daemon,
+    "daemon-abort": lambda: _leave_a_daemon_and(os.abort),
+    "daemon-sleep": lambda: _leave_a_daemon_and(lambda: time.sleep(600)),
+    "end-main-thread": _end_the_main_thread_later,
     "exit": lambda: os._exit(0),
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "loop": _hold_the_lock,

@@ -87,7 +87,7 @@ def edit_index(folder: Path, change: Edit) -> None:
 def opened(folder: Path) -> Suite:
     """Return the suite, read as a run reads it before its first case."""
     suite = Suite(folder)
-    assert suite.operators
+    suite.validate()
     return suite
 
 

@@ -1,5 +1,7 @@
 """Element types, memory layouts, data patterns, calls, and packs of arrays."""
 
+from typing import TYPE_CHECKING
+
 from opcert.arrays.calls import Call, Tensor, plain_copy, tensors_in
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
@@ -50,7 +52,6 @@ from opcert.arrays.open_elements import (
     settled,
     with_alternatives,
 )
-from opcert.arrays.packs import PackWriter, read_elements
 from opcert.arrays.patterns import (
     MAX_STORED_BYTES,
     materialize,
@@ -81,6 +82,10 @@ from opcert.arrays.variadic import (
     keys_of,
     tensor_key,
 )
+from opcert.lazy_imports import lazy_attributes
+
+if TYPE_CHECKING:
+    from opcert.arrays.packs import PackWriter, read_elements
 
 __all__ = [
     "ELEMENT_TYPES",
@@ -155,3 +160,6 @@ __all__ = [
     "within",
     "wrap",
 ]
+
+# A worker imports this package in each of its processes, and reads no pack.
+__getattr__ = lazy_attributes(__name__, {"PackWriter": "packs", "read_elements": "packs"})

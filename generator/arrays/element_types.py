@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
+# Without numpy.typing, a worker starts faster.
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 InputArrays: TypeAlias = Mapping[str, Array]
 
 ELEMENT_TYPES: dict[str, np.dtype[Any]] = {

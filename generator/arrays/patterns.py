@@ -5,9 +5,9 @@ from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations
 from math import prod
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import (
@@ -22,7 +22,7 @@ from opcert.arrays.element_types import (
     highest,
 )
 
-Bits = npt.NDArray[np.unsignedinteger]
+Bits = np.ndarray[Any, np.dtype[np.unsignedinteger]]
 
 # Exponent and mantissa bits of the types that have infinities and NaNs as IEEE 754 has them.
 _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m2": (5, 2)}

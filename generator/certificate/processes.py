@@ -1,6 +1,7 @@
 """Runs batches of cases in several processes at once, each with a backend of its own."""
 
 import signal
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from opcert.errors import BackendError
 from opcert.run import Excerpt
 from opcert.verdicts import Batch, Certification, Verdict
 
+# How many seconds a process may take to close its backend.
+_EXIT_SECONDS = 10.0
 # Starts the backend of a process.
 StartBackend: TypeAlias = Callable[[], Backend]
 # Returns a certification on a backend, given keyword arguments for one batch.
@@ -111,6 +114,8 @@ def _processes(
             connection.close()
             process.terminate()
         for process, _ in started:
+            process.join(_EXIT_SECONDS)
+            process.kill()
             process.join()
 
 
@@ -131,6 +136,8 @@ def _run_batches(
     """Run batches that arrive on a connection, and send verdicts, until the connection ends."""
     # An interrupt of the terminal reaches all its processes; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # It closes its backend, which may have started processes.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
         backend = start_backend()
     except BackendError as error:

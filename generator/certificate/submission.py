@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,21 @@ CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"
 SIGNATURE_FILE = f"{CERTIFICATE_FILE}.sig"
 # Keys that distinguish a certificate from other files named certificate.json.
 _CERTIFICATE_KEYS = {"schema", "suite", "backend", "platform", "files", "verdicts"}
+
+# The times in a report and in JUnit XML; the patterns have no room for markup.
+_TIMES = re.compile(
+    rb"(?<=<span data-time>)[\w .,:+-]+(?=</span>)"
+    rb'|(?<= time=")[0-9.]+(?=")|(?<="times":\[)[0-9.,e+-]+(?=\])'
+)
+
+
+def file_digest(name: str, content: bytes) -> str:
+    """Return the SHA-256 of a file next to a certificate; of a report without its times.
+
+    So the same run gives the same digests.
+    """
+    is_report = name.endswith((".html", ".xml"))
+    return sha256(_TIMES.sub(b"", content) if is_report else content).hexdigest()
 
 
 def submission_path(out: Path, suite: Path | None) -> Path:
@@ -36,7 +51,7 @@ def submission_path(out: Path, suite: Path | None) -> Path:
             return True
         try:
             with open_untrusted(folder / name) as file:
-                return earlier.get(name) == file_digest(file, "sha256").hexdigest()
+                return earlier.get(name) == file_digest(name, file.read(MAX_CERTIFICATE_BYTES))
         except OSError:
             return False
 
@@ -57,7 +72,7 @@ def write_submission(
     Raises:
         OpcertError: a file cannot be written.
     """
-    digests = {name: sha256(files[name]).hexdigest() for name in sorted(files)}
+    digests = {name: file_digest(name, files[name]) for name in sorted(files)}
     certificate = certificate.replace(files=digests)
     text = certificate.to_json().encode()
     signature = {} if sign is None else {SIGNATURE_FILE: sign(text)}

@@ -91,7 +91,7 @@ def verify(
     own_findings = verify_certificate(certificate, opened)
     findings += own_findings
     if path.is_dir():
-        of_report, not_compared = _check_report(certificate, opened, specs, not own_findings)
+        of_report, not_compared = _check_report(path, certificate, opened, specs, not own_findings)
         findings, unchecked = findings + of_report, unchecked + not_compared
     if backend is not None:
         options = backend_option or []
@@ -139,7 +139,7 @@ def _check_signature(
 
 
 def _check_report(
-    certificate: "Certificate", suite: "Suite", specs: Path | None, is_sound: bool
+    folder: Path, certificate: "Certificate", suite: "Suite", specs: Path | None, is_sound: bool
 ) -> "tuple[list[Finding], list[str]]":
     """Return the findings about the files next to a certificate, and the skipped files."""
     from opcert.verification import file_name_findings, has_this_version, report_findings
@@ -149,7 +149,7 @@ def _check_report(
     findings = list(file_name_findings(certificate))
     if not is_sound:
         return findings, ["the report (the certificate has findings)"]
-    differences, not_compared = report_findings(certificate, suite, specs)
+    differences, not_compared = report_findings(folder, certificate, suite, specs)
     return findings + differences, [f"{name} (name its --specs)" for name in not_compared]
 
 

@@ -77,7 +77,7 @@ class _Answer(BaseModel):
 class _ReceivedOutputs:
     """Outputs received as bytes, which the driver cannot change afterwards."""
 
-    changed = False
+    changed = are_lost = False
 
 
 class Driver:
@@ -174,9 +174,16 @@ def start_driver(command: str, memory: int = 0) -> Process:
     if not words:
         raise BackendError("'driver:' has no command; expected driver:COMMAND")
 
-    def spawn(requests: int, replies: int, log: IO[bytes]) -> "subprocess.Popen[bytes]":
+    def spawn(
+        requests: int, replies: int, log: IO[bytes], environment: Mapping[str, str]
+    ) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(  # noqa: S603 -- the user's own program
-            words, stdin=requests, stdout=replies, stderr=log, start_new_session=True
+            words,
+            stdin=requests,
+            stdout=replies,
+            stderr=log,
+            start_new_session=True,
+            env=environment,
         )
 
     try:

@@ -7,8 +7,6 @@ gaps between their elements, then outputs. A driver receives and sends packed by
 import json
 import mmap
 import os
-import select
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,9 +18,6 @@ from opcert.run.vanished_memory import anonymous_file
 PROTOCOL = 1
 # The maximum size of a call's outputs, far above that of any golden outputs.
 MAX_OUTPUT_BYTES = 1 << 32
-# How many seconds to poll before sleeping: usually the answer comes sooner than a sleeping process
-# would wake up.
-_SPIN_SECONDS = 1e-4
 # Arrays begin at multiples of this number of bytes, as from an allocator.
 _ALIGNMENT = 64
 _INITIAL_BYTES = 1 << 20
@@ -55,7 +50,7 @@ class SharedArea:
         Raises:
             ValueError: the memory is smaller.
         """
-        if size > os.fstat(self.descriptor).st_size:
+        if size > self.size and size > os.fstat(self.descriptor).st_size:
             raise ValueError(f"{size} bytes of shared memory; it has fewer")
         self.grow(size)
 
@@ -163,23 +158,10 @@ def send_message(descriptor: int, message: Mapping[str, Any]) -> None:
 
 def receive_lines(descriptor: int) -> Iterator[bytes]:
     """Yield lines until the other process closes its end."""
-    readable = select.poll()
-    readable.register(descriptor, select.POLLIN)
     rest = b""
     while True:
-        spin_until_ready(readable)
         chunk = os.read(descriptor, 1 << 20)
         if not chunk:
             return
         *lines, rest = (rest + chunk).split(b"\n")
         yield from lines
-
-
-def spin_until_ready(ready: "select.poll") -> bool:
-    """Poll for a moment without sleeping; return whether a descriptor is ready."""
-    end = time.monotonic() + _SPIN_SECONDS
-    while not ready.poll(0):
-        if time.monotonic() > end:
-            return False
-        os.sched_yield()
-    return True

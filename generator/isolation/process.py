@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import select
 import signal
 import subprocess
@@ -9,13 +10,14 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any, Literal
 
 import numpy as np
 import psutil
 
 from opcert.arrays import Array
-from opcert.isolation.messages import MAX_OUTPUT_BYTES, encode_message, spin_until_ready
+from opcert.isolation.messages import MAX_OUTPUT_BYTES, encode_message
 
 # How many seconds the construction of a backend may take.
 START_TIMEOUT = 300.0
@@ -33,8 +35,15 @@ _SINGLE_WRITE = 1 << 16
 # How many bytes of unexpected output a message quotes.
 _QUOTED_BYTES = 80
 
-# Starts the process, given the descriptors of its input and output, and its log.
-Start = Callable[[int, int, IO[bytes]], subprocess.Popen[bytes]]
+# Descendants have this variable too, whatever session and parent they have.
+_MARK = "OPCERT_PROCESS"
+# How often the system is searched for descendants, which may start others in the meantime.
+_SEARCHES = 10
+# Flags of a task in Linux's /proc/PID/stat: it exits, or a signal has killed it.
+_ENDING = 0x4 | 0x400
+
+# Starts the process, given the descriptors of its input and output, its log and its environment.
+Start = Callable[[int, int, IO[bytes], Mapping[str, str]], subprocess.Popen[bytes]]
 
 
 class WorkerFailure(Exception):
@@ -54,13 +63,17 @@ class Process:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         self._log_position = 0
         self._unread = bytearray()
+        # What runs opcert may be ended in the same way, with the processes that opcert starts.
+        self._mark = f"{os.environ.get(_MARK, '')}/{secrets.token_hex(16)}"
         self._failure: WorkerFailure | None = None
         self._next_measurement = 0.0
         self._timeout, self._deadline = START_TIMEOUT, time.monotonic() + START_TIMEOUT
         child_input, self._requests = os.pipe()
         self._replies, child_output = os.pipe()
         try:
-            self._process = start(child_input, child_output, self._log)
+            self._process = start(
+                child_input, child_output, self._log, {**os.environ, _MARK: self._mark}
+            )
         except BaseException:
             os.close(self._requests)
             os.close(self._replies)
@@ -168,8 +181,6 @@ class Process:
 
     def _wait(self, ready: "select.poll") -> None:
         """Wait for a descriptor, and enforce the limits of memory, log and time."""
-        if spin_until_ready(ready):
-            return
         pause = _FIRST_MEASUREMENT
         while not ready.poll(1000 * min(pause, max(self._deadline - time.monotonic(), 0))):
             # A process may exit right after it answers, so poll once more.
@@ -198,25 +209,40 @@ class Process:
             text = f"it used {used >> 20} MiB of memory; the limit is {self._memory >> 20}"
             raise WorkerFailure("crash", text)
 
-    def _end_of_output(self) -> WorkerFailure:
-        """Return the reason why the output of the process has ended."""
+    def _end_of_output(self, ended: str = "the process closed its output") -> WorkerFailure:
+        """Return how the process ends; if it does not, then only something of it has `ended`."""
         try:
             code = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            return WorkerFailure("protocol", "the process closed its output without exiting")
+            return WorkerFailure("protocol", f"{ended} without exiting")
         if code < 0:
             return WorkerFailure("crash", f"the process was ended by {_signal_name(-code)}")
         return WorkerFailure("crash", f"the process exited with {code}")
 
     def find_failure(self) -> WorkerFailure | None:
         """Return how the process has ended or failed since its last answer, if it has."""
-        if self._failure is None and self._process.poll() is not None:
-            failure = self._end_of_output()
+        if self._failure is None and (self._process.poll() is not None or self._is_ending()):
+            failure = self._end_of_output("the process ended its main thread")
             text = f"after the call had been answered: {failure.reason}"
             self._failure = WorkerFailure(failure.observed, text)
         elif self._failure is None and (text := self.unexpected_output()):
             self._failure = WorkerFailure("protocol", f"unexpected output after the answer: {text}")
         return self._failure
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended or failed, as far as that is known."""
+        return self._failure is not None or self._process.returncode is not None
+
+    def _is_ending(self) -> bool:
+        """Whether Linux is ending the process or its main thread, which `poll` shows later."""
+        try:
+            stat = Path(f"/proc/{self._process.pid}/stat").read_bytes()
+        except OSError:
+            return False
+        # The name of the program, in parentheses, may have spaces.
+        state, *fields = stat.rpartition(b") ")[2].split()
+        return state in (b"Z", b"X") or bool(int(fields[5]) & _ENDING)
 
     def take_log(self) -> str:
         """Return the end of the output that the process printed since the last call."""
@@ -248,20 +274,33 @@ class Process:
         return True
 
     def kill(self) -> None:
-        """Kill the process, its session and its descendants."""
+        """Kill the process and its descendants, also those that are no longer its children."""
         for descriptor in self._open:
             os.close(descriptor)
-        try:
+        descendants = []
+        with suppress(psutil.Error):
             descendants = psutil.Process(self._process.pid).children(recursive=True)
-        except psutil.Error:
-            descendants = []
-        with suppress(ProcessLookupError, PermissionError):
+        self._process.kill()
+        # Its session, where there are sessions.
+        with suppress(AttributeError, ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        for descendant in descendants:
-            with suppress(psutil.Error):
-                descendant.kill()
         self._process.wait()
+        for _ in range(_SEARCHES):
+            for descendant in descendants:
+                with suppress(psutil.Error):
+                    descendant.kill()
+            descendants = [process for process in psutil.process_iter() if self._is_marked(process)]
+            if not descendants:
+                break
         self._log.close()
+
+    def _is_marked(self, process: psutil.Process) -> bool:
+        """Whether this process, or a descendant of it, has started another one."""
+        try:
+            # A process that has ended, but has not been waited for, has no environment.
+            return process.environ().get(_MARK, "").startswith(self._mark)
+        except (psutil.Error, OSError):
+            return False
 
 
 def _quote(text: bytes | bytearray) -> str:

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -70,6 +71,7 @@ class _Host:
         self._area = area
         self._pid = os.getpid()
         self._returned: dict[int, _ReturnedOutputs] = {}
+        self._watched: deque[int] = deque(maxlen=WATCHED_CALLS)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer a request to make a call, or to compare the outputs of earlier calls."""
@@ -80,13 +82,14 @@ class _Host:
         self._area.grow(request["size"])
         inputs = map_inputs(self._area, request["inputs"])
         properties = {name: array_properties(array) for name, array in inputs.items()}
-        watched = list(self._returned)[-WATCHED_CALLS:]
+        watched = list(self._watched)
         dirty_freed_memory(request["dirty_sizes"])
         answer = self._call(request, inputs)
         altered = [
             name for name, array in inputs.items() if array_properties(array) != properties[name]
         ]
-        return {**answer, "changed": self._changed(watched), "altered_inputs": altered}
+        answer["changed"], answer["altered_inputs"] = self._changed(watched), altered
+        return answer
 
     def _changed(self, numbers: Sequence[int]) -> list[int]:
         return [n for n in numbers if n in self._returned and self._returned[n].changed]
@@ -107,15 +110,14 @@ class _Host:
         if os.getpid() != self._pid:
             # A child process that the backend forked has returned from the call as well.
             os._exit(0)
-        answer = {
-            "id": request["id"],
-            "observed": outcome.observed,
-            "reason": outcome.reason,
-            "rejected_by": outcome.rejected_by,
-            "lines": outcome.lines,
-        }
+        answer = {"id": request["id"], "observed": outcome.observed}
         if outcome.observed != "outputs":
-            return answer
+            return {
+                **answer,
+                "reason": outcome.reason,
+                "rejected_by": outcome.rejected_by,
+                "lines": outcome.lines,
+            }
         if not isinstance(outcome.outputs, list):
             return {**answer, "returned": type(outcome.outputs).__name__}
         return {**answer, **self._share_outputs(request, outcome.outputs)}
@@ -139,6 +141,7 @@ class _Host:
             contents = [array.tobytes() for array in outputs]
             memories = [ArrayMemory(array) for array in outputs]
             self._returned[request["id"]] = _ReturnedOutputs(outputs, memories, contents)
+            self._watched.append(request["id"])
         return {"outputs": descriptions, "size": self._area.size}
 
 
@@ -178,7 +181,7 @@ def _declared_support(backend: Backend) -> dict[str, Any] | None:
 
 def serve(requests: int, replies: int, area: SharedArea) -> None:
     """Answer requests until their sender closes the pipe."""
-    messages = map(json.loads, receive_lines(requests))
+    messages = (json.loads(line.decode()) for line in receive_lines(requests))
     backend, introduction = _start(next(messages))
     send_message(replies, introduction)
     if backend is None:

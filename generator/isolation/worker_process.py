@@ -2,9 +2,9 @@
 
 import ast
 import os
+import secrets
 import subprocess
 import sys
-import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -56,7 +56,7 @@ def _start_process(memory: int) -> tuple[SharedArea, Process]:
 
 
 def _spawn(
-    area: SharedArea, requests: int, replies: int, log: IO[bytes]
+    area: SharedArea, requests: int, replies: int, log: IO[bytes], environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
     descriptors = (requests, replies, area.descriptor)
     return subprocess.Popen(  # noqa: S603 -- this very Python
@@ -66,6 +66,7 @@ def _spawn(
         stderr=log,
         pass_fds=descriptors,
         start_new_session=True,
+        env=environment,
     )
 
 
@@ -74,12 +75,19 @@ class WorkerOutputs:
 
     def __init__(self, worker: "Worker", number: int) -> None:
         self._worker, self._number = worker, number
-        weakref.finalize(self, worker.released.append, number)
+
+    def __del__(self) -> None:
+        self._worker.released.append(self._number)
 
     @property
     def changed(self) -> bool:
         """Whether something has written to them since the call returned."""
         return self._worker.outputs_changed(self._number)
+
+    @property
+    def are_lost(self) -> bool:
+        """Whether they have ended with their process."""
+        return self._worker.process.has_failed
 
 
 class Worker:
@@ -91,9 +99,10 @@ class Worker:
         Raises:
             BackendError: the process cannot be started, or the backend cannot be constructed.
         """
-        self._number = 0
+        # A backend can write answers too, but not guess the ids of its calls.
+        self._number = secrets.randbits(52)
         self._timeout = seconds
-        # The calls whose outputs have changed, and those that were compared since the last call.
+        # The calls whose outputs have changed, and those compared on request since the last call.
         self._changed: set[int] = set()
         self._compared: set[int] = set()
         self.released: list[int] = []
@@ -119,7 +128,7 @@ class Worker:
         """
         descriptions, outputs_offset = write_inputs(self._area, inputs)
         self._number, self._timeout = self._number + 1, timeout
-        released, self.released[:] = list(self.released), []
+        released, self.released = self.released, []
         request = {
             "id": self._number,
             "operator": operator,
@@ -140,8 +149,8 @@ class Worker:
 
     def _outcome(self, answer: Mapping[str, Any], inputs: InputArrays) -> Outcome:
         if answer["id"] != self._number:
-            raise ValueError(f"id {answer['id']}; expected {self._number}")
-        self._compared = set(range(self._number - WATCHED_CALLS, self._number + 1))
+            raise ValueError("an id of no call, or of another one")
+        self._compared.clear()
         self._changed.update(answer["changed"])
         read_inputs_back(self._area, inputs)
         log = self.take_log()
@@ -179,7 +188,8 @@ class Worker:
 
     def outputs_changed(self, number: int) -> bool:
         """Whether the outputs of a call have changed; False if the worker has ended."""
-        if number not in self._compared and self.process.find_failure() is None:
+        is_compared = number >= self._number - WATCHED_CALLS or number in self._compared
+        if not is_compared and self.process.find_failure() is None:
             numbers = range(number, number + _COMPARED_TOGETHER)
             self._compared.update(numbers)
             # The end of the worker is not a fault of these outputs: `find_failure` returns it.

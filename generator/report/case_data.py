@@ -38,7 +38,9 @@ class _Numbering:
 def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> dict[str, Any]:
     """Return what the list of cases shows and filters."""
     operators, kinds, rules = _Numbering(), _Numbering(), _Numbering()
-    levels = {level: number for number, level in enumerate(suite.feature_levels)}
+    indexes = (suite.operators[name].index for name in certificate.operators)
+    feature_levels = sorted({level for index in indexes for level in index.feature_levels})
+    levels = {level: number for number, level in enumerate(feature_levels)}
     numbered = enumerate(certificate.causes, 1)
     cause_numbers = {
         case: number for number, cause in numbered for case in (*cause.cases, *cause.attributed)
@@ -56,7 +58,6 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
                 [rules.number(rule) for rule in verdict.rules],
                 cause_numbers.get(verdict.case, 0),
                 sum(1 << levels[level] for level in case.feature_levels),
-                verdict.seconds,
                 verdict.detail.partition("\n")[0][:_OBSERVATION_LENGTH],
             ]
         )
@@ -76,6 +77,8 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
         "rules": rules.texts,
         "levels": [*levels],
         "cases": rows,
+        # Apart, since the digest of a report leaves them out.
+        "times": [verdict.seconds for verdict in certificate.verdicts],
     }
 
 

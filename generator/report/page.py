@@ -142,11 +142,16 @@ class ReportPage:
         if run.changed:
             files = ", ".join(run.changed)
             yield "Changed", f"{files}: during the run, so verdicts may be of different versions"
-        yield "Started", _readable(platform.date)
         if run.jobs > 1:
             yield "Processes", f"{run.jobs} at once"
-        if run.resumed:
-            yield "Resumed", ", ".join(map(_readable, run.resumed))
+
+    @property
+    def times(self) -> Iterator[tuple[str, str]]:
+        """The names and values of the times of the run, which differ from run to run."""
+        certificate = self.certificate
+        yield "Started", _readable(certificate.platform.date)
+        if certificate.run.resumed:
+            yield "Resumed", ", ".join(map(_readable, certificate.run.resumed))
         yield "Duration", f"{_duration(certificate.seconds)} in calls and their checks"
 
     @property

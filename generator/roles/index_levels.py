@@ -1,8 +1,7 @@
 """Levels of the role `indices`: the tested index, its place, and the order of all indices."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import product
-from math import gcd
+from math import gcd, prod
 
 from opcert.arrays import fits, highest, lowest
 from opcert.roles.factors import levels_where
@@ -125,12 +124,8 @@ def distinct(sampler: Sampler, n: int) -> tuple[int, ...]:
 
 def lines_along(shape: tuple[int, ...], axis: int) -> Iterator[range]:
     """Yield the positions in C order of the elements of each line along `axis`."""
-    strides = [1]
-    for extent in reversed(shape[1:]):
-        strides.insert(0, strides[0] * extent)
-    count, step = shape[axis], strides[axis]
-    others = [range(extent) for d, extent in enumerate(shape) if d != axis]
-    steps = [stride for d, stride in enumerate(strides) if d != axis]
-    starts = (sum(i * s for i, s in zip(index, steps, strict=True)) for index in product(*others))
-    if count:
-        yield from (range(start, start + count * step, step) for start in starts)
+    count, step = shape[axis], prod(shape[axis + 1 :])
+    for block in range(0, prod(shape[:axis]) * count * step, max(count * step, 1)):
+        yield from (
+            range(start, block + count * step, step) for start in range(block, block + step)
+        )

@@ -6,8 +6,8 @@ from dataclasses import replace
 from opcert.arrays import Array, InputArrays, copy_in_layout
 from opcert.backends import Backend
 from opcert.run.comparison import Difference, compare_outputs, share_a_zero
-from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend
-from opcert.run.records import CallRecord, fill_buffer, find_mutation
+from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome, call_backend
+from opcert.run.records import CallRecord, fill_buffer, find_mutation, record_outputs
 from opcert.suite import IndexedCase, OperatorSuite
 
 # The beginning of a failure's text, if it occurs only with inverted data.
@@ -86,6 +86,9 @@ def _call_invalid(backend: Backend, operator: OperatorSuite, case: IndexedCase) 
     expected_inputs, inputs = operator.inputs(case), operator.inputs(case)
     outcome = call_backend(backend, operator.index.operator, inputs, case.attributes)
     fault = outcome.fault or find_mutation(inputs, expected_inputs)
+    # Another process cannot write to the buffers after its call.
+    if isinstance(backend, IsolatedBackend):
+        return replace(outcome, fault=fault)
     record = CallRecord(inputs=inputs, expected_inputs=expected_inputs)
     return replace(outcome, fault=fault, records=[record])
 
@@ -105,7 +108,9 @@ def _call_valid(backend: Backend, operator: OperatorSuite, case: IndexedCase) ->
     )
     if fault is not None:
         return replace(outcome, fault=fault)
-    record = CallRecord(outcome.outputs, golden, inputs, expected_inputs, outcome.remote)
+    record = record_outputs(outcome.outputs, golden, outcome.remote)
+    if record.remote is None:
+        record = replace(record, inputs=inputs, expected_inputs=expected_inputs)
     return replace(outcome, records=[record])
 
 
@@ -152,7 +157,7 @@ class _ValidCalls:
         # Any other fault outweighs a difference in bits alone.
         self.faults.sort(key=lambda fault: fault.kind == "bits")
         fault = self.faults[0] if self.faults else None
-        if self.records:
+        if self.records and self.records[-1].remote is None:
             # The buffers now hold the inputs of the last call.
             last = replace(self.records[-1], inputs=self.buffers, expected_inputs=data)
             self.records[-1] = last
@@ -185,7 +190,9 @@ class _ValidCalls:
             return outcome, None
         difference = compare_outputs(golden, outcome.outputs)
         if difference is None:
-            self.records.append(CallRecord(outcome.outputs, golden, remote=outcome.remote))
+            self.records.append(record_outputs(outcome.outputs, golden, outcome.remote))
+            # They equal the golden ones, and may be large.
+            outcome = replace(outcome, outputs=())
         return outcome, difference
 
 
@@ -263,6 +270,6 @@ def run_repeatedly(backend: Backend, operator: OperatorSuite, case: IndexedCase)
             text = f"{call} failed: {difference.text}"
             fault = Difference("unstable", text, difference.excerpt)
             return Outcome("outputs", fault=fault, log=log)
-        records.append(CallRecord(outcome.outputs, golden, remote=outcome.remote))
+        records.append(record_outputs(outcome.outputs, golden, outcome.remote))
     changed = any(record.outputs_changed for record in records)
     return Outcome("outputs", fault=ALIASED_OUTPUT if changed else None, log=log)

@@ -15,6 +15,9 @@ from opcert.arrays import (
 from opcert.run.comparison import Difference, compare_outputs
 from opcert.run.vanished_memory import ArrayMemory
 
+# About what a record needs besides the elements of arrays.
+_RECORD_BYTES = 2048
+
 
 class RemoteOutputs(Protocol):
     """Outputs that live in another process."""
@@ -23,14 +26,18 @@ class RemoteOutputs(Protocol):
     def changed(self) -> bool:
         """Whether something has written to them since the call returned."""
 
+    @property
+    def are_lost(self) -> bool:
+        """Whether they have ended with their process: `changed` is what was known before."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class CallRecord:
     """A finished call with correct outputs, to be compared again after later calls.
 
-    `outputs` equalled `golden` when the call returned. Outputs of another process are copies;
-    `remote` watches the originals. `inputs` are the buffers of the call, which held
-    `expected_inputs`.
+    `outputs` equalled `golden` when the call returned; `inputs` are the buffers of the call, which
+    held `expected_inputs`. If the backend has its own process, `remote` watches the
+    `remote_bytes` of outputs there, and this process keeps no array of the call.
     """
 
     outputs: Sequence[Array] = ()
@@ -38,6 +45,7 @@ class CallRecord:
     inputs: InputArrays = field(default_factory=dict)
     expected_inputs: InputArrays = field(default_factory=dict)
     remote: RemoteOutputs | None = None
+    remote_bytes: int = 0
 
     @property
     def outputs_changed(self) -> bool:
@@ -55,8 +63,18 @@ class CallRecord:
 
     @property
     def nbytes(self) -> int:
-        """The size in bytes of the arrays that the record keeps alive."""
-        return sum(array.nbytes for array in (*self.golden, *self.expected_inputs.values()))
+        """The size in bytes of what the record keeps alive."""
+        arrays = (*self.golden, *self.expected_inputs.values())
+        return _RECORD_BYTES + self.remote_bytes + sum(array.nbytes for array in arrays)
+
+
+def record_outputs(
+    outputs: Sequence[Array], golden: Sequence[Array], remote: RemoteOutputs | None
+) -> CallRecord:
+    """Return a record of the outputs of a call, which equal `golden`."""
+    if remote is None:
+        return CallRecord(outputs, golden)
+    return CallRecord(remote=remote, remote_bytes=sum(array.nbytes for array in golden))
 
 
 def fill_buffer(buffer: Array | None, array: Array, layout: Layout) -> Array:

@@ -10,7 +10,7 @@ from opcert.backends import Backend
 from opcert.run.call_protocol import ALIASED_OUTPUT
 from opcert.run.comparison import Difference, compare_outputs
 from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend
-from opcert.run.records import CallRecord, fill_buffer, find_mutation
+from opcert.run.records import CallRecord, fill_buffer, find_mutation, record_outputs
 
 # The number of earlier calls that every call compares again, and the maximum size of each.
 _RECORDS = 8
@@ -94,7 +94,7 @@ class Session:
             self._records.clear()
         fault = fault or _judge(step, outcome)
         if fault is None and step.golden and outcome.observed == "outputs":
-            record = CallRecord(outcome.outputs, step.golden, remote=outcome.remote)
+            record = record_outputs(outcome.outputs, step.golden, outcome.remote)
             if record.nbytes <= _RECORD_BYTES:
                 self._records.append(record)
         return Outcome(outcome.observed, outcome.outputs, outcome.reason, fault)

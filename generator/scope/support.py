@@ -174,7 +174,8 @@ def checked_support(backend: object, suite: Suite) -> Support:
     for name, intended in misspelt_operators(declared, suite).items():
         raise BackendError(f"support: unknown operator '{name}'; did you mean '{intended}'?")
     for name, scope in declared.items():
-        if name in suite.operators:
+        # Without names to check, the operator need not be read.
+        if name in suite.operators and (scope.excluded or scope.named_inputs):
             operator = suite.operators[name]
             _check_names(f"rule or level of {name}", scope.excluded, sorted(operator.exclusions))
             _check_names(f"input of {name}", scope.named_inputs, operator.input_names)

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment
+from pydantic import TypeAdapter
 
 from opcert.arrays import (
     ELEMENT_TYPES,
@@ -48,6 +49,7 @@ from opcert.template_environment import template_environment
 
 # The maximum length of a line with a literal in an emitted test.
 _LINE_LENGTH = 80
+_CASE = TypeAdapter(IndexedCase)
 
 
 def operator_files(
@@ -63,7 +65,7 @@ def operator_files(
     lines: list[str] = []
     counts: Counter[str] = Counter()
     for case in _indexed_cases(spec, vectors, pack):
-        record = case.model_dump(mode="json", exclude_defaults=True)
+        record = _CASE.dump_python(case, mode="json", exclude_defaults=True)
         if case.levels:
             # `factors` of the index name the factors, in this order.
             record["levels"] = [*case.levels.values()]
@@ -274,7 +276,7 @@ class _Pack:
         if not alternatives:
             return stored
         others = (self.add(f"{name}.{k}", other, "c") for k, other in enumerate(alternatives, 1))
-        return stored.model_copy(update={"alternatives": tuple(others)})
+        return replace(stored, alternatives=tuple(others))
 
     def add_outputs(
         self, stem: str, outputs: Sequence[Array]

@@ -1,6 +1,8 @@
 """The JSON format of a suite: its manifest, and the index of each operator."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from functools import lru_cache
 from math import prod
 from typing import Annotated, Any, Literal
 
@@ -13,6 +15,7 @@ from pydantic import (
     JsonValue,
     ValidationInfo,
 )
+from pydantic.dataclasses import dataclass
 
 from opcert.arrays import ELEMENT_TYPES, MAX_DIMENSIONS, MAX_ELEMENTS, Layout, argument_of
 
@@ -31,6 +34,12 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+@lru_cache(maxsize=1 << 16)
+def _shared(value: Any) -> Any:
+    """Return one object for equal values: thousands of cases have few distinct ones."""
+    return value
+
+
 def _check_countable(shape: tuple[int, ...]) -> tuple[int, ...]:
     # NumPy has no arrays of more dimensions or elements, not even without elements.
     if len(shape) > MAX_DIMENSIONS or prod(max(extent, 1) for extent in shape) > _MAX_COUNT:
@@ -39,10 +48,15 @@ def _check_countable(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 # The shape of an array, which may be too large for memory.
-Shape = Annotated[tuple[Extent, ...], AfterValidator(_check_countable)]
+Shape = Annotated[tuple[Extent, ...], AfterValidator(_check_countable), AfterValidator(_shared)]
+Names = Annotated[tuple[str, ...], AfterValidator(_shared)]
+Name = Annotated[str, AfterValidator(_shared)]
+# A model would need twice the memory, for it keeps a dictionary and a set of its fields.
+_CONFIG = ConfigDict(extra="forbid", strict=True)
 
 
-class StoredArray(StrictModel):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class StoredArray:
     """An array in the pack: its name in the pack, and the byte offset of its elements.
 
     The pack stores elements in C order; `layout` is the memory layout that a backend receives. An
@@ -65,20 +79,22 @@ def _check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-class GeneratedArray(StrictModel):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class GeneratedArray:
     """An input too large to store: the seed that generates it, and the digest of its elements.
 
     The digest is the SHA-256 of the elements in C order.
     """
 
     type: TypeName
-    shape: Annotated[tuple[Extent, ...], AfterValidator(_check_size)]
+    shape: Annotated[Shape, AfterValidator(_check_size)]
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     sha256: Digest
     layout: Layout = "c"
 
 
-class DigestedArray(StrictModel):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class DigestedArray:
     """An output too large to store: the SHA-256 of its elements in C order."""
 
     type: TypeName
@@ -145,19 +161,50 @@ def _levels_by_factor(levels: Any, info: ValidationInfo) -> Any:
     return dict(zip(factors, levels, strict=True))
 
 
-class CaseChange(StrictModel):
+class _Levels(Mapping[str, str]):
+    """The level of each factor; many cases share the factors."""
+
+    __slots__ = ("_factors", "_levels")
+
+    def __init__(self, levels: Mapping[str, str]) -> None:
+        self._factors: tuple[str, ...] = _shared((*levels,))
+        self._levels: tuple[str, ...] = tuple(map(_shared, levels.values()))
+
+    def __getitem__(self, factor: str) -> str:
+        try:
+            return self._levels[self._factors.index(factor)]
+        except ValueError:
+            raise KeyError(factor) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._factors)
+
+    def __len__(self) -> int:
+        return len(self._factors)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _compact_levels(levels: Mapping[str, str], info: ValidationInfo) -> Mapping[str, str]:
+    return levels if info.context is None else _Levels(levels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class CaseChange:
     """The one change in which a call differs from its baseline.
 
     `kind` names the mutation, the violation of the spec, or the respect in which neighbours differ.
     Only a mutation has an `argument`, and a `position` if it changes one of several elements.
     """
 
-    kind: str
-    argument: str = ""
-    position: str = ""
+    kind: Name
+    argument: Name = ""
+    position: Name = ""
 
 
-class IndexedCase(StrictModel):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class IndexedCase:
     """A case in an index: its call, its expectation and its purpose.
 
     Attributes:
@@ -180,21 +227,23 @@ class IndexedCase(StrictModel):
 
     id: str
     expects: Literal["outputs", "rejection"]
-    violated_rule: str | None = None
+    violated_rule: Name | None = None
     baseline: str | None = None
     change: CaseChange | None = None
-    extra_behaviours: tuple[str, ...] = ()
-    ambiguity: str | None = None
-    open_elements: str | None = None
+    extra_behaviours: Names = ()
+    ambiguity: Name | None = None
+    open_elements: Name | None = None
     example: str = ""
-    rules: tuple[str, ...]
-    levels: Annotated[Mapping[str, str], BeforeValidator(_levels_by_factor)] = {}
-    feature_levels: tuple[str, ...] = ()
+    rules: Names
+    levels: Annotated[
+        Mapping[str, str], BeforeValidator(_levels_by_factor), AfterValidator(_compact_levels)
+    ] = field(default_factory=dict)
+    feature_levels: Names = ()
     type: TypeName
     rank: Extent
-    data_inputs: tuple[str, ...] = ()
+    data_inputs: Names = ()
     attributes: Mapping[str, JsonValue]
-    inputs: Mapping[str, StoredArray | GeneratedArray]
+    inputs: Mapping[Name, StoredArray | GeneratedArray]
     outputs: tuple[StoredArray | DigestedArray, ...] = ()
     inverted_data_outputs: tuple[StoredArray | DigestedArray, ...] = ()
 

@@ -1,12 +1,10 @@
 """Opens the suite that a call is about: the core suite, one in a folder, or one generated now."""
 
-import tempfile
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from time import perf_counter
 
-from opcert.output_files import write_new_files
 from opcert.specification import SpecFile, read_specs_in, shipped_operators
 from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import generate_suite_files
@@ -49,8 +47,8 @@ def load(
         OpcertError: a spec is at fault, or no operator of `specs` matches.
     """
     suite = open_suite(folder, specs, operator)
-    # Check the indexes now: they are read on first use.
-    _ = suite.operators
+    # Read all of it now, so that no damage is found later.
+    suite.validate()
     return suite
 
 
@@ -154,9 +152,7 @@ def _generated(
     # A worker process takes a second to start, about as long as an operator takes.
     workers = min(jobs, (len(spec_files) + 1) // 2)
     files = generate_suite_files(spec_files, profile, seed, workers)
-    with tempfile.TemporaryDirectory() as folder:
-        write_new_files(Path(folder) / "suite", files)
-        suite = Suite(Path(folder) / "suite", specs)
+    suite = Suite(Path("the generated suite"), specs, files)
     names = ", ".join(file.spec.operator for file in spec_files)
     of_operators = names if len(spec_files) <= 3 else f"{len(spec_files)} operators"
     seconds = perf_counter() - start

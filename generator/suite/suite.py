@@ -1,4 +1,4 @@
-"""Reads a suite, and checks all of it before any case runs."""
+"""Reads a suite operator by operator, and checks what it reads."""
 
 import json
 from collections import Counter
@@ -7,13 +7,14 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
 from opcert.arrays import Array, group_variadic
 from opcert.errors import SuiteError
+from opcert.output_files import FileContents
 from opcert.specification import SpecFile, read_specs_in
 from opcert.suite.format import FORMAT, MANIFEST, Index, IndexedCase, Manifest, OperatorEntry
 from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite
@@ -89,7 +90,54 @@ class SuiteCase(NamedTuple):
         return self.record.rules
 
 
-CasesById = Mapping[str, SuiteCase]
+class _Operators(Mapping[str, OperatorSuite]):
+    """The operators of a suite by id, each read and checked on first use."""
+
+    def __init__(self, suite: "Suite") -> None:
+        self._entries, self._read = suite.manifest.operators, suite.read_operator
+        self._operators: dict[str, OperatorSuite] = {}
+
+    def __getitem__(self, name: str) -> OperatorSuite:
+        if name not in self._operators:
+            self._operators[name] = self._read(name, self._entries[name])
+        return self._operators[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+class CasesById(Mapping[str, SuiteCase]):
+    """The cases of a suite by id, in the order in which they run.
+
+    An id begins with the slug of its operator, so that a lookup reads no other operator.
+    """
+
+    def __init__(self, suite: "Suite") -> None:
+        self._operators, self._entries = suite.operators, suite.manifest.operators
+
+    def __getitem__(self, id_: str) -> SuiteCase:
+        slug, _, _ = id_.partition("/")
+        for name, entry in self._entries.items():
+            if _slug(entry) == slug and id_ in self._operators[name].cases:
+                return SuiteCase(self._operators[name], self._operators[name].cases[id_])
+        raise KeyError(id_)
+
+    def __iter__(self) -> Iterator[str]:
+        for operator in self._operators.values():
+            yield from operator.cases
+
+    def __len__(self) -> int:
+        return sum(entry.cases for entry in self._entries.values())
+
+
+def _slug(entry: OperatorEntry) -> str:
+    return PurePosixPath(entry.index).stem
 
 
 def core_suite_folder() -> Path:
@@ -98,7 +146,7 @@ def core_suite_folder() -> Path:
 
 
 class Suite:
-    """A suite in a folder whose files match the digests in the manifest.
+    """A suite in a folder; the files of each operator are read when they are first needed.
 
     Attributes:
         folder: The folder of the suite.
@@ -106,37 +154,47 @@ class Suite:
         manifest: The profile and the seed of the suite, its operators and its files.
     """
 
-    def __init__(self, folder: Path | None = None, specs: Path | None = None) -> None:
-        """Read the files of a suite; see `load` for `folder` and `specs`.
+    def __init__(
+        self,
+        folder: Path | None = None,
+        specs: Path | None = None,
+        files: FileContents | None = None,
+    ) -> None:
+        """Read a suite, except the files of its operators; see `load` for `folder` and `specs`.
+
+        `files` are the contents of a suite that is in memory instead of the folder.
 
         Raises:
             SuiteError: a file is missing or damaged, or the manifest has another format.
         """
         self.folder = folder if folder is not None else core_suite_folder()
         self._specs = specs
-        manifest = _read(self.folder / MANIFEST)
+        self._files = files
+        manifest = self._read(MANIFEST)
         self.digest = sha256(manifest).hexdigest()
         self.manifest = _parse(self.folder / MANIFEST, manifest, Manifest)
-        self._files = {name: self._read_file(name) for name in self.manifest.files}
+        entries = self.manifest.operators.values()
+        of_operators = {file for e in entries for file in (e.index, e.pack, e.tests)}
+        for name in self.manifest.files:
+            if name not in of_operators:
+                self._read_file(name)
 
     @cached_property
     def operators(self) -> Mapping[str, OperatorSuite]:
-        """The operators by id.
+        """The operators by id, each read on first use.
 
         Raises:
-            SuiteError: an index contradicts the manifest or itself.
+            SuiteError: a file is missing or damaged, or contradicts the manifest or itself.
         """
-        return {
-            name: self._operator(name, entry) for name, entry in self.manifest.operators.items()
-        }
+        return _Operators(self)
 
     @cached_property
     def cases(self) -> CasesById:
         """The cases by id, in the order in which they run."""
-        return {case.id: case for case in self}
+        return CasesById(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the files alone; another process parses them when it needs them."""
+        """Return what is not cached; another process reads the files that it needs."""
         cached = {
             name for name, value in vars(type(self)).items() if isinstance(value, cached_property)
         }
@@ -152,8 +210,10 @@ class Suite:
         """Return the ids of the cases that match the globs `operator` and `case`."""
         return [
             id_
-            for id_, candidate in self.cases.items()
-            if fnmatchcase(candidate.operator, operator) and fnmatchcase(id_, case)
+            for name in self.manifest.operators
+            if fnmatchcase(name, operator)
+            for id_ in self.operators[name].cases
+            if fnmatchcase(id_, case)
         ]
 
     @cached_property
@@ -175,6 +235,15 @@ class Suite:
             "specs": {name: entry.spec_sha256 for name, entry in operators.items()},
         }
 
+    def validate(self) -> None:
+        """Read and check every operator.
+
+        Raises:
+            SuiteError: a file is missing or damaged, or contradicts the manifest or itself.
+        """
+        for _ in self.operators.values():
+            pass
+
     def spec_files(self) -> dict[str, SpecFile]:
         """Return the available specs from which the suite was generated, by operator.
 
@@ -188,11 +257,14 @@ class Suite:
             if name in available and available[name].digest == entry.spec_sha256
         }
 
+    def _read(self, name: str) -> bytes:
+        return _read(self.folder / name) if self._files is None else self._files[name]
+
     def _read_file(self, name: str) -> bytes:
         # A suite may be untrusted: its manifest must not refer to other files.
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise inconsistent_suite(self.folder / MANIFEST, f"file '{name}' is outside the suite")
-        data = _read(self.folder / name)
+        data = self._read(name)
         if sha256(data).hexdigest() != self.manifest.files[name]:
             raise SuiteError(
                 f"{self.folder / name}: the digest of its {len(data)} bytes is not the one in the "
@@ -200,13 +272,19 @@ class Suite:
             )
         return data
 
-    def _operator(self, name: str, entry: OperatorEntry) -> OperatorSuite:
+    def read_operator(self, name: str, entry: OperatorEntry) -> OperatorSuite:
+        """Return an operator, whose files are read and checked.
+
+        Raises:
+            SuiteError: a file is missing or damaged, or contradicts the manifest or itself.
+        """
         for file in (entry.index, entry.pack, entry.tests):
-            if file not in self._files:
+            if file not in self.manifest.files:
                 text = f"no digest of '{file}', a file of {name}"
                 raise inconsistent_suite(self.folder / MANIFEST, text)
+        self._read_file(entry.tests)
         path = self.folder / entry.index
-        index = _parse(path, self._files[entry.index], Index)
+        index = _parse(path, self._read_file(entry.index), Index)
         if index.operator != name:
             raise inconsistent_suite(path, f"expected the index of {name}, found {index.operator}")
         counted = {
@@ -222,7 +300,12 @@ class Suite:
         ((id_, occurrences),) = Counter(c.id for c in index.cases).most_common(1) or [("", 1)]
         if occurrences > 1:
             raise inconsistent_suite(path, f"duplicate case id '{id_}'")
-        operator = OperatorSuite(entry, index, self._files[entry.pack], self.folder, self._specs)
+        for case in index.cases:
+            if not case.id.startswith(f"{_slug(entry)}/"):
+                text = f"case id '{case.id}'; expected ids that begin with '{_slug(entry)}/'"
+                raise inconsistent_suite(path, text)
+        pack = self._read_file(entry.pack)
+        operator = OperatorSuite(entry, index, pack, self.folder, self._specs)
         operator.validate()
         return operator
 

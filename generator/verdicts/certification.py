@@ -1,7 +1,7 @@
 """Suite x backend -> verdicts: runs each case once, after its baseline, and rechecks outputs."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from time import perf_counter
@@ -69,9 +69,8 @@ class Certification:
         self.suite = suite
         content = None if claim is None else claim.content
         self._scope = Scope(feature_level, content, checked_support(backend, suite))
-        levels = suite.feature_levels
-        if feature_level is not None and feature_level not in levels:
-            near = did_you_mean(feature_level, levels)
+        if feature_level is not None and feature_level not in suite.feature_levels:
+            near = did_you_mean(feature_level, suite.feature_levels)
             raise OpcertError(f"no operator has feature level '{feature_level}'{near}")
         self._verdicts = {verdict.case: verdict for verdict in former}
         # The case whose call was repeated, by operator.
@@ -148,7 +147,7 @@ class Certification:
             printed = outcome.log.strip().splitlines()[-_PRINTED_LINES:]
             lines = [*outcome.lines, *(f"printed: {line}" for line in printed)]
             context = failure_context(operator, case, verdict.kind)
-            detail = "\n    ".join([f"{verdict.detail}{context}", *lines])
+            detail = "\n    ".join([f"{verdict.detail}{context}", *lines, *self._release_lost()])
             verdict = replace(verdict, detail=_storable(detail))
         return verdict, outcome.records
 
@@ -184,11 +183,10 @@ class Certification:
         self._retained.extend((case, record) for record in records)
         self._retained_bytes += sum(record.nbytes for record in records)
         while self._retained_bytes > RETAINED_BYTES:
-            self._check_oldest()
+            self._check(*self._retained.popleft())
 
-    def _check_oldest(self) -> None:
-        """Release the oldest record; fail its case if an input or output has changed."""
-        case, record = self._retained.popleft()
+    def _check(self, case: str, record: CallRecord) -> None:
+        """Fail the case of a released record if an input or output has changed."""
         self._retained_bytes -= record.nbytes
         if self._verdicts[case].status == "fail":
             return
@@ -203,6 +201,20 @@ class Certification:
         failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
         self._verdicts[case] = failed
 
+    def _release_lost(self) -> Iterator[str]:
+        """Release the records that have ended with their process; yield a sentence about them."""
+        lost = set()
+        while self._retained and (remote := self._retained[-1][1].remote) and remote.are_lost:
+            case, record = self._retained.pop()
+            self._check(case, record)
+            lost.add(case)
+        lost = {case for case in lost if self._verdicts[case].status not in FAILURE_STATUSES}
+        if lost:
+            yield (
+                f"the outputs of {len(lost)} earlier cases ended with the process; whether they "
+                "had changed since they were last compared is not known"
+            )
+
     def _fail_last_if_it_ended(self) -> None:
         """Fail the last case if the process has failed after it: no later call is at fault."""
         if not isinstance(self.backend, IsolatedBackend) or self._last is None:
@@ -214,7 +226,8 @@ class Certification:
             return
         operator, case = self.suite.cases[case_id]
         verdict = judge(operator.index.operator, case, redact_outcome(ended), baseline)
-        detail = f"{verdict.detail}{failure_context(operator, case, verdict.kind)}"
+        context = failure_context(operator, case, verdict.kind)
+        detail = "\n    ".join([f"{verdict.detail}{context}", *self._release_lost()])
         self._verdicts[case_id] = replace(verdict, detail=detail, seconds=former.seconds)
 
     def accept(
@@ -235,7 +248,7 @@ class Certification:
     def release(self) -> list[Verdict]:
         """Check the retained records, and return all verdicts so far."""
         while self._retained:
-            self._check_oldest()
+            self._check(*self._retained.popleft())
         self._fail_last_if_it_ended()
         return [*self._verdicts.values()]
 

@@ -3,7 +3,6 @@
 The folder is untrusted: links are not followed, and names that lead out of it are refused.
 """
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -22,6 +21,7 @@ from opcert.certificate import (
     Certificate,
     ClaimEntry,
     WaiversEntry,
+    file_digest,
 )
 from opcert.errors import OpcertError, SpecError
 from opcert.output_files import files_below
@@ -131,7 +131,7 @@ def _digest(folder: Path, name: str) -> str:
     with open_untrusted(path) as file:
         if os.fstat(file.fileno()).st_size > MAX_CERTIFICATE_BYTES:
             raise OSError(0, f"more than {MAX_CERTIFICATE_BYTES >> 20} MiB")
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_digest(name, file.read(MAX_CERTIFICATE_BYTES))
 
 
 def _yaml_content(path: Path, form: TypeAdapter[Any], model: type[BaseModel]) -> Any:
@@ -163,8 +163,18 @@ def file_name_findings(certificate: Certificate) -> Iterator[Finding]:
         yield Finding(f"files.{name}", "missing file; expected one for a finished run")
 
 
+def _has_other_times(path: Path, expected: bytes) -> bool:
+    """Whether a file, whose digest leaves its times out, differs from what is expected."""
+    try:
+        with open_untrusted(path) as file:
+            return file.read(len(expected) + 1) != expected
+    except OSError:
+        # A finding about the file says so.
+        return False
+
+
 def report_findings(
-    certificate: Certificate, suite: Suite, specs: Path | None = None
+    folder: Path, certificate: Certificate, suite: Suite, specs: Path | None = None
 ) -> tuple[list[Finding], list[str]]:
     """Return the differences between the report and a newly rendered one, and the skipped pages.
 
@@ -181,7 +191,11 @@ def report_findings(
     expected.update(rendered_pages)
     findings = []
     for name, found in certificate.files.items():
-        if name in expected and found != (digest := hashlib.sha256(expected[name]).hexdigest()):
+        if name not in expected:
+            continue
+        if found != (digest := file_digest(name, expected[name])):
             text = f"found {found}; opcert renders this certificate with digest {digest}"
             findings.append(Finding(f"files.{name}", text))
+        elif _has_other_times(folder / name, expected[name]):
+            findings.append(Finding(name, "found other times than those of the certificate"))
     return findings, [name for name in pages if name not in rendered_pages]

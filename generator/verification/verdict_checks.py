@@ -231,8 +231,10 @@ def _field_contradictions(entry: CaseVerdict) -> Iterator[str]:
     """Yield contradictions between status and kind and the other fields of a verdict."""
     verdict, case = entry.verdict, entry.case
     judgement = judgement_text(entry.judgement)
-    rejected = verdict.observed == "rejected" and entry.original.kind != "protocol"
-    if rejected != (verdict.rejected_by is not None):
+    # Nobody rejects a call by violating the protocol, whose kind is `state` if it passes alone.
+    kind = entry.original.kind
+    rejected = verdict.observed == "rejected" and kind != "protocol"
+    if rejected != (verdict.rejected_by is not None) and not (rejected and kind == "state"):
         who = verdict.rejected_by or "none"
         yield f"rejected_by: found {who}, but '{verdict.observed}' was observed"
     baseline = case.baseline if entry.original.kind == "uncredited" else None

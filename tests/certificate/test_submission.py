@@ -5,17 +5,20 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from opcert import read_certificate
-from opcert.certificate import submission_path, write_submission
+from opcert.certificate import file_digest, submission_path, write_submission
 from opcert.certificate.entries import current_platform
 from opcert.errors import OpcertError
+from opcert.report import report_files
 from opcert.verification import folder_checks
 from tests import handed_in
 from tests.command_line import opcert
+from tests.faults.finding import core_suite
 from tests.handed_in import GIVEN, named, without, write, write_changed
 from tests.small_suite import contents
 from tests.tamperings import waiver
@@ -303,3 +306,22 @@ def test_a_folder_that_cannot_be_written_keeps_the_earlier_submission(folder: Pa
             handed_in.certificate(), folder / "certificate.json", {"a": b"", "a/b": b""}
         )
     assert contents(folder) == before
+
+
+def test_the_same_run_at_another_time_has_the_same_digests() -> None:
+    first, platform = handed_in.certificate(), handed_in.certificate().platform
+    later = first.replace(
+        platform=platform.model_copy(update={"date": "2030-01-31T01:02:03+00:00"}),
+        verdicts=tuple(replace(v, seconds=2 * v.seconds + 1e-7) for v in first.verdicts),
+    )
+    files, others = handed_in.report(), report_files(later, core_suite())
+    assert files["report.html"] != others["report.html"]
+    assert files["junit.xml"] != others["junit.xml"]
+    for name, data in files.items():
+        assert file_digest(name, data) == file_digest(name, others[name])
+
+
+def test_a_changed_time_in_a_report_is_found(folder: Path) -> None:
+    path = folder / "report.html"
+    path.write_text(path.read_text().replace("<span data-time>2", "<span data-time>1", 1))
+    assert "report.html: found other times than those of the" in opcert("verify", folder).stdout

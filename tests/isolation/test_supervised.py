@@ -6,6 +6,7 @@ No test may leave a process running.
 import os
 import signal
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from opcert.verification import verify_certificate
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG, started
 from tests.faults.finding import core_suite
+from tests.misbehaving import SLEEPS
 
 HERE = Path(__file__).parents[1]
 # A few valid calls, of ranks 2 to 4.
@@ -95,10 +97,10 @@ def test_a_forged_answer_is_the_fault_of_its_case_alone(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["plausible", "negative", "objects"])
-def test_a_well_formed_answer_before_the_real_one_fails_its_case(how: str) -> None:
-    assert {verdict.status for verdict in of_rank_3(certified("Forges", options={"how": how}))} == {
-        "fail"
-    }
+def test_a_well_formed_answer_before_the_real_one_breaks_the_protocol(how: str) -> None:
+    certificate = certified("Forges", options={"how": how})
+    assert_others_pass(certificate)
+    assert {verdict.kind for verdict in of_rank_3(certificate)} == {"protocol"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux seals memory")
@@ -123,6 +125,32 @@ def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None
     for verdict in of_rank_3(certificate):
         assert verdict.status == "crash"
         assert "ended by SIGABRT" in verdict.detail
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is not known")
+def test_the_end_of_the_main_thread_alone_is_the_verdict_of_the_case_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def wait_for_the_end(verdict: Verdict, *_: int) -> None:
+        if verdict.case.startswith("dml-split/valid-f32-3"):
+            (worker,) = psutil.Process().children()
+            while worker.status() != psutil.STATUS_ZOMBIE:
+                time.sleep(0.01)
+
+    monkeypatch.setattr(process, "_EXIT_SECONDS", 0.1)
+    certificate = isolated("end-main-thread", progress=wait_for_the_end)
+    assert_others_pass(certificate)
+    for verdict in of_rank_3(certificate):
+        assert verdict.status == "fail"
+        assert "ended its main thread without exiting" in verdict.detail
+
+
+def test_a_crash_says_that_earlier_outputs_cannot_be_compared_any_more() -> None:
+    first, second, *_ = of_rank_3(isolated("abort"))
+    text = "earlier cases ended with the process; whether they had changed"
+    assert text in first.detail
+    # No case has passed in the process of the second one.
+    assert text not in second.detail
 
 
 @pytest.mark.skipif(not hasattr(os, "pwrite"), reason="the system has no copy that refuses memory")
@@ -328,6 +356,37 @@ def test_an_interrupt_writes_the_certificate_so_far_and_leaves_no_process(
     assert not any(child.is_running() for child in children)
     text = (tmp_path / "certificate.json").read_text()
     assert Counter(text.split()).get('"not-run",', 0) > 0
+
+
+def daemons(run: int) -> list[psutil.Process]:
+    """Return the processes that backends of a run have left."""
+    parents = [run, *(child.pid for child in psutil.Process(run).children(recursive=True))]
+    lines = [[SLEEPS, str(parent)] for parent in parents]
+    found = psutil.process_iter(["cmdline"])
+    return [process for process in found if (process.info["cmdline"] or [])[2:] in lines]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no sessions")
+@pytest.mark.parametrize("how", ["daemon", "daemon-abort"])
+def test_a_daemon_of_a_backend_ends_with_the_run(how: str) -> None:
+    isolated(how)
+    assert not psutil.wait_procs(daemons(os.getpid()), timeout=30)[1]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no sessions")
+@pytest.mark.parametrize(
+    ("number", "jobs"), [(signal.SIGINT, "1"), (signal.SIGTERM, "1"), (signal.SIGTERM, "2")]
+)
+def test_a_daemon_of_a_backend_ends_with_an_interrupt(number: signal.Signals, jobs: str) -> None:
+    backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=daemon-sleep"
+    with started("certify", *backend, "--case", CASES, "--jobs", jobs) as run:
+        while not (started_daemons := daemons(run.pid)):
+            assert run.poll() is None
+            time.sleep(0.05)
+        os.kill(run.pid, number)
+        run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert not psutil.wait_procs(started_daemons, timeout=30)[1]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")

@@ -11,7 +11,7 @@ import pytest
 
 from opcert import certify, generate
 from opcert.arrays import Call
-from opcert.cases import InputSpace, Observer, generate_cases
+from opcert.cases import InputSpace, Observer, generate_cases, make_vectors
 from opcert.combinatorics import RowSampler
 from opcert.errors import SpecError
 from opcert.specification import Rule, Spec, read_spec
@@ -129,10 +129,13 @@ def assert_certified(folder: Path, spec: str, reference: str) -> Path:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= _MAX_LINES
     suite = folder / "suite"
     with pytest.MonkeyPatch.context() as patched:
-        # The cases are those of the same spec, and take long.
-        kept = cache(lambda: generate_cases(read_spec(path), "core", 0))
-        patched.setattr(spec_check, "generate_cases", lambda *_, **__: kept())
-        patched.setattr(generation, "generate_cases", lambda *_: kept())
+        # The cases and vectors are those of the same spec, and take long.
+        cases = cache(lambda: generate_cases(read_spec(path), "core", 0))
+        vectors = cache(lambda: make_vectors(read_spec(path), cases()))
+        for module in (spec_check, generation):
+            patched.setattr(module, "generate_cases", lambda *_, **__: cases())
+        patched.setattr(spec_check, "make_vectors", lambda *_: vectors())
+        patched.setattr(generation, "iterate_vectors", lambda *_: iter(vectors()))
         checked = opcert("check", "--no-strength", path)
         assert checked.exit_code == 0, checked.output
         generate(suite, specs=folder)
