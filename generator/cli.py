@@ -151,6 +151,9 @@ def main() -> None:
     with tolerant_output():
         try:
             app(windows_expand_args=False)
+        except KeyboardInterrupt:
+            # Another interrupt, after the one that ended the command.
+            sys.exit(ExitCode.INTERRUPTED)
         except Exception:
             print_exc()
             sys.exit(ExitCode.INTERNAL_ERROR)

@@ -218,3 +218,13 @@ def test_a_fault_of_opcert_itself_exits_70() -> None:
     )
     assert done.returncode == 70
     assert "ZeroDivisionError" in done.stderr
+
+
+def test_interrupts_that_follow_the_first_show_no_traceback() -> None:
+    program = (
+        "from opcert import cli\ndef app(**_): raise KeyboardInterrupt\ncli.app = app\ncli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "")

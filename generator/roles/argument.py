@@ -3,7 +3,9 @@
 from math import isfinite
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from opcert.arrays import MAX_DIMENSIONS
 
 
 def _integer_as_text(value: Any) -> Any:
@@ -17,6 +19,17 @@ ExpressionText = Annotated[
 ]
 # Expressions of a least and a greatest value.
 BoundExpressions = tuple[ExpressionText, ExpressionText]
+
+
+def _check_rank(text: str) -> str:
+    if text not in map(str, range(MAX_DIMENSIONS + 1)):
+        raise ValueError(f"an integer from 0 to {MAX_DIMENSIONS}")
+    return text
+
+
+# The least and the greatest rank of an argument with a role, which has calls of each.
+_Rank = Annotated[ExpressionText, AfterValidator(_check_rank)]
+RankBounds = tuple[_Rank, _Rank]
 # The types of plain values; the first four are also those of the elements of a list.
 ElementKind = Literal["int", "float", "boolean", "string"]
 AttributeType = Literal["int", "float", "boolean", "string", "list", "record"]

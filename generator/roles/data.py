@@ -15,7 +15,7 @@ from opcert.arrays import (
     insert,
     with_layout,
 )
-from opcert.roles.argument import BoundExpressions
+from opcert.roles.argument import BoundExpressions, RankBounds
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -87,7 +87,7 @@ class DataRole(Role):
     relations: ClassVar = {"type_of": ("data",), "shape_of": ("data", "element_indices")}
 
     role: Literal["data"]
-    rank: BoundExpressions = ("1", "8")
+    rank: RankBounds = ("1", "8")
     empty: bool = True
     type_of: str | None = None
     shape_of: str | None = None

@@ -8,7 +8,13 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import Field, JsonValue, PrivateAttr
 
 from opcert.arrays import INTEGERS, Call
-from opcert.roles.argument import ATTRIBUTE_TYPES, Argument, BoundExpressions, ElementKind
+from opcert.roles.argument import (
+    ATTRIBUTE_TYPES,
+    Argument,
+    BoundExpressions,
+    ElementKind,
+    RankBounds,
+)
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -61,7 +67,7 @@ class Role(Argument):
 
     role: str
     required: bool = True
-    rank: BoundExpressions = ("0", "0")
+    rank: RankBounds = ("0", "0")
     default: JsonValue = None
     one_of: tuple[str, ...] | None = None
     together: tuple[str, ...] = Field(

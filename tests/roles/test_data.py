@@ -81,6 +81,12 @@ def test_an_unknown_key_is_a_mistake(tmp_path: Path) -> None:
     assert "unknown key 'ranks'" in mistake
 
 
+@pytest.mark.parametrize("rank", ["33", "-1", '"2+2"', "9" * 5000])
+def test_a_rank_that_no_call_can_have_is_a_mistake(rank: str, tmp_path: Path) -> None:
+    (mistake,) = mistakes(tmp_path, SPEC, "rank: [0, 5]", f"rank: [0, {rank}]")
+    assert mistake.endswith("expected an integer from 0 to 32")
+
+
 def test_a_spec_adds_levels_to_its_factors(tmp_path: Path) -> None:
     text = SPEC + "cases:\n  additional:\n    data_length: {prime: 97}\n"
     spec = read(tmp_path, text)
