@@ -22,7 +22,7 @@ from opcert.specification import read_spec
 from opcert.suite import emit
 from opcert.untrusted_files import read_limited
 from opcert.verdicts import Verdict
-from opcert.verdicts.reproduction import SerializedArray
+from opcert.verdicts.reproduction import Reproduction, SerializedArray
 from tests.made_certificate import OPERATOR, certificate
 from tests.small_spec import TAKE, spec
 
@@ -124,6 +124,13 @@ def test_json_within_a_page_has_escapes_that_a_reader_sees() -> None:
     )
     assert visible_text(page) == page
     assert '"a":"\\\\u202eb' in page
+
+
+def test_a_reproduction_has_a_limited_number_of_calls() -> None:
+    calls = [{"case": "a/b"}] * 100_000
+    text = json.dumps({"reproduced": "alone", "calls": calls, "kind": "value", "reduced": []})
+    with pytest.raises(ValidationError, match="at most 10000 items"):
+        Reproduction.model_validate_json(text)
 
 
 @pytest.mark.parametrize("limit", [1 << 30, 1 << 50])

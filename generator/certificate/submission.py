@@ -49,6 +49,8 @@ def submission_path(out: Path, suite: Path | None) -> Path:
     def is_replaceable(name: str) -> bool:
         if name == SIGNATURE_FILE:
             return True
+        if name not in earlier:
+            return False
         try:
             with open_untrusted(folder / name) as file:
                 return earlier.get(name) == file_digest(name, file.read(MAX_CERTIFICATE_BYTES))

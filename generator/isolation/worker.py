@@ -27,7 +27,7 @@ from opcert.backends import (
     option_choices,
     own_lines,
 )
-from opcert.errors import BackendError, describe_error
+from opcert.errors import BackendError, class_name, describe_error
 from opcert.isolation.messages import (
     MAX_OUTPUT_BYTES,
     PROTOCOL,
@@ -119,7 +119,7 @@ class _Host:
                 "lines": outcome.lines,
             }
         if not isinstance(outcome.outputs, list):
-            return {**answer, "returned": type(outcome.outputs).__name__}
+            return {**answer, "returned": class_name(outcome.outputs)}
         return {**answer, **self._share_outputs(request, outcome.outputs)}
 
     def _share_outputs(self, request: dict[str, Any], outputs: Sequence[Any]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class _Host:
         end = request["outputs_offset"]
         for output in outputs:
             if not isinstance(output, np.ndarray):
-                descriptions.append({"returned": type(output).__name__})
+                descriptions.append({"returned": class_name(output)})
                 continue
             description = {"type": type_name(output.dtype), "shape": output.shape}
             if not output.dtype.hasobject and end + output.nbytes <= MAX_OUTPUT_BYTES:

@@ -161,8 +161,8 @@ class Worker:
         observed = answer["observed"]
         if observed in ("unsupported", "rejected"):
             reason, rejected_by = _text(answer["reason"]), answer["rejected_by"]
-            if rejected_by not in ("runtime", "adapter", None):
-                raise ValueError(f"rejected_by {rejected_by}; expected runtime or adapter")
+            if rejected_by not in (("runtime", "adapter") if observed == "rejected" else (None,)):
+                raise ValueError(f"{observed}, and rejected_by {rejected_by}")
             lines = [_text(line) for line in answer["lines"][:_MAX_LINES]]
             return Outcome(
                 observed, None, reason, fault, log=log, rejected_by=rejected_by, lines=lines

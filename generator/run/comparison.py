@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from opcert.arrays import Array, alternatives_of, bits_dtype, bits_of, settled, type_name
+from opcert.errors import class_name
 from opcert.run.excerpts import Excerpt, excerpt_around, excerpt_rows
 
 # How many bytes are compared at once.
@@ -52,7 +53,7 @@ def compare_outputs(golden: Sequence[Array], outputs: Any) -> Difference | None:
     An open element of a golden output may be that of any of its alternatives.
     """
     if not isinstance(outputs, list | tuple):
-        actual = type(outputs).__name__
+        actual = class_name(outputs)
         return Difference("type", f"returned {actual}; expected a list or tuple of arrays")
     if len(outputs) != len(golden):
         return Difference("count", f"{len(outputs)} outputs; expected {len(golden)}")
@@ -68,7 +69,7 @@ def compare_outputs(golden: Sequence[Array], outputs: Any) -> Difference | None:
 
 def _compare_one(i: int, golden: Array, output: Any) -> Difference | None:
     if not isinstance(output, np.ndarray):
-        return Difference("type", f"output {i} is {type(output).__name__}; expected an array")
+        return Difference("type", f"output {i} is {class_name(output)}; expected an array")
     if output.dtype != golden.dtype:
         types = type_name(output.dtype), type_name(golden.dtype)
         return Difference("dtype", f"output {i} is {types[0]}; expected {types[1]}")

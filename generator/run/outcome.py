@@ -109,7 +109,7 @@ def rejecter_of(error: BaseException) -> Rejecter:
     """Return who rejected a call: an adapter's exception has `rejected_by = "adapter"`."""
     try:
         return "adapter" if error.rejected_by == "adapter" else "runtime"  # type: ignore[attr-defined]
-    except Exception:
+    except BaseException:
         # The attribute is missing, or is a property that raises.
         return "runtime"
 

@@ -26,6 +26,8 @@ class ReproducedCall(StrictModel):
     inverted_data: bool = False
 
 
+# Far more than confirmation tries.
+_MAX_CALLS = 10_000
 _HexDigits = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 
 
@@ -102,7 +104,7 @@ class Reproduction(StrictModel):
     """
 
     reproduced: Literal["alone", "after-other-calls", "never"]
-    calls: tuple[ReproducedCall, ...]
+    calls: Annotated[tuple[ReproducedCall, ...], Field(max_length=_MAX_CALLS)]
     kind: FailureKind | None
     reduced: tuple[SerializedCall, ...]
 

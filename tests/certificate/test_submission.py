@@ -325,3 +325,14 @@ def test_a_changed_time_in_a_report_is_found(folder: Path) -> None:
     path = folder / "report.html"
     path.write_text(path.read_text().replace("<span data-time>2", "<span data-time>1", 1))
     assert "report.html: found other times than those of the" in opcert("verify", folder).stdout
+
+
+def test_files_of_others_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "large").write_bytes(b"content")
+    read: list[Path] = []
+    monkeypatch.setattr(
+        "opcert.certificate.submission.file_digest", lambda file, _: read.append(file)
+    )
+    with pytest.raises(OpcertError, match="contains large"):
+        submission_path(tmp_path, None)
+    assert not read

@@ -85,6 +85,7 @@ def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
     "how",
     [
         *("noise", "array", "bytes", "stale", "grown", "unknown", "nobody", "numbers"),
+        "unattributed",
         *("lists", "nameless", "outside", "before", "enormous", "deep"),
     ],
 )
@@ -94,6 +95,12 @@ def test_a_forged_answer_is_the_fault_of_its_case_alone(how: str) -> None:
     for verdict in of_rank_3(certificate):
         assert verdict.status == "fail"
         assert verdict.kind in ("protocol", "count", "dtype", "shape", "type", "value")
+
+
+def test_an_output_whose_class_has_no_name_is_of_a_wrong_type() -> None:
+    certificate = certified("ReturnsNameless")
+    assert_others_pass(certificate)
+    assert {verdict.kind for verdict in of_rank_3(certificate)} == {"type"}
 
 
 @pytest.mark.parametrize("how", ["plausible", "negative", "objects"])

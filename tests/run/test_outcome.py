@@ -48,9 +48,23 @@ class TracelessError(Exception):
         raise RuntimeError
 
 
-@pytest.mark.parametrize(
-    "kind", [UnspeakableError, ExitingError, TextError, NamelessError, TracelessError], ids=repr
-)
+class ExitingRejecterError(Exception):
+    @property
+    def rejected_by(self) -> str:
+        raise SystemExit(0)
+
+
+KINDS = [
+    UnspeakableError,
+    ExitingError,
+    TextError,
+    NamelessError,
+    TracelessError,
+    ExitingRejecterError,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
 def test_an_exception_of_an_odd_class_is_an_outcome(kind: type[Exception]) -> None:
     class Raises(Right):
         def run(
