@@ -29,6 +29,7 @@ class SharedArea:
     def __init__(self, descriptor: int | None = None) -> None:
         """Map the memory of a file descriptor, by default new memory."""
         self.descriptor = anonymous_file() if descriptor is None else descriptor
+        self._file = os.fstat(self.descriptor).st_ino
         self.size = 0
         self.grow(max(os.fstat(self.descriptor).st_size, _INITIAL_BYTES))
 
@@ -43,6 +44,15 @@ class SharedArea:
             # Arrays in the former mapping keep it alive.
             self._map = mmap.mmap(self.descriptor, new_size)
             self._bytes = np.frombuffer(self._map, np.uint8)
+
+    def check(self) -> None:
+        """Check that the descriptor still is that of the memory.
+
+        Raises:
+            OSError: a backend has closed it; it may be one of another file now.
+        """
+        if os.fstat(self.descriptor).st_ino != self._file:
+            raise OSError("the descriptor of the shared memory was closed")
 
     def follow(self, size: int) -> None:
         """Map what the other process has added, up to `size` bytes.

@@ -85,6 +85,8 @@ class _Host:
         watched = list(self._watched)
         dirty_freed_memory(request["dirty_sizes"])
         answer = self._call(request, inputs)
+        # Without its memory the process ends now, and not in a later call, which is not at fault.
+        self._area.check()
         altered = [
             name for name, array in inputs.items() if array_properties(array) != properties[name]
         ]

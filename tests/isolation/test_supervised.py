@@ -69,6 +69,7 @@ def assert_others_pass(certificate: Certificate) -> None:
         ("exit", "exited with 0"),
         ("kill", "ended by SIGKILL"),
         ("close-all", "exited with 1"),
+        ("close-memory", "exited with 1"),
         ("grow", "MiB of memory; the limit is 256"),
         ("grow-in-a-child", "MiB of memory; the limit is 256"),
     ],
