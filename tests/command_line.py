@@ -16,9 +16,10 @@ WRONG = Path(__file__).with_name("wrong_backends.py")
 MISBEHAVING = Path(__file__).with_name("misbehaving.py")
 
 
-# A shell starts background commands with interrupts ignored.
+# A shell starts background commands with interrupts ignored, and nohup with hangups ignored.
 _INTERRUPTIBLE = """import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 runpy.run_module("opcert.cli", run_name="__main__", alter_sys=True)
 """
 
