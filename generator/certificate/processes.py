@@ -157,7 +157,8 @@ def _run_batches(
             connection.send(
                 _Finished(certification.release(), certification.excerpts, certification.repeated)
             )
-    except EOFError:
+    except (EOFError, ConnectionError):
+        # The run has ended before this batch, for example by an interrupt.
         pass
     finally:
         close_backend(backend)
