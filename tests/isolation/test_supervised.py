@@ -4,10 +4,8 @@ No test may leave a process running.
 """
 
 import os
-import signal
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +21,8 @@ from opcert.run.freed_memory import FILL
 from opcert.verdicts import Verdict
 from opcert.verification import verify_certificate
 from tests import wrong_backends
-from tests.command_line import MISBEHAVING, WRONG, started
+from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite
-from tests.misbehaving import SLEEPS
 
 HERE = Path(__file__).parents[1]
 # A few valid calls, of ranks 2 to 4.
@@ -346,68 +343,6 @@ def test_an_object_cannot_be_isolated() -> None:
 def test_an_option_that_json_cannot_express_is_an_error() -> None:
     with pytest.raises(BackendError, match="isolated=False"):
         SupervisedBackend(f"{MISBEHAVING}:Misbehaves", {"how": object()})
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_writes_the_certificate_so_far_and_leaves_no_process(
-    tmp_path: Path, number: signal.Signals
-) -> None:
-    backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=sleep"
-    with started("certify", "--out", tmp_path, *backend, "--case", CASES) as run:
-        assert run.stderr is not None
-        # Wait for the verdict of the first case.
-        assert run.stderr.readline().startswith("1/")
-        children = psutil.Process(run.pid).children()
-        os.kill(run.pid, number)
-        _, stderr = run.communicate(timeout=30)
-    assert run.returncode == 130
-    assert "interrupted" in stderr
-    assert not any(child.is_running() for child in children)
-    text = (tmp_path / "certificate.json").read_text()
-    assert Counter(text.split()).get('"not-run",', 0) > 0
-
-
-def daemons(run: int) -> list[psutil.Process]:
-    """Return the processes that backends of a run have left."""
-    parents = [run, *(child.pid for child in psutil.Process(run).children(recursive=True))]
-    lines = [[SLEEPS, str(parent)] for parent in parents]
-    found = psutil.process_iter(["cmdline"])
-    return [process for process in found if (process.info["cmdline"] or [])[2:] in lines]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no sessions")
-@pytest.mark.parametrize("how", ["daemon", "daemon-abort"])
-def test_a_daemon_of_a_backend_ends_with_the_run(how: str) -> None:
-    isolated(how)
-    assert not psutil.wait_procs(daemons(os.getpid()), timeout=30)[1]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no sessions")
-@pytest.mark.parametrize(
-    ("number", "jobs"), [(signal.SIGINT, "1"), (signal.SIGTERM, "1"), (signal.SIGTERM, "2")]
-)
-def test_a_daemon_of_a_backend_ends_with_an_interrupt(number: signal.Signals, jobs: str) -> None:
-    backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=daemon-sleep"
-    with started("certify", *backend, "--case", CASES, "--jobs", jobs) as run:
-        while not (started_daemons := daemons(run.pid)):
-            assert run.poll() is None
-            time.sleep(0.05)
-        os.kill(run.pid, number)
-        run.communicate(timeout=60)
-    assert run.returncode == 130
-    assert not psutil.wait_procs(started_daemons, timeout=30)[1]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
-def test_a_worker_in_a_call_ends_with_opcert(tmp_path: Path) -> None:
-    backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=loop"
-    with started("certify", "--out", tmp_path, *backend, "--case", CASES) as run:
-        assert run.stderr is not None
-        assert run.stderr.readline().startswith("1/")
-        (worker,) = psutil.Process(run.pid).children()
-        run.kill()
-    _, alive = psutil.wait_procs([worker], timeout=30)
-    assert not alive
 
 
 @pytest.mark.parametrize(("timeout", "seconds"), [(0.1, 0.5), (0.7, 0.7)])
