@@ -48,9 +48,10 @@ def bounded_power(base: int, exponent: int) -> int | float:
 def count_elements(value: Any, limit: int) -> int:
     """Return the number of elements of a value, those of inner sequences included.
 
-    A list may have itself a million times as an element, so counting ends at `limit`.
+    A list may have itself a million times as an element, so counting ends at `limit`. A range
+    counts as one element: it keeps none.
     """
-    count: int = len(value)
+    count: int = 1 if isinstance(value, range) else len(value)
     if isinstance(value, list | tuple | dict):
         for item in value.values() if isinstance(value, dict) else value:
             if count > limit:
