@@ -232,6 +232,10 @@ class Unmaps(Behaves):
         return placed
 
 
+# Well-formed answers, of which only the id shows that the worker did not write them.
+GUESSED_IDS = ("plausible", "negative", "objects")
+
+
 def _id_of_the_call() -> int:
     """Return what a worker answers to, which a backend can find in its callers."""
     callers = (frame.frame.f_locals for frame in inspect.stack())
@@ -244,10 +248,9 @@ class Forges(Behaves):
     name = "forges"
 
     def __init__(self, how: str) -> None:
-        self.how, self.number = how, 0
+        self.how = how
 
     def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
-        self.number = _id_of_the_call()
         outputs = super().run(operator, inputs, attributes)
         if next(iter(inputs.values())).ndim == 3:
             _, replies, memory = map(int, sys.argv[1:])
@@ -255,10 +258,11 @@ class Forges(Behaves):
                 with contextlib.suppress(OSError):
                     os.ftruncate(memory, 0)
             else:
-                os.write(replies, self.line().encode() + b"\n")
+                number = 1 if self.how in GUESSED_IDS else _id_of_the_call()
+                os.write(replies, self.line(number).encode() + b"\n")
         return outputs
 
-    def line(self) -> str:
+    def line(self, number: int) -> str:
         described: dict[str, Any] = {"type": "f32", "shape": [2, 3], "offset": 0}
         descriptions: dict[str, dict[str, Any]] = {
             "objects": {"type": "|O"},
@@ -269,11 +273,11 @@ class Forges(Behaves):
         }
         described |= descriptions.get(self.how, {})
         answer: dict[str, Any] = {
-            **{"id": self.number, "observed": "outputs", "changed": [], "altered_inputs": []},
+            **{"id": number, "observed": "outputs", "changed": [], "altered_inputs": []},
             **{"reason": "", "rejected_by": None, "lines": [], "outputs": [described], "size": 1},
         }
         changes: dict[str, dict[str, Any]] = {
-            "stale": {"id": self.number - 1},
+            "stale": {"id": number - 1},
             "grown": {"size": 1 << 60},
             "negative": {"size": -1},
             "unknown": {"observed": "passed"},

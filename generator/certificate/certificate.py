@@ -75,10 +75,10 @@ class Run(StrictModel):
 
     An `isolated` backend ran in a process of its own, limited to `timeout` seconds for a call and
     `memory` bytes for the process; None is no limit. `jobs` is the greatest number of processes
-    that ran cases at once. `repeated` are the cases whose calls were
-    repeated, `resumed` the times at which the run was resumed. A resumed run does not recheck
-    outputs of earlier cases. `changed` are the files of the backend that changed during the run, so
-    that its verdicts may be of different versions.
+    that ran cases at once. `repeated` are the cases whose calls were repeated, `resumed` the times
+    at which the run was resumed. A resumed run does not recheck outputs of earlier cases. `changed`
+    are the files of the backend that changed during the run, so that its verdicts may be of
+    different versions.
     """
 
     isolated: bool

@@ -221,7 +221,9 @@ def _complete(
     stop_at_failure: bool,
     diagnose: bool,
 ) -> Certificate:
-    """Complete a certificate with the verdicts of its not-run cases, as they are `reached`.
+    """Return a certificate completed with the verdicts of its not-run cases.
+
+    `reached` runs these cases, and yields each verdict as soon as it is known.
 
     Raises:
         UnusedWaiverError: a waiver applies to no failure.

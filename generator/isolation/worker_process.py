@@ -167,6 +167,8 @@ class Worker:
             return Outcome(
                 observed, None, reason, fault, log=log, rejected_by=rejected_by, lines=lines
             )
+        if observed != "outputs":
+            raise ValueError(f"observed {observed}; expected outputs, unsupported or rejected")
         if "returned" in answer:
             outputs: Any = _placeholder(answer["returned"])
             return Outcome("outputs", outputs, fault=fault, log=log)

@@ -23,6 +23,7 @@ from opcert.verification import verify_certificate
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite
+from tests.misbehaving import GUESSED_IDS
 
 HERE = Path(__file__).parents[1]
 # A few valid calls, of ranks 2 to 4.
@@ -101,7 +102,7 @@ def test_an_output_whose_class_has_no_name_is_of_a_wrong_type() -> None:
     assert {verdict.kind for verdict in of_rank_3(certificate)} == {"type"}
 
 
-@pytest.mark.parametrize("how", ["plausible", "negative", "objects"])
+@pytest.mark.parametrize("how", GUESSED_IDS)
 def test_a_well_formed_answer_before_the_real_one_breaks_the_protocol(how: str) -> None:
     certificate = certified("Forges", options={"how": how})
     assert_others_pass(certificate)
