@@ -37,7 +37,14 @@ def certificate(
             delivery="strided",
         ),
         run=Run(
-            isolated=False, timeout=None, memory=None, jobs=1, repeated=(), resumed=(), changed=()
+            isolated=False,
+            timeout=None,
+            memory=None,
+            jobs=1,
+            cluster=None,
+            repeated=(),
+            resumed=(),
+            changed=(),
         ),
         claim=None,
         waivers=None,

@@ -166,16 +166,16 @@ class Behaves:
 
 
 class Misbehaves(Behaves):
-    """Misbehaves as `how` says."""
+    """Misbehaves as `how` says, in calls of rank 3, of one operator or of all."""
 
     name = "misbehaves"
 
-    def __init__(self, how: str) -> None:
-        self.how = how
+    def __init__(self, how: str, only: str = "") -> None:
+        self.how, self.only = how, only
 
     def run(self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]) -> Any:
         outputs = super().run(operator, inputs, attributes)
-        if next(iter(inputs.values())).ndim != 3:
+        if next(iter(inputs.values())).ndim != 3 or self.only not in ("", operator):
             return outputs
         if self.how in GIVES:
             return GIVES[self.how](outputs)

@@ -19,6 +19,7 @@ ROOMS = [
     "errors",
     "untrusted_files",
     "output_files",
+    "cluster",
     "python_files",
     "template_environment",
     "arrays",

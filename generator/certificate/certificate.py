@@ -23,7 +23,7 @@ from opcert.verdicts import (
     unverified_reasons,
 )
 
-SCHEMA = 7
+SCHEMA = 8
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
@@ -70,21 +70,43 @@ class BackendEntry(StrictModel):
     delivery: Literal["strided", "packed"]
 
 
+class WorkerPlatform(StrictModel):
+    """The platform and the device of workers of a cluster, and how many cases they ran."""
+
+    system: Word
+    machine: Word
+    python: Word
+    numpy: Word
+    device: Name | None
+    cases: Annotated[int, Field(ge=0)]
+
+
+class ClusterEntry(StrictModel):
+    """The workers of a cluster that took part in a run, by platform and device.
+
+    `lost` is the number of workers that were lost during the run; what ran on them was run again.
+    """
+
+    platforms: tuple[WorkerPlatform, ...]
+    lost: Annotated[int, Field(ge=0)]
+
+
 class Run(StrictModel):
     """How the calls were made.
 
     An `isolated` backend ran in a process of its own, limited to `timeout` seconds for a call and
     `memory` bytes for the process; None is no limit. `jobs` is the greatest number of processes
-    that ran cases at once. `repeated` are the cases whose calls were repeated, `resumed` the times
-    at which the run was resumed. A resumed run does not recheck outputs of earlier cases. `changed`
-    are the files of the backend that changed during the run, so that its verdicts may be of
-    different versions.
+    that ran cases at once, and `cluster` describes them if they are on other machines. `repeated`
+    are the cases whose calls were repeated, `resumed` the times at which the run was resumed. A
+    resumed run does not recheck outputs of earlier cases. `changed` are the files of the backend
+    that changed during the run, so that its verdicts may be of different versions.
     """
 
     isolated: bool
     timeout: Annotated[float, Field(gt=0)] | None
     memory: Annotated[int, Field(gt=0)] | None
     jobs: Annotated[int, Field(gt=0)]
+    cluster: ClusterEntry | None
     repeated: tuple[str, ...]
     resumed: tuple[Timestamp, ...]
     changed: tuple[Name, ...]

@@ -1,48 +1,37 @@
 """Suite x backend -> certificate, in one run or in several that resume each other."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opcert.backends import (
-    Backend,
-    SourceFiles,
-    close_backend,
-    in_process_backend,
-    with_reference_specs,
-)
+from opcert.backends import Backend
 from opcert.certificate.certificate import Certificate
+from opcert.certificate.cluster_run import ClusterExecution
 from opcert.certificate.entries import (
-    backend_entry,
     claim_entry,
     current_platform,
     date_mistake,
-    run_entry,
+    merged_clusters,
     selection_entry,
     waivers_entry,
 )
+from opcert.certificate.execution import Execution, LocalExecution
 from opcert.certificate.file import json_differences
-from opcert.certificate.processes import verdicts_of_batches
+from opcert.certificate.setup import Setup
+from opcert.cluster import Cluster, ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
-from opcert.exploration import deciding_calls
-from opcert.isolation import CALL_TIMEOUT, SupervisedBackend, start_backend
-from opcert.scope import Waivers, checked_support, read_claim, read_waivers
+from opcert.isolation import CALL_TIMEOUT
+from opcert.scope import Waivers, read_claim, read_waivers
 from opcert.suite import Suite, SuiteEntry, open_suite
 from opcert.verdicts import (
     FAILURE_STATUSES,
     MAX_CRASHES,
     WAIVABLE_KINDS,
-    Cause,
     Certification,
-    Confirmation,
-    Confirmed,
-    DecidingCall,
     Diagnosis,
     Verdict,
-    batches,
 )
 from opcert.yaml_files import YamlSource
 
@@ -62,11 +51,11 @@ class UnusedWaiverError(SpecError):
 
 
 class CertificationInterrupted(KeyboardInterrupt):
-    """The run was interrupted; has the certificate of the completed cases."""
+    """The run was interrupted, for a reason; has the certificate of the completed cases."""
 
-    def __init__(self, certificate: Certificate) -> None:
-        super().__init__()
-        self.certificate = certificate
+    def __init__(self, certificate: Certificate, reason: str = "interrupted") -> None:
+        super().__init__(reason)
+        self.certificate, self.reason = certificate, reason
 
 
 def certify(
@@ -87,6 +76,7 @@ def certify(
     memory: int = 0,
     max_crashes: int = MAX_CRASHES,
     jobs: int = 1,
+    cluster: Cluster | None = None,
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
 ) -> Certificate:
@@ -115,6 +105,8 @@ def certify(
         max_crashes: after so many crashes and hangs, the rest of an operator is not run.
         jobs: how many processes run cases at once, each with a backend of its own. The backend
             must be a name.
+        cluster: runs the cases on its workers instead, each with a backend of its own. The backend
+            must be a name.
         progress: called with each verdict, its number and the number of cases to run.
         resume: the certificate of an earlier run with the same arguments; only its not-run cases
             are run. A certificate without such cases is returned unchanged.
@@ -135,33 +127,23 @@ def certify(
         device = options.get("device")
         known = read_waivers(_as_file(waivers), opened, device, kinds=WAIVABLE_KINDS)
     platform = current_platform()
-    # Before the backend starts, which reads them.
-    files = SourceFiles(backend if isinstance(backend, str) else "")
-    if isinstance(backend, str):
-        arguments = with_reference_specs(backend, options, specs)
-        start = partial(
-            start_backend,
-            backend,
-            arguments,
-            isolated,
-            timeout=timeout,
-            memory=memory,
-            files=files,
-        )
-        made = start()
-    elif jobs > 1:
-        raise OpcertError("jobs need a backend by name: its processes cannot share an object")
-    else:
-        made = in_process_backend(backend, isolated)
-    try:
-        name = backend if isinstance(backend, str) else None
+    setup = Setup(
+        backend=backend,
+        options=options,
+        isolated=isolated,
+        timeout=timeout,
+        memory=memory,
+        specs=None if specs is None else Path(specs),
+        feature_level=level,
+        claim=claimed,
+        max_crashes=max_crashes,
+    )
+    with _execution(setup, opened, jobs, cluster) as execution:
         certificate = Certificate(
             suite=SuiteEntry(**opened.identity),
             selection=selection_entry(selected, case, level),
-            backend=backend_entry(
-                made, name, options, checked_support(made, opened), files.digests
-            ),
-            run=run_entry(made, timeout, memory, jobs),
+            backend=execution.entry,
+            run=execution.run,
             claim=claim_entry(claimed),
             waivers=waivers_entry(known),
             platform=platform,
@@ -175,34 +157,44 @@ def certify(
             certificate = _resumed(resume, certificate)
             if not resume.counts["not-run"]:
                 return resume
-        former = [v.without_waiver() for v in certificate.verdicts if v.status != "not-run"]
-        repeated = certificate.run.repeated
-        certify_cases = partial(
-            Certification,
-            suite=opened,
-            feature_level=level,
-            claim=claimed,
-            max_crashes=max_crashes,
+        certification = setup.start_certification(opened)(
+            execution.backend,
+            former=[v.without_waiver() for v in certificate.verdicts if v.status != "not-run"],
+            repeated=certificate.run.repeated,
         )
-        certification = certify_cases(made, former=former, repeated=repeated)
         remaining = [v.case for v in certificate.verdicts if v.status == "not-run"]
-        if jobs > 1:
-            divided = batches(opened, remaining)
-            verdicts = verdicts_of_batches(certification, divided, jobs, start, certify_cases)
-        else:
-            verdicts = (certification.verdict(case) for case in remaining)
         return _complete(
             certification,
             certificate,
-            verdicts,
+            execution.verdicts(certification, remaining),
             known,
-            files,
+            execution,
             progress,
             stop_at_failure=stop_at_failure,
             diagnose=diagnose,
         )
+
+
+@contextmanager
+def _execution(
+    setup: Setup, suite: Suite, jobs: int, cluster: Cluster | None
+) -> Iterator[Execution]:
+    """Start the backend, here or on a cluster, and close it afterwards.
+
+    Raises:
+        OpcertError: it cannot be started, or is an object that processes cannot share.
+    """
+    if not isinstance(setup.backend, str) and (jobs > 1 or cluster is not None):
+        raise OpcertError("several processes need a backend by name: they cannot share an object")
+    execution: Execution
+    if cluster is None:
+        execution = LocalExecution(setup, suite, jobs)
+    else:
+        execution = ClusterExecution(cluster, setup, suite)
+    try:
+        yield execution
     finally:
-        close_backend(made)
+        execution.close()
 
 
 def _not_run(suite: Suite, case_id: str) -> Verdict:
@@ -215,7 +207,7 @@ def _complete(
     certificate: Certificate,
     reached: Generator[Verdict],
     waivers: Waivers | None,
-    files: SourceFiles,
+    execution: Execution,
     progress: OnVerdict,
     *,
     stop_at_failure: bool,
@@ -232,7 +224,7 @@ def _complete(
     # Waivers are removed here and applied again at the end.
     verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
     remaining = certificate.counts["not-run"]
-    interrupted, calls = False, certificate.deciding_calls
+    interrupted, calls = "", certificate.deciding_calls
     try:
         with closing(reached):
             for number, verdict in enumerate(reached, 1):
@@ -241,9 +233,10 @@ def _complete(
                 if stop_at_failure and waived.status in FAILURE_STATUSES:
                     break
     except KeyboardInterrupt:
-        interrupted = True
-        if isinstance(certification.backend, SupervisedBackend):
-            certification.backend.stop()
+        interrupted = "interrupted"
+        execution.interrupt()
+    except ClusterLostError as error:
+        interrupted = str(error)
     # Baselines that were not selected ran too, but are not part of the certificate.
     verdicts |= {
         verdict.case: verdict for verdict in certification.finish() if verdict.case in verdicts
@@ -253,18 +246,23 @@ def _complete(
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
     is_complete = not interrupted and not any(v.is_left_to_run for v in verdicts.values())
     if is_complete:
-        confirmed = _confirm(certification, diagnosis, verdicts)
-        verdicts |= confirmed.verdicts
-        reproductions |= confirmed.reproductions
+        # An interrupt ends only the confirmation.
+        with suppress(KeyboardInterrupt):
+            confirmed = execution.confirm(verdicts, certification.repeated)
+            verdicts |= confirmed.verdicts
+            reproductions |= confirmed.reproductions
     before_waivers = list(verdicts.values())
     final = tuple(v if waivers is None else waivers.apply(v) for v in before_waivers)
     causes = diagnosis.causes(final, reproductions)
     if diagnose and is_complete:
-        calls = tuple(_decide(certification, causes))
-        causes = diagnosis.causes(final, reproductions, calls)
-    files.check()
-    changed = tuple(sorted({*certificate.run.changed, *files.changed}))
-    run = {"repeated": certification.repeated, "changed": changed}
+        with suppress(KeyboardInterrupt):
+            calls = tuple(execution.decide(causes))
+            causes = diagnosis.causes(final, reproductions, calls)
+    run = {
+        "repeated": certification.repeated,
+        "changed": tuple(sorted({*certificate.run.changed, *execution.changed_files()})),
+        "cluster": merged_clusters(certificate.run.cluster, execution.cluster),
+    }
     excerpts = {**certificate.excerpts, **certification.excerpts}
     representatives = [cause.representative for cause in causes]
     certificate = certificate.replace(
@@ -277,34 +275,10 @@ def _complete(
     )
     if interrupted:
         # A waiver may be for a case that has not run, so no waiver is reported as unused.
-        raise CertificationInterrupted(certificate)
+        raise CertificationInterrupted(certificate, interrupted)
     if waivers is not None and (mistakes := waivers.unused(before_waivers)):
         raise UnusedWaiverError(mistakes, certificate)
     return certificate
-
-
-def _decide(certification: Certification, causes: Sequence[Cause]) -> list[DecidingCall]:
-    """Make the calls that separate conditions of causes; an interrupt ends only these."""
-    try:
-        specs = certification.suite.spec_files()
-        return deciding_calls(certification.backend, causes, specs)
-    except KeyboardInterrupt:
-        return []
-
-
-def _confirm(
-    certification: Certification, diagnosis: Diagnosis, verdicts: Mapping[str, Verdict]
-) -> Confirmed:
-    """Confirm failures if the backend can be restarted; an interrupt ends only confirmation."""
-    backend, suite = certification.backend, certification.suite
-    if not isinstance(backend, SupervisedBackend):
-        return Confirmed()
-    try:
-        specs = suite.spec_files()
-        repeated = certification.repeated
-        return Confirmation(backend, suite, verdicts, repeated, diagnosis, specs).confirm()
-    except KeyboardInterrupt:
-        return Confirmed()
 
 
 def _resumed(former: Certificate, current: Certificate) -> Certificate:

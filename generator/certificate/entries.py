@@ -3,6 +3,7 @@
 import json
 import math
 import platform
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -12,10 +13,12 @@ from opcert.backends import Backend, declared_reuse
 from opcert.certificate.certificate import (
     BackendEntry,
     ClaimEntry,
+    ClusterEntry,
     Platform,
     Run,
     Selection,
     WaiversEntry,
+    WorkerPlatform,
 )
 from opcert.errors import printable_line
 from opcert.run import IsolatedBackend
@@ -82,10 +85,22 @@ def run_entry(backend: Backend, timeout: float, memory: int, jobs: int) -> Run:
         timeout=float(timeout) if isolated and math.isfinite(timeout) else None,
         memory=memory if isolated and memory else None,
         jobs=jobs,
+        cluster=None,
         repeated=(),
         resumed=(),
         changed=(),
     )
+
+
+def merged_clusters(former: ClusterEntry | None, now: ClusterEntry | None) -> ClusterEntry | None:
+    """Return the workers that took part in a run and in one that resumed it."""
+    if former is None or now is None:
+        return former or now
+    cases: Counter[WorkerPlatform] = Counter()
+    for worker in (*former.platforms, *now.platforms):
+        cases[worker.model_copy(update={"cases": 0})] += worker.cases
+    platforms = (worker.model_copy(update={"cases": n}) for worker, n in cases.items())
+    return ClusterEntry(platforms=tuple(platforms), lost=former.lost + now.lost)
 
 
 def claim_entry(claim: Claim | None) -> ClaimEntry | None:

@@ -4,41 +4,19 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import TypeAlias, cast
 
 from opcert.backends import Backend, close_backend
+from opcert.certificate.tasks import Finished, StartCertification, Task, TaskRun, Tasks
 from opcert.errors import BackendError
-from opcert.run import Excerpt
 from opcert.verdicts import Batch, Certification, Verdict
 
 # How many seconds a process may take to close its backend.
 _EXIT_SECONDS = 10.0
 # Starts the backend of a process.
 StartBackend: TypeAlias = Callable[[], Backend]
-# Returns a certification on a backend, given keyword arguments for one batch.
-StartCertification: TypeAlias = Callable[..., Certification]
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A batch, and what a certification of its cases depends on."""
-
-    batch: Batch
-    former: tuple[Verdict, ...]
-    repeats: bool
-    crashes: dict[str, int]
-
-
-@dataclass(frozen=True)
-class _Finished:
-    """What a batch came to, after the last checks of its inputs and outputs."""
-
-    verdicts: list[Verdict]
-    excerpts: dict[str, Excerpt]
-    repeated: tuple[str, ...]
 
 
 def verdicts_of_batches(
@@ -55,26 +33,22 @@ def verdicts_of_batches(
     Raises:
         BackendError: a backend cannot be started, or ends the process in which it runs.
     """
-    waiting = iter(batches)
+    tasks = Tasks(certification, batches)
     with _processes(jobs, start_backend, start_certification) as connections:
-        tasks: dict[Connection, _Task] = {}
+        running: dict[Connection, Task] = {}
 
         def hand_out(connection: Connection) -> None:
-            """Send the next batch to a process, if there is one."""
-            tasks.pop(connection, None)
-            batch = next(waiting, None)
-            if batch is not None:
-                # One process at a time looks for the call of an operator that it can repeat.
-                is_sought = any(
-                    t.repeats and t.batch.operator == batch.operator for t in tasks.values()
-                )
-                tasks[connection] = _task(batch, certification, is_sought)
-                connection.send(tasks[connection])
+            """Send the next task to a process, if there is one."""
+            running.pop(connection, None)
+            task = tasks.next(running.values())
+            if task is not None:
+                running[connection] = task
+                connection.send(task)
 
         for connection in connections:
             hand_out(connection)
-        while tasks:
-            for connection in cast("list[Connection]", wait([*tasks])):
+        while running:
+            for connection in cast("list[Connection]", wait([*running])):
                 try:
                     message = connection.recv()
                 except EOFError:
@@ -85,8 +59,8 @@ def verdicts_of_batches(
                 if isinstance(message, Verdict):
                     certification.accept([message])
                     yield message
-                elif isinstance(message, _Finished):
-                    certification.accept(message.verdicts, message.excerpts, message.repeated)
+                elif isinstance(message, Finished):
+                    tasks.accept(message)
                     hand_out(connection)
                 else:
                     raise message
@@ -119,15 +93,6 @@ def _processes(
             process.join()
 
 
-def _task(batch: Batch, run: Certification, is_sought: bool) -> _Task:
-    """Return the task for a batch; `is_sought` says that a call to repeat is sought elsewhere."""
-    operator = run.suite.operators[batch.operator]
-    baselines = {operator.cases[case].baseline for case in batch.cases} - {*batch.cases}
-    former = tuple(run.verdicts[name] for name in baselines if name and name in run.verdicts)
-    repeats = not is_sought and not any(case in operator.cases for case in run.repeated)
-    return _Task(batch, former, repeats, {**run.crashes})
-
-
 def _run_batches(
     connection: Connection,
     start_backend: StartBackend,
@@ -145,18 +110,10 @@ def _run_batches(
         return
     try:
         while True:
-            task: _Task = connection.recv()
-            certification = start_certification(
-                backend,
-                former=task.former,
-                repeats=task.repeats,
-                crashes=task.crashes,
-            )
-            for case in task.batch.cases:
-                connection.send(certification.verdict(case))
-            connection.send(
-                _Finished(certification.release(), certification.excerpts, certification.repeated)
-            )
+            run = TaskRun(connection.recv(), backend, start_certification)
+            for verdict in run:
+                connection.send(verdict)
+            connection.send(run.finish())
     except (EOFError, ConnectionError):
         # The run has ended before this batch, for example by an interrupt.
         pass

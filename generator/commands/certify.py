@@ -12,6 +12,8 @@ from opcert.commands.options import (
     BackendOption,
     BackendOptions,
     CaseOption,
+    ClusterOption,
+    ClusterResourcesOption,
     ExitCode,
     FeatureLevelOption,
     InProcessOption,
@@ -27,6 +29,7 @@ from opcert.commands.options import (
     announcer,
     echo_line,
     interruption_text,
+    open_cluster,
     print_error,
     warn,
     warn_of_unknown_operators,
@@ -90,6 +93,8 @@ def certify(
     memory: MemoryOption = 0,
     max_crashes: MaxCrashesOption = 50,
     jobs: JobsOption = 1,
+    cluster: ClusterOption = None,
+    cluster_resources: ClusterResourcesOption = None,
     stop_at_failure: Annotated[
         bool,
         typer.Option("--stop-at-failure", "-x", help="Stop at the first failure without a waiver."),
@@ -152,36 +157,39 @@ def certify(
         targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
     opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
     check_selection(opened, operator, case)
-    request = _Request(
-        certify=partial(
-            certify_suite,
-            backend,
-            opened,
-            isolated,
+    with open_cluster(cluster, cluster_resources, jobs) as connected:
+        request = _Request(
+            certify=partial(
+                certify_suite,
+                backend,
+                opened,
+                isolated,
+                specs=specs,
+                operator=operator,
+                case=case,
+                feature_level=feature_level,
+                claim=sources.get(CLAIM_FILE),
+                waivers=sources.get(WAIVERS_FILE),
+                stop_at_failure=stop_at_failure,
+                diagnose=diagnose,
+                timeout=timeout,
+                memory=memory << 20,
+                max_crashes=max_crashes,
+                jobs=jobs,
+                cluster=connected,
+            ),
+            suite=opened,
             specs=specs,
-            operator=operator,
-            case=case,
-            feature_level=feature_level,
-            claim=sources.get(CLAIM_FILE),
-            waivers=sources.get(WAIVERS_FILE),
-            stop_at_failure=stop_at_failure,
-            diagnose=diagnose,
-            timeout=timeout,
-            memory=memory << 20,
-            max_crashes=max_crashes,
-            jobs=jobs,
-        ),
-        suite=opened,
-        specs=specs,
-        targets=targets,
-        copies={name: source.content for name, source in sources.items()},
-        signer=signer,
-        former=former,
-        as_json=as_json,
-        quiet=quiet,
-        verbose=verbose,
-    )
-    raise typer.Exit(request.run(selected[0]) if len(selected) == 1 else request.run_all(selected))
+            targets=targets,
+            copies={name: source.content for name, source in sources.items()},
+            signer=signer,
+            former=former,
+            as_json=as_json,
+            quiet=quiet,
+            verbose=verbose,
+        )
+        code = request.run(selected[0]) if len(selected) == 1 else request.run_all(selected)
+    raise typer.Exit(code)
 
 
 def _former_certificates(
@@ -254,7 +262,7 @@ class _Request:
         )
         from opcert.report import conclusion_line, console, print_certificate
 
-        interrupted = False
+        interrupted = ""
         target = self.targets.get(configuration.name)
         former = self.former.get(configuration.name)
         if former is not None:
@@ -266,7 +274,7 @@ class _Request:
                     options=configuration.options, resume=former, progress=on_verdict
                 )
         except CertificationInterrupted as error:
-            certificate, interrupted = error.certificate, True
+            certificate, interrupted = error.certificate, error.reason
         except UnusedWaiverError as error:
             # The waivers are wrong, but the certificate is kept.
             if target is not None:
@@ -283,7 +291,7 @@ class _Request:
         else:
             print_certificate(certificate, console())
         if interrupted:
-            warn("interrupted; the remaining cases are not-run")
+            warn(f"{interrupted}; the remaining cases are not-run")
             return ExitCode.INTERRUPTED
         return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE
 

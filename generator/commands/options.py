@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from opcert.errors import OpcertError, SpecError, printable_line
 
 if TYPE_CHECKING:
     from opcert.certificate import Certificate
+    from opcert.cluster import Cluster
     from opcert.suite import Suite
 
 
@@ -207,6 +209,23 @@ JobsOption = Annotated[
         help="Number of worker processes.",
     ),
 ]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Run on a cluster of dask: the address of its scheduler, its scheduler file, or "
+        "local:N for N processes of this machine.",
+    ),
+]
+ClusterResourcesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cluster-resources",
+        metavar="NAME=AMOUNT",
+        help="Only workers that offer this resource, such as GPU=1; repeatable.",
+    ),
+]
 SeedOption = Annotated[
     int,
     typer.Option(
@@ -222,6 +241,33 @@ QuietOption = Annotated[
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print the verdict of each case as it is reached.")
 ]
+
+
+def open_cluster(
+    address: str | None, resources: list[str] | None, jobs: int
+) -> "AbstractContextManager[Cluster | None]":
+    """Connect to a cluster, if there is an address.
+
+    Raises:
+        OpcertError: an option is malformed or contradicts another one, or no cluster answers.
+    """
+    if address is None:
+        if resources:
+            raise OpcertError("--cluster-resources needs --cluster, the address of a cluster")
+        return nullcontext()
+    if jobs > 1:
+        raise OpcertError("--jobs and --cluster contradict each other; choose one")
+    amounts: dict[str, float] = {}
+    for text in resources or []:
+        name, _, amount = text.partition("=")
+        if not name or name in amounts:
+            expected = "NAME=AMOUNT, such as GPU=1, each name once"
+            raise OpcertError(f"--cluster-resources: found '{text}'; expected {expected}")
+        expected = f"a number above 0 for {name}, as in {name}=1"
+        amounts[name] = _number("--cluster-resources", expected, 1e-9)(amount)
+    from opcert.cluster import Cluster
+
+    return Cluster(address, amounts)
 
 
 # -- lines that commands print

@@ -50,7 +50,7 @@ def _keywords(certificate: Certificate) -> Iterator[tuple[str, object]]:
         yield "timeout", run.timeout
     if run.memory is not None:
         yield "memory", run.memory >> 20
-    if run.jobs > 1:
+    if run.jobs > 1 and run.cluster is None:
         yield "jobs", run.jobs
 
 

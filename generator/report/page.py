@@ -144,6 +144,15 @@ class ReportPage:
             yield "Changed", f"{files}: during the run, so verdicts may be of different versions"
         if run.jobs > 1:
             yield "Processes", f"{run.jobs} at once"
+        for worker in run.cluster.platforms if run.cluster else ():
+            device = f", device {worker.device}" if worker.device else ""
+            yield (
+                "Workers",
+                f"{worker.cases:,} cases on {worker.system} {worker.machine}, Python "
+                f"{worker.python}, NumPy {worker.numpy}{device}",
+            )
+        if run.cluster and run.cluster.lost:
+            yield "Lost workers", f"{run.cluster.lost}: what ran on them was run again"
 
     @property
     def times(self) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Literal
 from opcert.arrays import Array, Call, Tensor, bits_of
 from opcert.cases import Conditions
 from opcert.specification import Spec
-from opcert.suite.format import IndexedCase
+from opcert.suite.format import GeneratedArray, IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 
 
@@ -63,15 +63,16 @@ def valid_calls(operator: OperatorSuite) -> dict[str, Call]:
 def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
     """Return the call of a case in the form in which the planner describes calls."""
     inputs = {}
-    for name, array in operator.inputs(case).items():
-        record = case.inputs[name]
+    for name, record in case.inputs.items():
         is_data = name in case.data_inputs
+        is_random = is_data and isinstance(record, GeneratedArray)
+        array = None if is_random else operator.read_array(record)
         inputs[name] = Tensor(
             record.type,
             record.shape,
-            None if is_data else tuple(array.ravel().tolist()),
+            None if is_data or array is None else tuple(array.ravel().tolist()),
             requested_layout=record.layout,
-            uniform=_uniform_elements(array) if is_data else "no",
+            uniform=_uniform_elements(array) if is_data and array is not None else "no",
         )
     return Call(inputs, case.attributes)
 

@@ -120,12 +120,17 @@ class CasesById(Mapping[str, SuiteCase]):
 
     def __init__(self, suite: "Suite") -> None:
         self._operators, self._entries = suite.operators, suite.manifest.operators
+        # Two families may have operators of one name.
+        self._names: dict[str, list[str]] = {}
+        for name, entry in self._entries.items():
+            self._names.setdefault(_slug(entry), []).append(name)
 
     def __getitem__(self, id_: str) -> SuiteCase:
         slug, _, _ = id_.partition("/")
-        for name, entry in self._entries.items():
-            if _slug(entry) == slug and id_ in self._operators[name].cases:
-                return SuiteCase(self._operators[name], self._operators[name].cases[id_])
+        for name in self._names.get(slug, ()):
+            operator = self._operators[name]
+            if id_ in operator.cases:
+                return SuiteCase(operator, operator.cases[id_])
         raise KeyError(id_)
 
     def __iter__(self) -> Iterator[str]:

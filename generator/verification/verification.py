@@ -77,6 +77,12 @@ def _run_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
                 f"found {name}; expected a file of the backend: {', '.join(files) or 'it has none'}"
             )
             yield Finding("run.changed", text)
+    cluster = certificate.run.cluster
+    on_workers = 0 if cluster is None else sum(worker.cases for worker in cluster.platforms)
+    reached = sum(not verdict.is_left_to_run for verdict in certificate.verdicts)
+    if on_workers > reached:
+        text = f"its workers ran {on_workers} cases; expected at most the {reached} with a verdict"
+        yield Finding("run.cluster", text)
     for case in certificate.run.repeated:
         if case not in suite.cases or not is_repeatable(suite.cases[case][1]):
             text = f"found {case}; expected a valid case of the suite with few output elements"

@@ -22,7 +22,7 @@ from opcert.certificate import (
     read_certificate,
 )
 from opcert.certificate import file as certificate_file
-from opcert.certificate.certificate import Run
+from opcert.certificate.certificate import ClusterEntry, Run
 from opcert.certificate.file import certificate_path
 from opcert.errors import OpcertError
 from opcert.scope import ClaimContent, OperatorSupport, Waiver
@@ -72,6 +72,7 @@ CERTIFICATES = st.builds(
         timeout=st.none() | st.floats(1e-3, 1e9),
         memory=st.none() | st.integers(1),
         jobs=st.integers(1, 64),
+        cluster=st.none() | st.builds(ClusterEntry, platforms=st.just(()), lost=st.integers(0)),
         resumed=st.lists(MOMENTS, max_size=2).map(tuple),
         changed=st.lists(NAMES, max_size=2).map(tuple),
     ),
@@ -164,22 +165,22 @@ def refusal(path: Path) -> str:
     ("text", "message"),
     [
         (b"", r" is empty; expected a certificate"),
-        (b'{"schema": 7,\n "suite": }', r"2:11: not JSON: Expecting value"),
+        (b'{"schema": 8,\n "suite": }', r"2:11: not JSON: Expecting value"),
         (b"\xff", r" not UTF-8: found 0xff at byte 0"),
         (b"[]", r" is not a certificate"),
         (b"{}", r" is not a certificate"),
-        (b'{"schema": 1}', r" found schema 1; expected schema 7"),
-        (b'{"schema": "3"}', r' found schema "3"; expected schema 7'),
+        (b'{"schema": 1}', r" found schema 1; expected schema 8"),
+        (b'{"schema": "3"}', r' found schema "3"; expected schema 8'),
         (b'{"schema": true}', r" found schema true; expected"),
         (
-            b'{"schema": 7, "a": {"b": [{"c": 1, "c": 2}]}}',
+            b'{"schema": 8, "a": {"b": [{"c": 1, "c": 2}]}}',
             r" duplicate key 'c'",
         ),
-        (b'{"schema": 7, "schema": 2}', r" duplicate key 'schema'"),
-        (b'{"schema": 7, "seed": NaN}', r" not JSON: NaN is not a JSON number"),
-        (b'{"schema": 7, "seed": 1e999}', r" not JSON: 1e999 is not a JSON number"),
-        (b'{"schema": 7, "name": "\\ud800"}', r" not JSON: .*surrogates"),
-        (b'{"schema": 7, "name": ' + b"1" * 5000 + b"}", r" not JSON: "),
+        (b'{"schema": 8, "schema": 2}', r" duplicate key 'schema'"),
+        (b'{"schema": 8, "seed": NaN}', r" not JSON: NaN is not a JSON number"),
+        (b'{"schema": 8, "seed": 1e999}', r" not JSON: 1e999 is not a JSON number"),
+        (b'{"schema": 8, "name": "\\ud800"}', r" not JSON: .*surrogates"),
+        (b'{"schema": 8, "name": ' + b"1" * 5000 + b"}", r" not JSON: "),
         (b"[" * 100_000, r" not JSON: "),
     ],
 )

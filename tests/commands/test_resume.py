@@ -63,4 +63,4 @@ def test_a_refused_certificate_stays_as_it_is(tmp_path: Path) -> None:
     path.write_text(json.dumps({"schema": 1}))
     result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
     assert result.exit_code == 2
-    assert "found schema 1; expected schema 7" in result.stderr
+    assert "found schema 1; expected schema 8" in result.stderr

@@ -1,0 +1,123 @@
+"""Where the calls of a run are made, and how: on this machine, unless a cluster takes over."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from functools import partial
+
+from opcert.backends import Backend, close_backend
+from opcert.certificate.certificate import BackendEntry, ClusterEntry, Run
+from opcert.certificate.processes import verdicts_of_batches
+from opcert.certificate.setup import Setup
+from opcert.exploration import deciding_calls
+from opcert.isolation import SupervisedBackend
+from opcert.suite import Suite
+from opcert.verdicts import (
+    Cause,
+    Certification,
+    Confirmation,
+    Confirmed,
+    DecidingCall,
+    Diagnosis,
+    Verdict,
+    batches,
+)
+
+
+class Execution(ABC):
+    """Makes the calls of a run.
+
+    Attributes:
+        backend: The backend, or only its declarations if it runs elsewhere.
+        entry: The backend as the certificate describes it.
+        run: How the calls are made, as the certificate describes it before the first call.
+    """
+
+    def __init__(self, backend: Backend, entry: BackendEntry, run: Run, suite: Suite) -> None:
+        self.backend, self.entry, self.run, self.suite = backend, entry, run, suite
+
+    @property
+    def cluster(self) -> ClusterEntry | None:
+        """The workers of a cluster that have taken part so far."""
+        return None
+
+    @abstractmethod
+    def changed_files(self) -> set[str]:
+        """Return the files of the backend that have changed since the run began."""
+
+    @abstractmethod
+    def verdicts(self, certification: Certification, cases: Sequence[str]) -> Generator[Verdict]:
+        """Yield the verdicts of cases as they are reached, and add them to `certification`."""
+
+    @abstractmethod
+    def interrupt(self) -> None:
+        """End the calls that are under way."""
+
+    @abstractmethod
+    def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
+        """Confirm failures, if the backend can be restarted."""
+
+    @abstractmethod
+    def decide(self, causes: Sequence[Cause]) -> list[DecidingCall]:
+        """Make the calls that separate conditions of causes."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what the run has started."""
+
+
+def confirmed(
+    backend: Backend, suite: Suite, verdicts: Mapping[str, Verdict], repeated: Sequence[str]
+) -> Confirmed:
+    """Confirm failures if the backend can be restarted."""
+    if not isinstance(backend, SupervisedBackend):
+        return Confirmed()
+    diagnosis, specs = Diagnosis(suite), suite.spec_files()
+    return Confirmation(backend, suite, verdicts, repeated, diagnosis, specs).confirm()
+
+
+class LocalExecution(Execution):
+    """Makes the calls in this process or in a few others."""
+
+    def __init__(self, setup: Setup, suite: Suite, jobs: int) -> None:
+        """Start the backend.
+
+        Raises:
+            BackendError: it cannot be started.
+        """
+        self._setup, self._files = setup, setup.source_files()
+        backend = setup.start_backend(self._files)
+        super().__init__(backend, *setup.entries(backend, suite, self._files, jobs), suite)
+
+    def verdicts(self, certification: Certification, cases: Sequence[str]) -> Generator[Verdict]:
+        """Run the cases one after the other, or batches of them in several processes."""
+        if self.run.jobs > 1:
+            divided = batches(self.suite, cases)
+            start_backend = partial(self._setup.start_backend, self._files)
+            start = self._setup.start_certification(self.suite)
+            yield from verdicts_of_batches(
+                certification, divided, self.run.jobs, start_backend, start
+            )
+        else:
+            yield from map(certification.verdict, cases)
+
+    def interrupt(self) -> None:
+        """Kill the process of an isolated backend."""
+        if isinstance(self.backend, SupervisedBackend):
+            self.backend.stop()
+
+    def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
+        """Confirm the failures of an isolated backend."""
+        return confirmed(self.backend, self.suite, verdicts, repeated)
+
+    def decide(self, causes: Sequence[Cause]) -> list[DecidingCall]:
+        """Make the calls that separate conditions of causes."""
+        return deciding_calls(self.backend, causes, self.suite.spec_files())
+
+    def changed_files(self) -> set[str]:
+        """Return the files of the backend that changed during the run."""
+        self._files.check()
+        return self._files.changed
+
+    def close(self) -> None:
+        """Close the backend."""
+        close_backend(self.backend)

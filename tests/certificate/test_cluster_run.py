@@ -1,0 +1,200 @@
+"""A run on a cluster reaches what a run on one machine does."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from signal import SIGKILL
+
+import pytest
+
+from opcert import Certificate, certify
+from opcert.certificate import CertificationInterrupted
+from opcert.cluster import Cluster
+from opcert.errors import BackendError, OpcertError
+from opcert.verification import verify_certificate
+from tests.clusters import real_cluster, wait_until
+from tests.command_line import MISBEHAVING, WRONG, opcert
+from tests.faults.finding import core_suite
+from tests.wrong_backends import Right
+
+SPLIT, CASES = "directml/*", "*-f32-*"
+CRASHES, ENDS = f"{MISBEHAVING}:Misbehaves", {"how": "exit"}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster("local:2") as started:
+        yield started
+
+
+def results(certificate: Certificate) -> Mapping[str, tuple[str, str | None]]:
+    return {verdict.case: (verdict.status, verdict.kind) for verdict in certificate.verdicts}
+
+
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [
+        ("reference", {}),
+        (f"{WRONG}:AcceptsEverything", {}),
+        (f"{WRONG}:DeclinesHighRanks", {}),
+        (f"{WRONG}:CachesByShape", {}),
+        (CRASHES, ENDS),
+    ],
+)
+def test_the_verdicts_are_those_of_one_machine(
+    cluster: Cluster, backend: str, options: Mapping[str, str]
+) -> None:
+    one, many = (
+        certify(backend, core_suite(), options=options, operator=SPLIT, case=CASES, cluster=where)
+        for where in (None, cluster)
+    )
+    assert results(one) == results(many)
+    assert [cause.sentence for cause in one.causes] == [cause.sentence for cause in many.causes]
+    assert (many.backend, many.run.isolated) == (one.backend, one.run.isolated)
+    assert many.run.cluster is not None
+    assert sum(worker.cases for worker in many.run.cluster.platforms) == len(many.verdicts)
+    assert [*verify_certificate(many, core_suite())] == []
+
+
+def test_a_hang_is_a_verdict(cluster: Cluster) -> None:
+    certificate = certify(
+        CRASHES,
+        core_suite(),
+        options={"how": "sleep"},
+        operator=SPLIT,
+        case="dml-split/valid-f32-3-*",
+        timeout=0.2,
+        max_crashes=2,
+        cluster=cluster,
+    )
+    assert certificate.counts["hang"] >= 1
+    assert certificate.is_finished
+
+
+def test_cases_that_end_three_workers_are_crashes_and_the_others_run(cluster: Cluster) -> None:
+    split = "directml/DML_OPERATOR_SPLIT"
+    certificate = certify(
+        CRASHES,
+        core_suite(),
+        False,
+        options={**ENDS, "only": split},
+        operator="*[Ss][Pp][Ll][Ii][Tt]*",
+        case=CASES,
+        cluster=cluster,
+    )
+    crashes = [verdict for verdict in certificate.verdicts if verdict.status == "crash"]
+    assert {verdict.operator for verdict in crashes} == {split}
+    assert "it ended 3 workers of the cluster, with the " in crashes[0].detail
+    assert certificate.counts["pass"]
+    assert certificate.run.cluster is not None
+    assert certificate.run.cluster.lost >= 1
+
+
+def test_what_ran_on_a_lost_worker_runs_elsewhere(tmp_path: Path) -> None:
+    with real_cluster(tmp_path, {}, {}) as (file, workers), Cluster(str(file)) as cluster:
+        wait_until(lambda: len(cluster.workers()) == 2)
+
+        def lose_a_worker(_: object, number: int, __: int) -> None:
+            if number == 1:
+                workers[0].send_signal(SIGKILL)
+
+        certificate = certify(
+            "reference", core_suite(), operator=SPLIT, cluster=cluster, progress=lose_a_worker
+        )
+    assert certificate.conformant
+    assert certificate.run.cluster is not None
+    assert certificate.run.cluster.lost == 1
+
+
+def test_an_interrupted_run_is_resumed(cluster: Cluster) -> None:
+    def interrupt(_: object, number: int, __: int) -> None:
+        if number == 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(CertificationInterrupted) as interrupted:
+        certify("reference", core_suite(), operator=SPLIT, cluster=cluster, progress=interrupt)
+    reached = interrupted.value.certificate
+    assert reached.counts["pass"] >= 25
+    assert reached.counts["not-run"]
+    resumed = certify("reference", core_suite(), operator=SPLIT, cluster=cluster, resume=reached)
+    assert resumed.conformant
+    assert resumed.run.cluster is not None
+    assert sum(worker.cases for worker in resumed.run.cluster.platforms) == len(resumed.verdicts)
+
+
+def test_a_lost_cluster_leaves_a_certificate_to_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opcert.cluster.WORKERS_SECONDS", 0.1)
+    with real_cluster(tmp_path, {}) as (file, (worker,)), Cluster(str(file)) as cluster:
+
+        def lose_the_worker(_: object, number: int, __: int) -> None:
+            if number == 1:
+                worker.kill()
+
+        with pytest.raises(CertificationInterrupted) as interrupted:
+            certify(
+                "reference", core_suite(), operator=SPLIT, cluster=cluster, progress=lose_the_worker
+            )
+    assert interrupted.value.reason.endswith("all workers are gone")
+    reached = interrupted.value.certificate
+    assert reached.counts["not-run"]
+    assert certify("reference", core_suite(), operator=SPLIT, resume=reached).conformant
+
+
+VERSIONED = """
+import os
+
+class Backend:
+    name, version = "b", os.environ["RUNTIME"]
+
+    def run(self, operator, inputs, attributes):
+        raise NotImplementedError
+"""
+
+
+def test_two_versions_of_a_backend_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "backend.py").write_text(VERSIONED)
+    workers = ({"RUNTIME": "1"}, {"RUNTIME": "2"})
+    with real_cluster(tmp_path, *workers) as (file, _), Cluster(str(file)) as cluster:
+        wait_until(lambda: len(cluster.workers()) == 2)
+        with pytest.raises(BackendError, match="two workers differ: backend"):
+            certify(f"{tmp_path / 'backend.py'}:Backend", core_suite(), cluster=cluster)
+
+
+def test_a_backend_that_cannot_be_started_is_an_error(cluster: Cluster) -> None:
+    with pytest.raises(OpcertError, match="cannot be started"):
+        certify(f"{MISBEHAVING}:CannotBeMade", core_suite(), cluster=cluster)
+
+
+def test_an_object_cannot_be_sent(cluster: Cluster) -> None:
+    with pytest.raises(OpcertError, match="need a backend by name"):
+        certify(Right(), core_suite(), cluster=cluster)
+
+
+def test_a_generated_suite_reaches_the_workers(cluster: Cluster) -> None:
+    case = "*-f32-*"
+    assert certify("reference", operator="openvino/Tile-1", case=case, cluster=cluster).conformant
+
+
+def test_a_run_on_the_command_line_can_be_verified_and_reported(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = opcert("certify", "--cluster", "local:1", "--case", "dml-split/*-f32-*", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert opcert("verify", out).exit_code == 0
+    assert "Workers" in (out / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cluster", "nowhere"), "expected the address of a dask scheduler"),
+        (("--cluster", "local:1", "--jobs", "2"), "--jobs and --cluster contradict each other"),
+        (("--cluster-resources", "GPU=1"), "--cluster-resources needs --cluster"),
+        (("--cluster", "x", "--cluster-resources", "GPU"), "a number above 0 for GPU"),
+        (("--cluster", "x", "--cluster-resources", "=1"), "expected NAME=AMOUNT"),
+    ],
+)
+def test_mistakes_are_one_line(options: tuple[str, ...], message: str) -> None:
+    done = opcert("certify", *options)
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
