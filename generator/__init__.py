@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from opcert.isolation.configuration import configurations
     from opcert.suite.generation import generate
     from opcert.suite.opening import load
+    from opcert.suite.series import load_series
     from opcert.version import __version__
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "configurations",
     "generate",
     "load",
+    "load_series",
     "read_certificate",
 ]
 
@@ -53,6 +55,7 @@ __getattr__ = lazy_attributes(
         "configurations": "isolation.configuration",
         "generate": "suite.generation",
         "load": "suite.opening",
+        "load_series": "suite.series",
         "read_certificate": "certificate.file",
     },
 )

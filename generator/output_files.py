@@ -9,8 +9,9 @@ The files are prepared in a hidden folder, a *stage*. Then one of two ways puts 
   the order in which they were given. A *plan*, written before the first is replaced, lets the next
   command complete what a killed one began.
 
-A stage is locked as long as its process lives. The next command that writes to the same place
-completes, undoes or removes the stages of dead processes. Links are never followed.
+A stage is filled file by file, so that a large suite is never in memory as a whole. It is locked as
+long as its process lives. The next command that writes to the same place completes, undoes or
+removes the stages of dead processes. Links are never followed.
 """
 
 import ctypes
@@ -20,7 +21,7 @@ import shutil
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
 
@@ -80,22 +81,95 @@ def write_files(folder: Path, files: FileContents, former: Collection[str] = ())
     Raises:
         OpcertError: a file cannot be written; the message states whether something was changed.
     """
+    is_former = frozenset(former).__contains__
+    has_others = not all(map(is_former, files_below(check_output_folder(folder))))
+    with prepare_files(folder, within=has_others) as prepared:
+        for name, data in files.items():
+            prepared.add(name, data)
+        prepared.put_in_place(former)
+
+
+@contextmanager
+def prepare_files(folder: Path, *, within: bool = False) -> Iterator["PreparedFiles"]:
+    """Make a stage for files of `folder`, to be filled one by one and then put in place.
+
+    Nothing is changed until `put_in_place` is called. `within` is whether the folder has other
+    files, which stay, so that it cannot be exchanged.
+
+    Raises:
+        OpcertError: the folder cannot be written.
+    """
     target = check_output_folder(folder)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        is_own = frozenset(former).__contains__
-        if all(map(is_own, files_below(target))) and not _is_current(target):
+    with ExitStack() as stages:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            place = target if within or _must_stay(target) else target.parent
             try:
-                _exchange_folder(target, files)
+                stage = stages.enter_context(_stage(place))
             except OSError:
                 if not target.is_dir():
                     raise
-            else:
-                return
-        target.mkdir(exist_ok=True)
-        _replace_each(target, files, [name for name in former if name not in files])
-    except (OSError, ValueError) as error:
-        raise _write_error(folder, error) from None
+                stage = stages.enter_context(_stage(target))
+            (stage / _NEW).mkdir()
+        except OSError as error:
+            raise _write_error(folder, error) from None
+        yield PreparedFiles(folder, target, stage)
+
+
+class PreparedFiles:
+    """Files in a stage, which are not yet in their folder."""
+
+    def __init__(self, folder: Path, target: Path, stage: Path) -> None:
+        self._folder, self._target, self._stage = folder, target, stage
+        self._names: list[str] = []
+
+    def add(self, name: str, data: bytes) -> None:
+        """Write the file with a path within the folder to the stage.
+
+        Raises:
+            OpcertError: it cannot be written.
+        """
+        path = self._stage / _NEW / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        except (OSError, ValueError) as error:
+            raise _write_error(self._folder, error) from None
+        self._names.append(name)
+
+    def put_in_place(self, former: Collection[str] = ()) -> None:
+        """Move all files to the folder, and remove those of its `former` files that are not new.
+
+        All other files in the folder stay.
+
+        Raises:
+            OpcertError: a file cannot be written; the message states whether something was changed.
+        """
+        names = self._names
+        added = frozenset(names)
+        obsolete = [name for name in former if name not in added]
+        try:
+            if self._stage.parent == self._target:
+                _replace_each(self._stage, self._target, names, obsolete)
+            elif not self._exchange(former):
+                with _stage(self._target) as stage:
+                    shutil.move(self._stage / _NEW, stage / _NEW)
+                    _replace_each(stage, self._target, names, obsolete)
+        except (OSError, ValueError) as error:
+            raise _write_error(self._folder, error) from None
+
+    def _exchange(self, former: Collection[str]) -> bool:
+        """Exchange the folder as a whole, and return True; False where that is not possible."""
+        is_former = frozenset(former).__contains__
+        if not all(map(is_former, files_below(self._target))):
+            return False
+        try:
+            _exchange_folder(self._stage, self._target)
+        except OSError:
+            if not self._target.is_dir():
+                raise
+            return False
+        return True
 
 
 def files_below(
@@ -120,31 +194,28 @@ def files_below(
         yield from (Path(error.filename).relative_to(folder).as_posix() for error in unreadable)
 
 
-def _exchange_folder(target: Path, files: FileContents) -> None:
-    """Put a new folder with `files` in the place of `target`."""
-    with _stage(target.parent) as stage:
-        new = stage / _NEW / target.name
-        write_new_files(new, files)
-        exists = target.is_dir()
-        if exists:
-            new.chmod(target.stat().st_mode & 0o7777)
-        identity = new.stat().st_ino
-        try:
-            if not exists:
+def _exchange_folder(stage: Path, target: Path) -> None:
+    """Put the new folder in a stage in the place of `target`."""
+    new, exists = stage / _NEW, target.is_dir()
+    if exists:
+        new.chmod(target.stat().st_mode & 0o7777)
+    identity = new.stat().st_ino
+    try:
+        if not exists:
+            new.rename(target)
+        elif not _exchange(new, target):
+            former = stage / _FORMER / target.name
+            former.parent.mkdir()
+            try:
+                target.rename(former)
                 new.rename(target)
-            elif not _exchange(new, target):
-                former = stage / _FORMER / target.name
-                former.parent.mkdir()
-                try:
-                    target.rename(former)
-                    new.rename(target)
-                finally:
-                    _restore(stage)
-        finally:
-            # An interrupt may have come after the last step.
-            with suppress(OSError):
-                if target.stat().st_ino == identity:
-                    written.append(target)
+            finally:
+                _restore(stage)
+    finally:
+        # An interrupt may have come after the last step.
+        with suppress(OSError):
+            if target.stat().st_ino == identity:
+                written.append(target)
 
 
 def _exchange(first: Path, second: Path) -> bool:
@@ -156,21 +227,19 @@ def _exchange(first: Path, second: Path) -> bool:
     return rename is not None and rename(*places, _RENAME_EXCHANGE) == 0
 
 
-def _replace_each(target: Path, files: FileContents, obsolete: Sequence[str]) -> None:
-    """Replace files of `target` one by one, after all of them are prepared within it."""
-    with _stage(target) as stage:
-        write_new_files(stage / _NEW, files)
-        draft, plan = stage / f"{_PLAN}.draft", stage / _PLAN
-        draft.write_text(json.dumps({"remove": [*obsolete], "move": [*files]}), "utf-8")
-        try:
-            draft.rename(plan)
-            _complete(stage, target)
-        finally:
-            if not draft.exists():
-                # After an interrupt, the rest is done first.
-                if plan.exists():
-                    _complete(stage, target)
-                written.append(target)
+def _replace_each(stage: Path, target: Path, names: Sequence[str], obsolete: Sequence[str]) -> None:
+    """Replace files of `target` one by one, by those in a stage within it."""
+    draft, plan = stage / f"{_PLAN}.draft", stage / _PLAN
+    draft.write_text(json.dumps({"remove": [*obsolete], "move": [*names]}), "utf-8")
+    try:
+        draft.rename(plan)
+        _complete(stage, target)
+    finally:
+        if not draft.exists():
+            # After an interrupt, the rest is done first.
+            if plan.exists():
+                _complete(stage, target)
+            written.append(target)
 
 
 class _IncompleteError(OSError):
@@ -215,15 +284,6 @@ def _remove_empty_parents(path: Path, root: Path) -> None:
         if parent == root or not parent.is_dir() or any(parent.iterdir()):
             break
         parent.rmdir()
-
-
-def write_new_files(folder: Path, files: FileContents) -> None:
-    """Make a folder with `files`, which is not in its final place or is removed again."""
-    folder.mkdir(parents=True)
-    for name, data in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
 
 
 @contextmanager
@@ -294,10 +354,10 @@ def _restore(stage: Path) -> None:
             former.rename(place)
 
 
-def _is_current(target: Path) -> bool:
-    """Whether the current folder is in `target`; a shell in it would see none of its files."""
+def _must_stay(target: Path) -> bool:
+    """Whether a folder is a mount point, or has the current folder, which would see no new file."""
     try:
-        return Path.cwd().is_relative_to(target)
+        return target.is_mount() or Path.cwd().is_relative_to(target)
     except OSError:
         return False
 

@@ -14,7 +14,7 @@ import pytest
 from opcert import output_files
 from opcert.commands.options import interruption_text
 from opcert.errors import OpcertError
-from opcert.output_files import check_output_folder, write_files
+from opcert.output_files import check_output_folder, prepare_files, write_files
 from tests.small_suite import contents
 
 FORMER = {"a": b"former", "b": b"former", "sub/c": b"former"}
@@ -214,10 +214,11 @@ def test_a_linked_folder_within_the_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_stage_of_a_living_process_stays(tmp_path: Path) -> None:
-    with output_files._stage(tmp_path) as stage:
-        write(stage, FILES)
+    with prepare_files(tmp_path / "out") as prepared:
+        prepared.add("a", b"new")
+        (stage,) = tmp_path.iterdir()
         check_output_folder(tmp_path / "out")
-        assert contents(stage) == FILES
+        assert contents(stage) == {"new/a": b"new"}
 
 
 def test_a_made_up_plan_does_nothing_outside_its_folder(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from opcert.commands.options import (
     announcer,
     echo_line,
     read_profile,
+    whole_number,
     worker_count,
 )
 from opcert.errors import OpcertError
@@ -77,6 +78,15 @@ def generate(
     operator: OperatorOption = None,
     specs: SpecsOption = None,
     seed: SeedOption = 0,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            "--repeat",
+            metavar="NUMBER",
+            parser=whole_number("--repeat", "a number of suites, at least 1", 1),
+            help="Generate a series of so many suites, with this seed and those after it.",
+        ),
+    ] = 1,
     jobs: JobsOption = 1,
     check: Annotated[
         bool,
@@ -86,7 +96,7 @@ def generate(
     ] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Generate a suite from specs.
+    """Generate a suite from specs, or a series of suites.
 
     By default it has the operators of the core suite, or all operators of --specs.
     """
@@ -98,6 +108,7 @@ def generate(
         profile=profile.value,
         operator=operator,
         seed=seed,
+        repeat=repeat,
         jobs=jobs,
         check=check,
         on_operator=announcer(quiet),

@@ -23,6 +23,7 @@ from opcert.suite.generation import generate, generate_suite_files
 from opcert.suite.opening import load, open_certified_suite, open_suite, open_suite_of_case
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.rule_cases import RuleCases, cases_by_rule, valid_calls
+from opcert.suite.series import Series, is_series, load_series
 from opcert.suite.spec_check import check_specs
 from opcert.suite.spec_warnings import RuleCounts
 from opcert.suite.suite import CasesById, Suite, SuiteCase, core_suite_folder, read_manifest
@@ -52,6 +53,7 @@ __all__ = [
     "RuleCases",
     "RuleCounts",
     "RuleText",
+    "Series",
     "Shape",
     "StoredArray",
     "StrictModel",
@@ -65,7 +67,9 @@ __all__ = [
     "core_suite_folder",
     "generate",
     "generate_suite_files",
+    "is_series",
     "load",
+    "load_series",
     "measure_coverage",
     "open_certified_suite",
     "open_suite",

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from hashlib import sha256
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -44,9 +43,12 @@ from opcert.suite.format import (
     OperatorEntry,
     RuleText,
     StoredArray,
+    StrictModel,
 )
 from opcert.template_environment import template_environment
 
+# An operator's id, its entry in the manifest, and its files.
+OperatorPart = tuple[str, OperatorEntry, FileContents]
 # The maximum length of a line with a literal in an emitted test.
 _LINE_LENGTH = 80
 _CASE = TypeAdapter(IndexedCase)
@@ -100,25 +102,56 @@ def operator_files(
     return entry, files
 
 
-def suite_files(
-    profile: str, seed: int, operators: Sequence[tuple[str, OperatorEntry, FileContents]]
-) -> FileContents:
-    """Return every file of a suite by path; the manifest has the digests of the others."""
-    contents = {
-        "__init__.py": _render("__init__.py.j2", profile=profile),
-        "conftest.py": _render("conftest.py.j2"),
-    }
-    for _, _, files in operators:
-        contents |= files
-    manifest = Manifest(
-        format=FORMAT,
-        profile=profile,
-        seed=seed,
-        operators={name: entry for name, entry, _ in sorted(operators, key=itemgetter(0))},
-        files={path: sha256(data).hexdigest() for path, data in sorted(contents.items())},
-    )
-    text = json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
-    return {**contents, MANIFEST: text.encode()}
+def suite_files(profile: str, seed: int, operators: Iterable[OperatorPart]) -> FileContents:
+    """Return every file of a suite by path."""
+    suite = SuiteInProgress(profile, seed)
+    contents = [suite.add(part) for part in operators]
+    return {name: data for files in (*contents, suite.finish()) for name, data in files.items()}
+
+
+class SuiteInProgress:
+    """Makes the files of a suite operator by operator; keeps only what the manifest states."""
+
+    def __init__(self, profile: str, seed: int) -> None:
+        self._profile, self._seed = profile, seed
+        self._entries: dict[str, OperatorEntry] = {}
+        self._digests: dict[str, str] = {}
+
+    @property
+    def cases(self) -> int:
+        """The number of cases so far."""
+        return sum(entry.cases for entry in self._entries.values())
+
+    def add(self, part: OperatorPart) -> FileContents:
+        """Return the files of an operator, and keep its entry and their digests."""
+        operator, self._entries[operator], files = part
+        return self._digested(files)
+
+    def finish(self) -> FileContents:
+        """Return the files that every suite has; the manifest has the digests of all others."""
+        common = {
+            "__init__.py": _render("__init__.py.j2", profile=self._profile),
+            "conftest.py": _render("conftest.py.j2"),
+        }
+        self._digested(common)
+        manifest = Manifest(
+            format=FORMAT,
+            profile=self._profile,
+            seed=self._seed,
+            operators=dict(sorted(self._entries.items())),
+            files=dict(sorted(self._digests.items())),
+        )
+        return {**common, MANIFEST: json_file(manifest)}
+
+    def _digested(self, files: FileContents) -> FileContents:
+        self._digests |= {path: sha256(data).hexdigest() for path, data in files.items()}
+        return files
+
+
+def json_file(model: StrictModel) -> bytes:
+    """Return the content of a JSON file."""
+    text = json.dumps(model.model_dump(mode="json"), indent=1, ensure_ascii=False)
+    return f"{text}\n".encode()
 
 
 def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:

@@ -1,23 +1,24 @@
-"""Generates a suite from specs; the number of worker processes does not affect its bytes."""
+"""Generates suites and series from specs; where their parts are made changes no byte."""
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
-from multiprocessing import get_context
+from dataclasses import dataclass
+from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 
-from opcert.cases import COVERING_STRENGTH, generate_cases, iterate_vectors
+from opcert.cases import COVERING_STRENGTH
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.output_files import FileContents
-from opcert.specification import SpecFile, read_spec, read_specs_in
+from opcert.specification import SpecFile, read_specs_in
 from opcert.specs import CORE_OPERATORS
-from opcert.suite.emit import operator_files, suite_files
-from opcert.suite.format import OperatorEntry
-from opcert.suite.writing import check_suite_folder, folder_differences, write_suite
+from opcert.suite.emit import OperatorPart, SuiteInProgress, json_file
+from opcert.suite.format import MANIFEST, SERIES, SERIES_FORMAT, CopyEntry, SeriesManifest
+from opcert.suite.parts import MakeParts, PartTask, parts_here, parts_in_processes
+from opcert.suite.writing import check_suite_folder, folder_differences, write_suite_files
 
-# An operator's id, its entry in the manifest, and its files.
-OperatorPart = tuple[str, OperatorEntry, FileContents]
+MAX_COPIES = 10_000
+# The seeds of the command line are below it.
+_SEED_LIMIT = 1 << 62
 
 
 def generate(
@@ -27,6 +28,7 @@ def generate(
     profile: str = "core",
     operator: str | None = None,
     seed: int = 0,
+    repeat: int = 1,
     jobs: int = 1,
     check: bool = False,
     on_operator: Callable[[str], None] = lambda _: None,
@@ -34,10 +36,11 @@ def generate(
     """Generate a suite in the folder `out`, and replace an earlier suite.
 
     `specs` is a folder of specs, by default opcert's own. `operator` is a glob that selects
-    operators, by default all of `specs`, or those of the core suite among opcert's own. `jobs` is
-    the number of worker processes. `on_operator` is called with each finished
-    operator. With `check`, nothing is written; the result lists the differences between `out` and
-    the suite, one line per file.
+    operators, by default all of `specs`, or those of the core suite among opcert's own. With
+    `repeat` above 1, `out` becomes a series: so many suites, with the seeds `seed`, `seed` + 1 and
+    so on. `jobs` is the number of worker processes. `on_operator` is called with each finished
+    operator, in a series after the folder of its suite. With `check`, nothing is written; the
+    result lists the differences between `out` and the suite, one line per file.
 
     Raises:
         OpcertError: a spec has mistakes, or `out` holds other files or cannot be written.
@@ -47,10 +50,11 @@ def generate(
         spec_files = [file for file in spec_files if file.spec.operator in CORE_OPERATORS]
     if not check:
         check_suite_folder(Path(out))
-    files = generate_suite_files(spec_files, profile, seed, jobs, on_operator)
+    make = _part_maker(spec_files, jobs)
+    files = iterate_files(spec_files, profile, seed, repeat, make=make, on_operator=on_operator)
     if check:
         return folder_differences(Path(out), files)
-    write_suite(Path(out), files)
+    write_suite_files(Path(out), files)
     return []
 
 
@@ -67,70 +71,114 @@ def generate_suite_files(
         SpecError: with the mistakes of all specs.
         OpcertError: the profile is unknown.
     """
-    if profile not in COVERING_STRENGTH:
-        *others, last = COVERING_STRENGTH
-        raise OpcertError(f"unknown profile '{profile}'; expected {', '.join(others)} or {last}")
-    parts: list[OperatorPart] = []
+    make = _part_maker(specs, jobs)
+    return dict(iterate_files(specs, profile, seed, make=make, on_operator=on_operator))
+
+
+def _part_maker(specs: Sequence[SpecFile], jobs: int) -> MakeParts:
+    return parts_here(specs) if jobs <= 1 else parts_in_processes(jobs)
+
+
+def iterate_files(
+    specs: Sequence[SpecFile],
+    profile: str,
+    seed: int,
+    repeat: int = 1,
+    *,
+    make: MakeParts,
+    on_operator: Callable[[str], None] = lambda _: None,
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the content of each file of a suite, or of a series of `repeat` suites.
+
+    After its files, only what the manifest states of a part is in memory.
+
+    Raises:
+        SpecError: with the mistakes of all specs.
+        OpcertError: the profile or the number of copies is unknown, or a spec changes meanwhile.
+    """
+    _check_profile(profile)
+    folders = _copy_folders(repeat, seed)
+    by_path = {file.path: file for file in specs}
+    tasks = [PartTask(path, profile, seed + k) for k in range(repeat) for path in by_path]
+    unfinished = {
+        seed + k: _Copy(folder, SuiteInProgress(profile, seed + k), len(specs))
+        for k, folder in enumerate(folders)
+    }
+    entries: list[CopyEntry] = []
     mistakes: list[Mistake] = []
-    results: Iterator[OperatorPart | list[Mistake]]
-    if jobs <= 1:
-        results = (_generate_part(spec, profile, seed) for spec in specs)
-    else:
-        results = _map_in_processes([spec.path for spec in specs], profile, seed, jobs)
-    for spec, part in zip(specs, results, strict=True):
+    for task, part in make(tasks):
+        copy = unfinished[task.seed]
+        copy.left -= 1
         if isinstance(part, list):
             mistakes += part
         else:
-            parts.append(part)
-            on_operator(spec.spec.operator)
-    if mistakes:
-        raise SpecError(mistakes)
-    return suite_files(profile, seed, parts)
+            _check_unchanged(by_path[task.spec], part)
+            yield from copy.placed(copy.suite.add(part))
+            on_operator(copy.name_of(part))
+        # Free its files, which may be large, before the next part is made.
+        del part
+        if mistakes and not copy.left:
+            # The other copies would have the same ones.
+            raise SpecError(mistakes)
+        if not copy.left:
+            last_files = unfinished.pop(task.seed).suite.finish()
+            yield from copy.placed(last_files)
+            if copy.folder:
+                entries.append(copy.entry(task.seed, last_files))
+    # A suite without operators has no part.
+    for copy in unfinished.values():
+        yield from copy.placed(copy.suite.finish())
+    if entries:
+        entries.sort(key=attrgetter("seed"))
+        series = SeriesManifest(
+            format=SERIES_FORMAT, profile=profile, seed=seed, copies=tuple(entries)
+        )
+        yield SERIES, json_file(series)
 
 
-@contextmanager
-def _rare_garbage_collection() -> Iterator[None]:
-    """Collect garbage a hundred times less often.
+@dataclass
+class _Copy:
+    """A suite in the making, the folder of a series that it is for, and how many parts are left."""
 
-    Cases live until they are written, and have no cycles: to visit all of them again and again
-    takes a fifteenth of the time.
-    """
-    first, *others = gc.get_threshold()
-    gc.set_threshold(100 * first, *others)
-    try:
-        yield
-    finally:
-        gc.set_threshold(first, *others)
+    folder: str
+    suite: SuiteInProgress
+    left: int
 
+    def placed(self, files: FileContents) -> Iterator[tuple[str, bytes]]:
+        """Yield the files with their paths in the series."""
+        prefix = f"{self.folder}/" if self.folder else ""
+        return ((f"{prefix}{name}", data) for name, data in files.items())
 
-def _generate_part(spec_file: SpecFile, profile: str, seed: int) -> OperatorPart | list[Mistake]:
-    """Return one operator's part of the suite, or the mistakes in its spec."""
-    try:
-        with _rare_garbage_collection():
-            vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
-            return spec_file.spec.operator, *operator_files(spec_file, vectors, profile)
-    except SpecError as error:
-        return error.mistakes
+    def name_of(self, part: OperatorPart) -> str:
+        """Return the name of a part in messages."""
+        return f"{self.folder}: {part[0]}" if self.folder else part[0]
+
+    def entry(self, seed: int, last_files: FileContents) -> CopyEntry:
+        """Return the entry in the series; `last_files` have the manifest."""
+        digest = sha256(last_files[MANIFEST]).hexdigest()
+        return CopyEntry(folder=self.folder, seed=seed, digest=digest, cases=self.suite.cases)
 
 
-def _generate_part_of(path: Path, profile: str, seed: int) -> OperatorPart | list[Mistake]:
-    """Return what `_generate_part` does, for the spec at `path`."""
-    try:
-        return _generate_part(read_spec(path), profile, seed)
-    except SpecError as error:
-        return error.mistakes
+def _check_profile(profile: str) -> None:
+    if profile not in COVERING_STRENGTH:
+        *others, last = COVERING_STRENGTH
+        raise OpcertError(f"unknown profile '{profile}'; expected {', '.join(others)} or {last}")
 
 
-def _map_in_processes(
-    paths: Sequence[Path], profile: str, seed: int, jobs: int
-) -> Iterator[OperatorPart | list[Mistake]]:
-    """Yield the parts of the specs at `paths`, in this order."""
-    # Spawned rather than forked: the caller may have threads.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        # A long spec takes long; if it started last, it would run alone at the end.
-        longest_first = sorted(paths, key=lambda path: -path.stat().st_size)
-        # A spec has functions, such as its reference, that cannot be pickled.
-        futures = {
-            path: pool.submit(_generate_part_of, path, profile, seed) for path in longest_first
-        }
-        yield from (futures[path].result() for path in paths)
+def _copy_folders(repeat: int, seed: int) -> list[str]:
+    """Return the folder of each copy; a single suite is not in a folder of its own."""
+    if not 1 <= repeat <= MAX_COPIES:
+        raise OpcertError(f"found {repeat} copies; expected 1 to {MAX_COPIES}")
+    if repeat > 1 and seed + repeat > _SEED_LIMIT:
+        raise OpcertError(
+            f"the last of {repeat} copies has the seed {seed + repeat - 1}; expected a seed below "
+            f"{_SEED_LIMIT}"
+        )
+    digits = max(2, len(str(repeat - 1)))
+    return [f"copy-{k:0{digits}}" for k in range(repeat)] if repeat > 1 else [""]
+
+
+def _check_unchanged(spec_file: SpecFile, part: OperatorPart) -> None:
+    """Check that a process that read a spec itself found the same spec."""
+    if part[1].spec_sha256 != spec_file.digest:
+        raise OpcertError(f"{spec_file.path}: changed while its cases were generated; start again")

@@ -8,6 +8,7 @@ from time import perf_counter
 from opcert.specification import SpecFile, read_specs_in, shipped_operators
 from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import generate_suite_files
+from opcert.suite.series import refuse_series
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest
 
 # Called with a sentence about a suite that was generated.
@@ -72,6 +73,7 @@ def open_suite(
         return suite
     folder = None if specs is None else Path(specs)
     if suite is not None:
+        refuse_series(Path(suite))
         return Suite(Path(suite), folder)
     if folder is None:
         matching = [] if operator is None else _shipped(operator)

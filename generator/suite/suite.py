@@ -16,12 +16,21 @@ from opcert.arrays import Array, group_variadic
 from opcert.errors import SuiteError
 from opcert.output_files import FileContents
 from opcert.specification import SpecFile, read_specs_in
-from opcert.suite.format import FORMAT, MANIFEST, Index, IndexedCase, Manifest, OperatorEntry
+from opcert.suite.format import (
+    FORMAT,
+    MANIFEST,
+    SERIES_FORMAT,
+    Index,
+    IndexedCase,
+    Manifest,
+    OperatorEntry,
+    SeriesManifest,
+)
 from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite
 from opcert.untrusted_files import read_limited
 from opcert.yaml_files import describe_first_error
 
-Model = TypeVar("Model", Index, Manifest)
+Model = TypeVar("Model", Index, Manifest, SeriesManifest)
 # Ten times the size of the largest pack of the stress profile.
 MAX_FILE_BYTES = 1 << 30
 
@@ -177,7 +186,7 @@ class Suite:
         self._files = files
         manifest = self._read(MANIFEST)
         self.digest = sha256(manifest).hexdigest()
-        self.manifest = _parse(self.folder / MANIFEST, manifest, Manifest)
+        self.manifest = parse_file(self.folder / MANIFEST, manifest, Manifest)
         entries = self.manifest.operators.values()
         of_operators = {file for e in entries for file in (e.index, e.pack, e.tests)}
         for name in self.manifest.files:
@@ -263,7 +272,7 @@ class Suite:
         }
 
     def _read(self, name: str) -> bytes:
-        return _read(self.folder / name) if self._files is None else self._files[name]
+        return read_file(self.folder / name) if self._files is None else self._files[name]
 
     def _read_file(self, name: str) -> bytes:
         # A suite may be untrusted: its manifest must not refer to other files.
@@ -289,7 +298,7 @@ class Suite:
                 raise inconsistent_suite(self.folder / MANIFEST, text)
         self._read_file(entry.tests)
         path = self.folder / entry.index
-        index = _parse(path, self._read_file(entry.index), Index)
+        index = parse_file(path, self._read_file(entry.index), Index)
         if index.operator != name:
             raise inconsistent_suite(path, f"expected the index of {name}, found {index.operator}")
         counted = {
@@ -321,10 +330,15 @@ def read_manifest(folder: Path) -> Manifest:
     Raises:
         SuiteError: the manifest is missing, damaged or of another format.
     """
-    return _parse(folder / MANIFEST, _read(folder / MANIFEST), Manifest)
+    return parse_file(folder / MANIFEST, read_file(folder / MANIFEST), Manifest)
 
 
-def _read(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
+    """Return the content of a file of a suite.
+
+    Raises:
+        SuiteError: it cannot be read.
+    """
     try:
         return read_limited(path, MAX_FILE_BYTES)
     except (OSError, ValueError) as error:
@@ -334,7 +348,13 @@ def _read(path: Path) -> bytes:
         ) from None
 
 
-def _parse(path: Path, text: bytes, model: type[Model]) -> Model:
+def parse_file(path: Path, text: bytes, model: type[Model]) -> Model:
+    """Return the model in a file of a suite or a series.
+
+    Raises:
+        SuiteError: the file is damaged or of another format.
+    """
+    expected = SERIES_FORMAT if model is SeriesManifest else FORMAT
     try:
         parsed = model.model_validate_json(text, context={})
     except ValidationError as error:
@@ -343,15 +363,15 @@ def _parse(path: Path, text: bytes, model: type[Model]) -> Model:
             data: Any = json.loads(text)
         except (ValueError, RecursionError) as json_error:
             raise inconsistent_suite(path, f"not JSON: {json_error}") from None
-        _check_format(path, data.get("format") if isinstance(data, dict) else None)
+        _check_format(path, data.get("format") if isinstance(data, dict) else None, expected)
         raise inconsistent_suite(path, describe_first_error(error)) from None
-    _check_format(path, parsed.format)
+    _check_format(path, parsed.format, expected)
     return parsed
 
 
-def _check_format(path: Path, version: Any) -> None:
-    if version != FORMAT:
+def _check_format(path: Path, version: Any, expected: int) -> None:
+    if version != expected:
         raise SuiteError(
-            f"{path}: found format {str(version)[:60]}, expected {FORMAT}; generate the suite "
+            f"{path}: found format {str(version)[:60]}, expected {expected}; generate the suite "
             "again, or use the version of opcert that wrote it"
         )

@@ -1,14 +1,21 @@
 """Checks that a folder has only opcert's own files before it is replaced, and compares folders."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 from opcert.errors import OpcertError, SuiteError
-from opcert.output_files import FileContents, check_output_folder, files_below, write_files
-from opcert.suite.format import MANIFEST
+from opcert.output_files import (
+    FileContents,
+    check_output_folder,
+    files_below,
+    prepare_files,
+    write_files,
+)
+from opcert.suite.format import COPY_FOLDER, MANIFEST, SERIES
 from opcert.suite.suite import MAX_FILE_BYTES, read_manifest
 from opcert.untrusted_files import open_untrusted, read_limited
 
@@ -28,23 +35,39 @@ def write_suite(folder: Path, files: FileContents) -> None:
     Raises:
         OpcertError: the folder holds other files, or cannot be written; nothing has changed.
     """
-    target = check_suite_folder(folder)
-    guide = target / _GUIDE
-    try:
-        kept = {_GUIDE: read_limited(guide, MAX_FILE_BYTES)} if guide.is_file() else {}
-    except OSError as error:
-        raise OpcertError(f"{guide}: cannot be read: {error.strerror}") from None
-    write_files(folder, {**files, **kept}, [*files_below(target)])
+    write_suite_files(folder, files.items())
+
+
+def write_suite_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    """Do what `write_suite` does, with each file as it comes; also with the files of a series.
+
+    Raises:
+        OpcertError: the folder holds other files, or cannot be written; nothing has changed.
+    """
+    with prepare_files(folder) as prepared:
+        for name, data in files:
+            prepared.add(name, data)
+        # Since the first check, others may have written to the folder.
+        target = check_suite_folder(folder)
+        guide = target / _GUIDE
+        try:
+            if guide.is_file():
+                prepared.add(_GUIDE, read_limited(guide, MAX_FILE_BYTES))
+        except OSError as error:
+            raise OpcertError(f"{guide}: cannot be read: {error.strerror}") from None
+        prepared.put_in_place([*files_below(target)])
 
 
 def check_suite_folder(folder: Path) -> Path:
-    """Check that a suite can be written to `folder`, before it is generated; return its real path.
+    """Check that a suite or a series can be written to `folder`; return its real path.
+
+    Called before it is generated.
 
     Raises:
         OpcertError: the folder holds other files, or cannot be written.
     """
     target = check_output_folder(folder)
-    own_files = _files_of_suite(target)
+    own_files = _files_of_suite(target) | _files_of_series(target)
     guide = target / _GUIDE
     if guide.is_file() and not guide.is_symlink():
         own_files.add(_GUIDE)
@@ -67,6 +90,17 @@ def _files_of_suite(folder: Path) -> set[str]:
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return set()
     return {MANIFEST, *files} if files else set()
+
+
+def _files_of_series(folder: Path) -> set[str]:
+    """Return the names of the files of a series in `folder`; none if there is no series."""
+    try:
+        copies = json.loads(read_limited(folder / SERIES, MAX_FILE_BYTES))["copies"]
+        names = [copy["folder"] for copy in copies if re.fullmatch(COPY_FOLDER, copy["folder"])]
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        return set()
+    files = {f"{name}/{file}" for name in names for file in _files_of_suite(folder / name)}
+    return {SERIES, *files} if files else set()
 
 
 def replace_marked_folder(
@@ -116,29 +150,33 @@ def refuse_foreign_files(
     Raises:
         OpcertError: the folder has a file that is not opcert's own.
     """
-    foreign = [name for name in islice(names, MAX_FILES + 1) if not is_own(name)]
+    foreign = [*islice((name for name in names if not is_own(name)), 5)]
     if foreign:
         raise OpcertError(
-            f"{folder}: contains {', '.join(foreign[:5])}, not part of {kind} that opcert wrote; "
+            f"{folder}: contains {', '.join(foreign)}, not part of {kind} that opcert wrote; "
             "move it away, or name another folder"
         )
 
 
-def folder_differences(folder: Path, files: FileContents) -> list[str]:
+def folder_differences(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[str]:
     """Return the differences between the files in `folder` and `files`; ignore README.md.
 
     Raises:
         SuiteError: a file cannot be read.
     """
-    present = {*files_below(folder, _CACHES)} - {_GUIDE}
-    missing = [f"missing: {name}" for name in files.keys() - present]
-    unexpected = [f"unexpected: {name}" for name in present - files.keys()]
+    unexpected = {*files_below(folder, _CACHES)} - {_GUIDE}
+    differences: list[str] = []
+    for name, data in files:
+        if name not in unexpected:
+            differences.append(f"missing: {name}")
+        elif _content(folder / name) != data:
+            differences.append(f"changed: {name}")
+        unexpected.discard(name)
+    return sorted([*differences, *(f"unexpected: {name}" for name in unexpected)])
+
+
+def _content(path: Path) -> bytes:
     try:
-        changed = [
-            f"changed: {name}"
-            for name in present & files.keys()
-            if read_limited(folder / name, MAX_FILE_BYTES) != files[name]
-        ]
+        return read_limited(path, MAX_FILE_BYTES)
     except OSError as error:
         raise SuiteError(f"{error.filename}: cannot be read: {error.strerror}") from None
-    return sorted([*missing, *unexpected, *changed])

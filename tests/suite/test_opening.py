@@ -47,7 +47,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The operators whose suite would be generated."""
     operators: list[str] = []
 
-    def record(spec_files: Sequence[SpecFile], *_: object) -> FileContents:
+    def record(spec_files: Sequence[SpecFile], *_: object, **__: object) -> FileContents:
         operators.extend(file.spec.operator for file in spec_files)
         return {}
 
@@ -56,8 +56,8 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return core_suite()
 
     monkeypatch.setattr(opening, "_generated", generated_suite)
-    monkeypatch.setattr(generation, "generate_suite_files", record)
-    monkeypatch.setattr(generation, "write_suite", lambda *_: None)
+    monkeypatch.setattr(generation, "iterate_files", record)
+    monkeypatch.setattr(generation, "write_suite_files", lambda *_: None)
     return operators
 
 

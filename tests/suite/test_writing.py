@@ -104,7 +104,7 @@ def test_a_folder_with_another_manifest_is_refused(text: str, tmp_path: Path) ->
 
 def test_a_readme_is_kept_and_is_no_difference(suite: Path) -> None:
     (suite / "README.md").write_text("mine")
-    assert folder_differences(suite, files()) == []
+    assert folder_differences(suite, files().items()) == []
     write_suite(suite, other_files())
     assert contents(suite) == {**other_files(), "README.md": b"mine"}
 

@@ -1,0 +1,120 @@
+"""Makes the parts of suites, one operator at a time: in this process, or in several."""
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+from opcert.cases import generate_cases, iterate_vectors
+from opcert.errors import Mistake, OpcertError, SpecError
+from opcert.specification import SpecFile, read_spec
+from opcert.suite.emit import OperatorPart, operator_files
+
+# How many tasks are given out for each process: it finds the next one when it has finished one.
+_TASKS_PER_PROCESS = 2
+
+
+class PartTask(NamedTuple):
+    """One operator of one suite: the path of its spec, and the profile and seed of the suite."""
+
+    spec: Path
+    profile: str
+    seed: int
+
+
+# What a task makes: the part of the suite, or the mistakes in the spec.
+Part = OperatorPart | list[Mistake]
+# Makes the parts of tasks, wherever that is; yields each with its task, in any order, and keeps few
+# of them that are not yet taken.
+MakeParts = Callable[[Sequence[PartTask]], Iterator[tuple[PartTask, Part]]]
+
+
+def make_part(task: PartTask) -> Part:
+    """Return the part of the suite that a task describes, or the mistakes in its spec.
+
+    Task and result can be pickled; a spec, which has functions such as its reference, cannot.
+    """
+    try:
+        return _part_of(read_spec(task.spec), task)
+    except SpecError as error:
+        return error.mistakes
+
+
+def parts_here(specs: Sequence[SpecFile]) -> MakeParts:
+    """Return a function that makes the parts of `specs` in this process, in the order of tasks."""
+    by_path = {file.path: file for file in specs}
+
+    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
+        return ((task, _part_of(by_path[task.spec], task)) for task in tasks)
+
+    return make
+
+
+def parts_in_processes(jobs: int) -> MakeParts:
+    """Return a function that makes parts in so many processes.
+
+    Raises:
+        OpcertError: a process ended early.
+    """
+
+    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
+        waiting = iter(_longest_first(tasks))
+        given: dict[Future[Part], PartTask] = {}
+        # Spawned rather than forked: the caller may have threads.
+        pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+        try:
+            while True:
+                for task in islice(waiting, _TASKS_PER_PROCESS * jobs - len(given)):
+                    given[pool.submit(make_part, task)] = task
+                if not given:
+                    return
+                for future in wait(given, return_when=FIRST_COMPLETED).done:
+                    yield given.pop(future), future.result()
+        except BrokenProcessPool:
+            raise OpcertError(
+                f"one of {jobs} worker processes ended early; if the memory was short, use fewer "
+                "--jobs"
+            ) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    return make
+
+
+def _longest_first(tasks: Sequence[PartTask]) -> list[PartTask]:
+    """Return the tasks suite by suite, and within a suite the longest first.
+
+    A long spec takes long; if it started last, it would run alone at the end.
+    """
+    sizes = {path: path.stat().st_size for path in {task.spec for task in tasks}}
+    return sorted(tasks, key=lambda task: (task.seed, -sizes[task.spec]))
+
+
+def _part_of(spec_file: SpecFile, task: PartTask) -> Part:
+    try:
+        with _rare_garbage_collection():
+            cases = generate_cases(spec_file, task.profile, task.seed)
+            vectors = iterate_vectors(spec_file, cases)
+            return spec_file.spec.operator, *operator_files(spec_file, vectors, task.profile)
+    except SpecError as error:
+        return error.mistakes
+
+
+@contextmanager
+def _rare_garbage_collection() -> Iterator[None]:
+    """Collect garbage a hundred times less often.
+
+    Cases live until they are written, and have no cycles: to visit all of them again and again
+    takes a fifteenth of the time.
+    """
+    first, *others = gc.get_threshold()
+    gc.set_threshold(100 * first, *others)
+    try:
+        yield
+    finally:
+        gc.set_threshold(first, *others)
