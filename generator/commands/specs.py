@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from opcert.commands.options import (
+    ClusterOption,
+    ClusterResourcesOption,
     ExitCode,
     JobsOption,
     OperatorOption,
@@ -16,6 +18,7 @@ from opcert.commands.options import (
     SuiteOption,
     announcer,
     echo_line,
+    open_cluster,
     read_profile,
     whole_number,
     worker_count,
@@ -88,6 +91,8 @@ def generate(
         ),
     ] = 1,
     jobs: JobsOption = 1,
+    cluster: ClusterOption = None,
+    cluster_resources: ClusterResourcesOption = None,
     check: Annotated[
         bool,
         typer.Option(
@@ -102,17 +107,19 @@ def generate(
     """
     from opcert.suite import generate as generate_suite
 
-    differences = generate_suite(
-        out,
-        specs,
-        profile=profile.value,
-        operator=operator,
-        seed=seed,
-        repeat=repeat,
-        jobs=jobs,
-        check=check,
-        on_operator=announcer(quiet),
-    )
+    with open_cluster(cluster, cluster_resources, jobs) as connected:
+        differences = generate_suite(
+            out,
+            specs,
+            profile=profile.value,
+            operator=operator,
+            seed=seed,
+            repeat=repeat,
+            jobs=jobs,
+            cluster=connected,
+            check=check,
+            on_operator=announcer(quiet),
+        )
     for difference in differences:
         echo_line(difference)
     if differences:

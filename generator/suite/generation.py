@@ -7,13 +7,20 @@ from operator import attrgetter
 from pathlib import Path
 
 from opcert.cases import COVERING_STRENGTH
+from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.output_files import FileContents
 from opcert.specification import SpecFile, read_specs_in
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import OperatorPart, SuiteInProgress, json_file
 from opcert.suite.format import MANIFEST, SERIES, SERIES_FORMAT, CopyEntry, SeriesManifest
-from opcert.suite.parts import MakeParts, PartTask, parts_here, parts_in_processes
+from opcert.suite.parts import (
+    MakeParts,
+    PartTask,
+    parts_here,
+    parts_in_processes,
+    parts_on_cluster,
+)
 from opcert.suite.writing import check_suite_folder, folder_differences, write_suite_files
 
 MAX_COPIES = 10_000
@@ -30,6 +37,7 @@ def generate(
     seed: int = 0,
     repeat: int = 1,
     jobs: int = 1,
+    cluster: Cluster | None = None,
     check: bool = False,
     on_operator: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
@@ -38,9 +46,10 @@ def generate(
     `specs` is a folder of specs, by default opcert's own. `operator` is a glob that selects
     operators, by default all of `specs`, or those of the core suite among opcert's own. With
     `repeat` above 1, `out` becomes a series: so many suites, with the seeds `seed`, `seed` + 1 and
-    so on. `jobs` is the number of worker processes. `on_operator` is called with each finished
-    operator, in a series after the folder of its suite. With `check`, nothing is written; the
-    result lists the differences between `out` and the suite, one line per file.
+    so on. `jobs` is the number of worker processes. The workers of a `cluster` take their place;
+    they need other specs than opcert's own at the same path. `on_operator` is called with each
+    finished operator, in a series after the folder of its suite. With `check`, nothing is written;
+    the result lists the differences between `out` and the suite, one line per file.
 
     Raises:
         OpcertError: a spec has mistakes, or `out` holds other files or cannot be written.
@@ -50,7 +59,7 @@ def generate(
         spec_files = [file for file in spec_files if file.spec.operator in CORE_OPERATORS]
     if not check:
         check_suite_folder(Path(out))
-    make = _part_maker(spec_files, jobs)
+    make = parts_on_cluster(cluster) if cluster else _part_maker(spec_files, jobs)
     files = iterate_files(spec_files, profile, seed, repeat, make=make, on_operator=on_operator)
     if check:
         return folder_differences(Path(out), files)

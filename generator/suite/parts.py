@@ -1,4 +1,4 @@
-"""Makes the parts of suites, one operator at a time: in this process, or in several."""
+"""Makes the parts of suites, one operator at a time: in this process, in several, on a cluster."""
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opcert.cases import generate_cases, iterate_vectors
+from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError
-from opcert.specification import SpecFile, read_spec
+from opcert.specification import SpecFile, find_spec_files, read_spec
 from opcert.suite.emit import OperatorPart, operator_files
 
 # How many tasks are given out for each process: it finds the next one when it has finished one.
@@ -84,6 +85,23 @@ def parts_in_processes(jobs: int) -> MakeParts:
             pool.shutdown(cancel_futures=True)
 
     return make
+
+
+def parts_on_cluster(cluster: Cluster) -> MakeParts:
+    """Return a function that makes parts on the workers of a cluster, in the order of tasks."""
+
+    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
+        ordered = _longest_first(tasks)
+        return zip(ordered, cluster.map(make_part_elsewhere, ordered), strict=True)
+
+    return make
+
+
+def make_part_elsewhere(task: PartTask) -> Part:
+    """Make a part on another machine, where opcert's own specs may be in another folder."""
+    ends = task.spec.parts[-2:]
+    own = [path for path in find_spec_files(None) if path.parts[-2:] == ends]
+    return make_part(task if task.spec.is_file() or not own else task._replace(spec=own[0]))
 
 
 def _longest_first(tasks: Sequence[PartTask]) -> list[PartTask]:
