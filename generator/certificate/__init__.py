@@ -27,6 +27,7 @@ from opcert.certificate.file import (
     read_certificate_bytes,
     refuse_path_in_suite,
 )
+from opcert.certificate.journal import JOURNAL_FILE, read_journal
 from opcert.certificate.submission import (
     CLAIM_FILE,
     SIGNATURE_FILE,
@@ -40,6 +41,7 @@ from opcert.certificate.submission import (
 __all__ = [
     "CERTIFICATE_FILE",
     "CLAIM_FILE",
+    "JOURNAL_FILE",
     "MAX_CERTIFICATE_BYTES",
     "SIGNATURE_FILE",
     "WAIVERS_FILE",
@@ -61,6 +63,7 @@ __all__ = [
     "parse_certificate",
     "read_certificate",
     "read_certificate_bytes",
+    "read_journal",
     "refuse_path_in_suite",
     "submission_path",
     "write_claim",

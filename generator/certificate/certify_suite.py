@@ -19,6 +19,7 @@ from opcert.certificate.entries import (
 )
 from opcert.certificate.execution import Execution, LocalExecution
 from opcert.certificate.file import json_differences
+from opcert.certificate.journal import Journal
 from opcert.certificate.setup import Setup
 from opcert.cluster import Cluster, ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
@@ -79,6 +80,7 @@ def certify(
     cluster: Cluster | None = None,
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
+    journal: Path | None = None,
 ) -> Certificate:
     """Run the cases of a suite on a backend, and return the certificate.
 
@@ -110,6 +112,8 @@ def certify(
         progress: called with each verdict, its number and the number of cases to run.
         resume: the certificate of an earlier run with the same arguments; only its not-run cases
             are run. A certificate without such cases is returned unchanged.
+        journal: a file for the verdicts as they come, from which `read_journal` makes a certificate
+            to resume if this process is killed.
 
     Raises:
         OpcertError: an argument or a file is at fault, or `resume` is of another run.
@@ -155,7 +159,9 @@ def certify(
         )
         if resume is not None:
             certificate = _resumed(resume, certificate)
-            if not resume.counts["not-run"]:
+            # One that a journal gives lacks the causes of its failures.
+            fails = any(verdict.status in FAILURE_STATUSES for verdict in resume.verdicts)
+            if not certificate.counts["not-run"] and (resume.causes or not fails):
                 return resume
         certification = setup.start_certification(opened)(
             execution.backend,
@@ -163,10 +169,11 @@ def certify(
             repeated=certificate.run.repeated,
         )
         remaining = [v.case for v in certificate.verdicts if v.status == "not-run"]
+        reached = execution.verdicts(certification, remaining)
         return _complete(
             certification,
             certificate,
-            execution.verdicts(certification, remaining),
+            reached if journal is None else _noted(reached, Journal(journal, certificate)),
             known,
             execution,
             progress,
@@ -195,6 +202,14 @@ def _execution(
         yield execution
     finally:
         execution.close()
+
+
+def _noted(verdicts: Generator[Verdict], journal: Journal) -> Generator[Verdict]:
+    """Yield verdicts after they are in the journal."""
+    with closing(journal), closing(verdicts):
+        for verdict in verdicts:
+            journal.add(verdict)
+            yield verdict
 
 
 def _not_run(suite: Suite, case_id: str) -> Verdict:
@@ -291,10 +306,10 @@ def _resumed(former: Certificate, current: Certificate) -> Certificate:
         f"{'.'.join(place)} was {before} and now is {now}"
         for place, before, now in json_differences(_identity(former), _identity(current))
     ]
-    former_cases, current_cases = (
-        [verdict.case for verdict in certificate.verdicts] for certificate in (former, current)
-    )
-    if former_cases != current_cases:
+    reached = {verdict.case: verdict for verdict in former.verdicts}
+    # A journal has only the cases that have run.
+    verdicts = tuple(reached.pop(verdict.case, verdict) for verdict in current.verdicts)
+    if reached:
         differences.append("its cases are not those of the suite")
     if differences:
         listed, others = differences[:_LISTED_DIFFERENCES], differences[_LISTED_DIFFERENCES:]
@@ -311,7 +326,8 @@ def _resumed(former: Certificate, current: Certificate) -> Certificate:
             raise OpcertError(f"{text}; set the clock, or start a new run, without resuming")
     times = (*former.run.resumed, current.platform.date)
     jobs = max(former.run.jobs, current.run.jobs)
-    return former.replace(run=former.run.model_copy(update={"resumed": times, "jobs": jobs}))
+    run = former.run.model_copy(update={"resumed": times, "jobs": jobs})
+    return former.replace(run=run, verdicts=verdicts)
 
 
 def _identity(certificate: Certificate) -> dict[str, Any]:

@@ -200,16 +200,27 @@ def _former_certificates(
     Raises:
         OpcertError: no configuration has a certificate, or one cannot be read.
     """
-    from opcert.certificate import CERTIFICATE_FILE, read_certificate
+    from opcert.certificate import (
+        CERTIFICATE_FILE,
+        JOURNAL_FILE,
+        read_certificate,
+        read_journal,
+    )
 
-    files = {each.name: out / each.name / CERTIFICATE_FILE for each in selected}
-    existing = {name: file for name, file in files.items() if file.exists()}
-    if not existing:
-        first = files[selected[0].name]
+    former = {}
+    for each in selected:
+        folder = out / each.name
+        # A run that was killed left a journal, which is newer than the certificate.
+        if (folder / JOURNAL_FILE).exists():
+            former[each.name] = read_journal(folder / JOURNAL_FILE)
+        elif (folder / CERTIFICATE_FILE).exists():
+            former[each.name] = read_certificate(folder / CERTIFICATE_FILE)
+    if not former:
+        first = out / selected[0].name / CERTIFICATE_FILE
         # Other configurations may have certificates here: they are listed then.
         certificate_file(first.parent)
         raise OpcertError(f"{first}: No such file; expected the certificate to continue")
-    return {name: read_certificate(file) for name, file in existing.items()}
+    return former
 
 
 @dataclass(frozen=True)
@@ -257,6 +268,7 @@ class _Request:
     def run(self, configuration: "Configuration") -> ExitCode:
         """Certify one configuration, write and print its certificate, and return the exit code."""
         from opcert.certificate import (
+            JOURNAL_FILE,
             CertificationInterrupted,
             UnusedWaiverError,
         )
@@ -266,12 +278,15 @@ class _Request:
         target = self.targets.get(configuration.name)
         former = self.former.get(configuration.name)
         if former is not None:
-            count = former.counts["not-run"] or "no"
-            self._announce(f"{count} of {len(former.verdicts)} cases left to run")
+            reached = len(former.verdicts) - former.counts["not-run"]
+            self._announce(f"{reached} cases have run already")
         try:
             with case_progress(self.quiet, self.verbose) as on_verdict:
                 certificate = self.certify(
-                    options=configuration.options, resume=former, progress=on_verdict
+                    options=configuration.options,
+                    resume=former,
+                    progress=on_verdict,
+                    journal=None if target is None else target.with_name(JOURNAL_FILE),
                 )
         except CertificationInterrupted as error:
             certificate, interrupted = error.certificate, error.reason

@@ -3,8 +3,12 @@
 import json
 from pathlib import Path
 
-from opcert.certificate import read_certificate
-from tests.command_line import WRONG, interrupts, opcert, opcert_program
+import pytest
+
+from opcert.certificate import read_certificate, read_journal
+from opcert.certificate.journal import is_journal
+from tests.clusters import wait_until
+from tests.command_line import MISBEHAVING, WRONG, interrupts, opcert, opcert_program, started
 
 SPLIT = "directml/DML_OPERATOR_SPLIT"
 
@@ -18,7 +22,7 @@ def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     result = opcert("certify", *arguments, "--resume")
     assert result.exit_code == 0
     left = former.counts["not-run"]
-    assert f"{left} of {len(former.verdicts)} cases left to run" in result.stderr
+    assert f"{len(former.verdicts) - left} cases have run already" in result.stderr
     assert f"1/{left} " in result.stderr
     found = read_certificate(tmp_path / "out" / "certificate.json")
     assert found.conformant
@@ -26,7 +30,7 @@ def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     assert len(found.run.resumed) == 1
     again = opcert("certify", *arguments, "--resume")
     assert again.exit_code == 0
-    assert "no of " in again.stderr
+    assert f"{len(former.verdicts)} cases have run already" in again.stderr
     assert read_certificate(tmp_path / "out" / "certificate.json") == found
 
 
@@ -64,3 +68,27 @@ def test_a_refused_certificate_stays_as_it_is(tmp_path: Path) -> None:
     result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
     assert result.exit_code == 2
     assert "found schema 1; expected schema 8" in result.stderr
+
+
+@pytest.mark.parametrize("cluster", [(), ("--cluster", "local:1")])
+def test_a_run_that_is_killed_goes_on_from_its_journal(
+    tmp_path: Path, cluster: tuple[str, ...]
+) -> None:
+    out = tmp_path / "out"
+    arguments = "certify", "--backend", f"{MISBEHAVING}:Behaves", "--out", str(out)
+    with started(*arguments, *cluster) as run:
+        wait_until(lambda: is_journal(out / "journal.jsonl") and lines(out / "journal.jsonl") > 50)
+        run.kill()
+    assert not (out / "certificate.json").exists()
+    reached = read_journal(out / "journal.jsonl")
+    result = opcert(*arguments, "--resume")
+    assert result.exit_code == 0, result.output
+    assert f"{len(reached.verdicts)} cases have run already" in result.stderr
+    resumed = read_certificate(out / "certificate.json")
+    assert resumed.conformant
+    assert len(resumed.run.resumed) == 1
+    assert not (out / "journal.jsonl").exists()
+
+
+def lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n")
