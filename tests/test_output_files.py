@@ -230,3 +230,33 @@ def test_a_made_up_plan_does_nothing_outside_its_folder(tmp_path: Path) -> None:
         plan.write_text(json.dumps({"remove": names, "move": names}))
         check_output_folder(tmp_path / "out")
         assert contents(tmp_path) == {"mine": b"mine"}
+
+
+def test_prepared_files_change_nothing_until_they_are_put_in_place(tmp_path: Path) -> None:
+    write(tmp_path / "out", FORMER)
+    with prepare_files(tmp_path / "out") as prepared:
+        prepared.add("a", b"new")
+    assert contents(tmp_path) == {f"out/{name}": data for name, data in FORMER.items()}
+
+
+def test_an_error_while_files_are_prepared_leaves_nothing(tmp_path: Path) -> None:
+    def prepare_one() -> None:
+        with prepare_files(tmp_path / "new" / "out") as prepared:
+            prepared.add("a", b"new")
+            raise OpcertError("a spec has mistakes")
+
+    with pytest.raises(OpcertError, match="a spec has mistakes"):
+        prepare_one()
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_file_that_comes_while_files_are_prepared_stays(within: bool, tmp_path: Path) -> None:
+    write(tmp_path / "out", FORMER)
+    with prepare_files(tmp_path / "out", within=within) as prepared:
+        for name, data in FILES.items():
+            prepared.add(name, data)
+        write(tmp_path / "out", NOTE)
+        prepared.put_in_place([*FORMER])
+    assert contents(tmp_path / "out") == {**FILES, **NOTE}
+    assert [path.name for path in tmp_path.rglob(".opcert-*")] == []

@@ -9,7 +9,12 @@ from time import monotonic
 from pydantic import TypeAdapter, ValidationError
 
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.file import parse_certificate, read_certificate_bytes
+from opcert.certificate.file import (
+    CERTIFICATE_FILE,
+    parse_certificate,
+    read_certificate,
+    read_certificate_bytes,
+)
 from opcert.errors import OpcertError
 from opcert.verdicts import Verdict
 
@@ -98,3 +103,17 @@ def is_journal(path: Path) -> bool:
             return not path.is_symlink() and file.read(len(start)) == start
     except OSError:
         return False
+
+
+def read_former_certificate(folder: Path) -> Certificate | None:
+    """Return what a run in this folder had reached, if there was one.
+
+    A run that was killed leaves a journal, which is newer than a certificate.
+
+    Raises:
+        OpcertError: the file cannot be read, or is not what its name says.
+    """
+    if (folder / JOURNAL_FILE).exists():
+        return read_journal(folder / JOURNAL_FILE)
+    certificate = folder / CERTIFICATE_FILE
+    return read_certificate(certificate) if certificate.exists() else None

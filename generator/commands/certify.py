@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from opcert.commands.certify_series import RESULTS, certify_series, check_series_call
 from opcert.commands.options import (
     BackendOption,
     BackendOptions,
@@ -47,13 +48,6 @@ if TYPE_CHECKING:
     from opcert.certificate.signing import Sign
     from opcert.isolation import Configuration
     from opcert.suite import Suite
-
-_RESULTS = {
-    ExitCode.SUCCESS: "conformant",
-    ExitCode.FAILURE: "not conformant",
-    ExitCode.INVALID_INPUT: "invalid input",
-    ExitCode.INTERRUPTED: "interrupted",
-}
 
 
 def certify(
@@ -121,6 +115,9 @@ def certify(
 ) -> None:
     """Certify a backend.
 
+    With a series as --suite, each of its copies gets a certificate in a folder of --out, and
+    --out a page about all of them.
+
     Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
     """
     from opcert.backends import parse_backend_options
@@ -128,7 +125,7 @@ def certify(
     from opcert.certificate import certify as certify_suite
     from opcert.isolation import configurations
     from opcert.output_files import check_output_folder
-    from opcert.suite import open_suite
+    from opcert.suite import is_series, load_series, open_suite
     from opcert.yaml_files import YamlSource
 
     if sign is not None and out is None:
@@ -149,21 +146,22 @@ def certify(
     folder = None if out is None else out.absolute()
     targets: Mapping[str, Path] = {}
     former: Mapping[str, Certificate] = {}
+    series = load_series(suite, specs) if suite is not None and is_series(suite) else None
+    if series is not None:
+        check_series_call(folder, selected, as_json)
     # Before a suite is generated, which may take long.
-    if folder is not None:
+    elif folder is not None:
         for place in (folder, *(folder / each.name for each in selected)):
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
         targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
-    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
-    check_selection(opened, operator, case)
     with open_cluster(cluster, cluster_resources, jobs) as connected:
-        request = _Request(
+        request_for = partial(
+            _Request,
             certify=partial(
                 certify_suite,
                 backend,
-                opened,
-                isolated,
+                isolated=isolated,
                 specs=specs,
                 operator=operator,
                 case=case,
@@ -178,18 +176,39 @@ def certify(
                 jobs=jobs,
                 cluster=connected,
             ),
-            suite=opened,
             specs=specs,
-            targets=targets,
             copies={name: source.content for name, source in sources.items()},
             signer=signer,
-            former=former,
             as_json=as_json,
             quiet=quiet,
             verbose=verbose,
         )
-        code = request.run(selected[0]) if len(selected) == 1 else request.run_all(selected)
-    raise typer.Exit(code)
+        if series is not None and folder is not None:
+
+            def certify_copy(
+                copy: "Suite", target: Path, resumed: "Certificate | None"
+            ) -> ExitCode:
+                check_selection(copy, operator, case)
+                (only,) = selected
+                former = {} if resumed is None else {only.name: resumed}
+                return request_for(suite=copy, targets={only.name: target}, former=former).run(only)
+
+            raise typer.Exit(
+                certify_series(
+                    series,
+                    folder,
+                    certify_copy,
+                    resume=resume,
+                    stop=stop_at_failure,
+                    announce=announcer(quiet),
+                )
+            )
+        opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
+        check_selection(opened, operator, case)
+        request = request_for(suite=opened, targets=targets, former=former)
+        raise typer.Exit(
+            request.run(selected[0]) if len(selected) == 1 else request.run_all(selected)
+        )
 
 
 def _former_certificates(
@@ -200,21 +219,10 @@ def _former_certificates(
     Raises:
         OpcertError: no configuration has a certificate, or one cannot be read.
     """
-    from opcert.certificate import (
-        CERTIFICATE_FILE,
-        JOURNAL_FILE,
-        read_certificate,
-        read_journal,
-    )
+    from opcert.certificate import CERTIFICATE_FILE, read_former_certificate
 
-    former = {}
-    for each in selected:
-        folder = out / each.name
-        # A run that was killed left a journal, which is newer than the certificate.
-        if (folder / JOURNAL_FILE).exists():
-            former[each.name] = read_journal(folder / JOURNAL_FILE)
-        elif (folder / CERTIFICATE_FILE).exists():
-            former[each.name] = read_certificate(folder / CERTIFICATE_FILE)
+    found = {each.name: read_former_certificate(out / each.name) for each in selected}
+    former = {name: certificate for name, certificate in found.items() if certificate is not None}
     if not former:
         first = out / selected[0].name / CERTIFICATE_FILE
         # Other configurations may have certificates here: they are listed then.
@@ -260,7 +268,7 @@ class _Request:
                 break
         names = [configuration.name for configuration in selected]
         results = [
-            f"{name} {_RESULTS[codes[name]] if name in codes else 'not started'}" for name in names
+            f"{name} {RESULTS[codes[name]] if name in codes else 'not started'}" for name in names
         ]
         echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
         return max(codes.values())
@@ -283,6 +291,7 @@ class _Request:
         try:
             with case_progress(self.quiet, self.verbose) as on_verdict:
                 certificate = self.certify(
+                    suite=self.suite,
                     options=configuration.options,
                     resume=former,
                     progress=on_verdict,

@@ -36,9 +36,10 @@ def certificate_file(path: Path) -> Path:
     """Return the file of a certificate: `path`, or the certificate in the folder `path`.
 
     Raises:
-        OpcertError: the folder has several configurations, each with a certificate of its own.
+        OpcertError: the folder has several configurations, or copies of a series, each with a
+            certificate of its own.
     """
-    from opcert.certificate import CERTIFICATE_FILE
+    from opcert.certificate import CERTIFICATE_FILE, has_series_result
 
     if not path.is_dir():
         return path
@@ -48,8 +49,10 @@ def certificate_file(path: Path) -> Path:
             folder.name for folder in path.iterdir() if (folder / CERTIFICATE_FILE).is_file()
         )
         if names:
+            kind = "copies" if has_series_result(path) else "configurations"
+            listed = names if len(names) <= 20 else [*names[:19], "...", names[-1]]
             raise OpcertError(
-                f"{path}: found certificates of {len(names)} configurations; expected one "
-                f"certificate: name {path / names[0]} or another of {', '.join(names)}"
+                f"{path}: found certificates of {len(names)} {kind}; expected one "
+                f"certificate: name {path / names[0]} or another of {', '.join(listed)}"
             )
     return file

@@ -3,8 +3,11 @@
 from opcert.output_files import FileContents
 from opcert.suite.coverage import Coverage, measure_coverage
 from opcert.suite.format import (
+    COPY_FOLDER,
+    SERIES,
     AmbiguityText,
     CaseChange,
+    CopyEntry,
     Digest,
     DigestedArray,
     DocumentText,
@@ -23,23 +26,27 @@ from opcert.suite.generation import generate, generate_suite_files
 from opcert.suite.opening import load, open_certified_suite, open_suite, open_suite_of_case
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.rule_cases import RuleCases, cases_by_rule, valid_calls
-from opcert.suite.series import Series, is_series, load_series
+from opcert.suite.series import Series, is_series, load_series, series_digest
 from opcert.suite.spec_check import check_specs
 from opcert.suite.spec_warnings import RuleCounts
 from opcert.suite.suite import CasesById, Suite, SuiteCase, core_suite_folder, read_manifest
 from opcert.suite.writing import (
     MAX_FILES,
     check_marked_folder,
+    is_marked,
     refuse_foreign_files,
     replace_marked_folder,
     write_suite,
 )
 
 __all__ = [
+    "COPY_FOLDER",
     "MAX_FILES",
+    "SERIES",
     "AmbiguityText",
     "CaseChange",
     "CasesById",
+    "CopyEntry",
     "Coverage",
     "Digest",
     "DigestedArray",
@@ -67,6 +74,7 @@ __all__ = [
     "core_suite_folder",
     "generate",
     "generate_suite_files",
+    "is_marked",
     "is_series",
     "load",
     "load_series",
@@ -77,6 +85,7 @@ __all__ = [
     "read_manifest",
     "refuse_foreign_files",
     "replace_marked_folder",
+    "series_digest",
     "valid_calls",
     "write_suite",
 ]

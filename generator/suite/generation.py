@@ -12,8 +12,8 @@ from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.output_files import FileContents
 from opcert.specification import SpecFile, read_specs_in
 from opcert.specs import CORE_OPERATORS
-from opcert.suite.emit import OperatorPart, SuiteInProgress, json_file
-from opcert.suite.format import MANIFEST, SERIES, SERIES_FORMAT, CopyEntry, SeriesManifest
+from opcert.suite.emit import OperatorPart, SuiteInProgress
+from opcert.suite.format import MANIFEST, SERIES, CopyEntry
 from opcert.suite.parts import (
     MakeParts,
     PartTask,
@@ -21,6 +21,7 @@ from opcert.suite.parts import (
     parts_in_processes,
     parts_on_cluster,
 )
+from opcert.suite.series import series_file
 from opcert.suite.writing import check_suite_folder, folder_differences, write_suite_files
 
 MAX_COPIES = 10_000
@@ -139,10 +140,7 @@ def iterate_files(
         yield from copy.placed(copy.suite.finish())
     if entries:
         entries.sort(key=attrgetter("seed"))
-        series = SeriesManifest(
-            format=SERIES_FORMAT, profile=profile, seed=seed, copies=tuple(entries)
-        )
-        yield SERIES, json_file(series)
+        yield SERIES, series_file(profile, entries)
 
 
 @dataclass

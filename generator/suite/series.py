@@ -1,11 +1,12 @@
 """Reads a series: a folder of suites of one profile, its copies, with successive seeds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from opcert.errors import SuiteError
-from opcert.suite.format import SERIES, CopyEntry, SeriesManifest
+from opcert.suite.emit import json_file
+from opcert.suite.format import SERIES, SERIES_FORMAT, CopyEntry, SeriesManifest
 from opcert.suite.operator_suite import inconsistent_suite
 from opcert.suite.suite import Suite, parse_file, read_file
 
@@ -73,6 +74,20 @@ def load_series(folder: str | Path, specs: str | Path | None = None) -> Series:
     return Series(Path(folder), None if specs is None else Path(specs))
 
 
+def series_digest(profile: str, copies: Sequence[CopyEntry]) -> str:
+    """Return the digest of the series that has these copies, in this order."""
+    return sha256(series_file(profile, copies)).hexdigest()
+
+
+def series_file(profile: str, copies: Sequence[CopyEntry]) -> bytes:
+    """Return the content of series.json."""
+    return json_file(
+        SeriesManifest(
+            format=SERIES_FORMAT, profile=profile, seed=copies[0].seed, copies=tuple(copies)
+        )
+    )
+
+
 def is_series(folder: Path) -> bool:
     """Whether a folder has a series."""
     return (folder / SERIES).is_file()
@@ -89,5 +104,6 @@ def refuse_series(folder: Path) -> None:
         listed = names if len(names) <= 3 else [names[0], "...", names[-1]]
         raise SuiteError(
             f"{folder}: is a series of {len(names)} suites; expected one suite: name "
-            f"{folder / names[0]} or another of {', '.join(listed)}"
+            f"{folder / names[0]} or another of {', '.join(listed)}; in Python, load_series yields "
+            "them"
         )

@@ -126,18 +126,23 @@ def check_marked_folder(folder: Path, marks: Collection[str], kind: str) -> Path
     Raises:
         OpcertError: the folder holds other files, or cannot be written.
     """
-
-    def is_marked(name: str) -> bool:
-        try:
-            with open_untrusted(target / name) as file:
-                head = file.read(_HEAD_BYTES)
-        except OSError:
-            return False
-        return any(mark.encode() in head for mark in marks)
-
     target = check_output_folder(folder)
-    refuse_foreign_files(folder, files_below(target, _CACHES), is_marked, kind)
+
+    def is_own(name: str) -> bool:
+        return is_marked(target / name, marks)
+
+    refuse_foreign_files(folder, files_below(target, _CACHES), is_own, kind)
     return target
+
+
+def is_marked(path: Path, marks: Collection[str]) -> bool:
+    """Whether a file has one of the marks near its beginning."""
+    try:
+        with open_untrusted(path) as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return any(mark.encode() in head for mark in marks)
 
 
 def refuse_foreign_files(

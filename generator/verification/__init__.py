@@ -10,6 +10,7 @@ from opcert.verification.folder_checks import (
     report_findings,
 )
 from opcert.verification.rerun import rerun_findings, sample_verdicts
+from opcert.verification.series_checks import series_findings
 from opcert.verification.verdict_checks import Finding
 from opcert.verification.verification import verify_certificate
 
@@ -24,5 +25,6 @@ __all__ = [
     "report_findings",
     "rerun_findings",
     "sample_verdicts",
+    "series_findings",
     "verify_certificate",
 ]

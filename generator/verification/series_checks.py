@@ -1,0 +1,103 @@
+"""Checks the result of a series against the certificates of its copies."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from opcert.certificate import (
+    SERIES_RESULT_FILE,
+    SeriesEntry,
+    SeriesResult,
+    json_differences,
+    series_entry,
+    series_result,
+)
+from opcert.report import CertifiedCopy, SeriesPage, render_series
+from opcert.suite import CopyEntry, Series, series_digest
+from opcert.untrusted_files import open_untrusted
+from opcert.verification.verdict_checks import Finding
+
+
+def series_findings(
+    folder: Path, result: SeriesResult, copies: Sequence[CertifiedCopy], series: Series | None
+) -> Iterator[Finding]:
+    """Yield the findings about the result of a series in `folder`, and about the page next to it.
+
+    `copies` have what follows from the certificates, in the order of the result. Without `series`,
+    its digest follows from the certificates, if there are those of all copies.
+    """
+    yield from _copy_findings(result, copies)
+    of_copies = [copy.result for copy in copies]
+    suite = _expected_entry(result, copies) if series is None else series_entry(series)
+    backend = copies[0].backend if copies else result.backend
+    expected = series_result(suite, backend, of_copies)
+    differences = json_differences(result.model_dump(mode="json"), expected.model_dump(mode="json"))
+    is_sound = True
+    for place, found, follows in differences:
+        is_sound = False
+        text = f"found {found}; expected {follows}, which follows from the certificates"
+        yield Finding(f"{SERIES_RESULT_FILE}: {'.'.join(place)}", text)
+    if is_sound:
+        yield from _file_findings(folder, result, copies)
+
+
+def _copy_findings(result: SeriesResult, copies: Sequence[CertifiedCopy]) -> Iterator[Finding]:
+    """Yield the copies that are in the wrong folder, of another profile or of another backend."""
+    for name, count in Counter(copy.result.folder for copy in copies).items():
+        if count > 1:
+            yield Finding(SERIES_RESULT_FILE, f"found {name} {count} times; expected it once")
+    for copy in copies:
+        name, found = copy.result.folder, copy.result.seed
+        seed = result.suite.seed + int(name.rpartition("-")[2])
+        if found != seed:
+            yield Finding(name, f"found a suite of seed {found}; expected seed {seed}")
+        if copy.profile != result.suite.profile:
+            text = f"found a suite of profile {copy.profile}; expected {result.suite.profile}"
+            yield Finding(name, text)
+        if copy.backend != result.backend:
+            found_name, expected = (
+                f"{backend.name} {backend.version}" for backend in (copy.backend, result.backend)
+            )
+            yield Finding(name, f"found a certificate of {found_name}; expected {expected}")
+
+
+def _expected_entry(result: SeriesResult, copies: Sequence[CertifiedCopy]) -> SeriesEntry:
+    """Return the entry of the series of all copies; the stated one if copies are missing."""
+    if len(copies) != result.suite.copies:
+        return result.suite
+    entries = [
+        CopyEntry(
+            folder=copy.result.folder,
+            seed=copy.result.seed,
+            digest=copy.result.suite,
+            cases=copy.result.cases,
+        )
+        for copy in copies
+    ]
+    digest = series_digest(copies[0].profile, entries)
+    return SeriesEntry(
+        profile=copies[0].profile, seed=entries[0].seed, digest=digest, copies=len(entries)
+    )
+
+
+def _file_findings(
+    folder: Path, result: SeriesResult, copies: Sequence[CertifiedCopy]
+) -> Iterator[Finding]:
+    """Yield the other files in a folder, and the differences of the page and of the result."""
+    expected = {
+        **render_series(SeriesPage(result, copies)),
+        SERIES_RESULT_FILE: result.to_json().encode(),
+    }
+    for name, content in expected.items():
+        try:
+            with open_untrusted(folder / name) as file:
+                found = file.read(len(content) + 1)
+        except OSError as error:
+            yield Finding(name, f"{error.strerror}; expected a file that opcert wrote")
+            continue
+        if found != content:
+            yield Finding(name, "differs from what opcert writes for these certificates")
+    known = {*expected, *(copy.result.folder for copy in copies)}
+    for path in sorted(folder.iterdir()):
+        if path.name not in known:
+            yield Finding(path.name, "the result does not name this file; expected no other files")
