@@ -124,11 +124,13 @@ class _SeriesRun:
         A finished certificate of an earlier run is kept. But the first copy is resumed all the
         same, which checks that the run has the same arguments.
         """
-        from opcert.certificate import UnusedWaiverError, read_former_certificate
+        from opcert.certificate import JOURNAL_FILE, UnusedWaiverError, read_former_certificate
 
         target = self._targets[entry.folder]
         former = read_former_certificate(target.parent) if self._resume else None
-        if former is not None and former.is_finished and self._copies:
+        # A journal lacks the cases that a killed run had not reached.
+        was_killed = target.with_name(JOURNAL_FILE).exists()
+        if former is not None and former.is_finished and not was_killed and self._copies:
             self._announce(f"{former.conclusion}, as the earlier run found")
             code = ExitCode.SUCCESS if former.conformant else ExitCode.FAILURE
         else:

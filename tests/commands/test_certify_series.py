@@ -10,7 +10,8 @@ import pytest
 from typer.testing import Result
 
 from opcert import certify, generate, load_series
-from opcert.certificate import read_certificate, read_series_result
+from opcert.certificate import JOURNAL_FILE, read_certificate, read_series_result
+from opcert.certificate.journal import Journal
 from opcert.errors import OpcertError
 from opcert.suite import CopyEntry, Series, Suite
 from tests import small_spec
@@ -129,16 +130,33 @@ def test_an_interrupted_series_is_resumed(home: Path, tmp_path: Path) -> None:
     assert [copy.conformant for copy in result.copies] == [True, False]
     assert not result.conformant
     finished = contents(out / "copy-00")
-    interrupted = read_certificate(out / "copy-01" / "certificate.json")
-    reached = len(interrupted.verdicts) - interrupted.counts["not-run"]
+    stopped = read_certificate(out / "copy-01" / "certificate.json")
+    reached = len(stopped.verdicts) - stopped.counts["not-run"]
     again = run(home, out, "--resume", backend="Interrupted")
     assert again.exit_code == 0, again.stderr
-    assert f"{reached} cases have run already" in again.stderr
+    assert f"\n{reached} cases have run already" in again.stderr
     assert read_series_result(out).conformant
     assert contents(out / "copy-00")["certificate.json"] == finished["certificate.json"]
     assert (
         opcert("verify", out, "--suite", home / "series", "--specs", home / "specs").exit_code == 0
     )
+
+
+def test_a_killed_copy_is_resumed_from_its_journal(right: Path, home: Path, tmp_path: Path) -> None:
+    out = copied(right, tmp_path / "out")
+    path = out / "copy-01" / "certificate.json"
+    certificate = read_certificate(path)
+    for file in (out / "copy-01").rglob("*.*"):
+        file.unlink()
+    reached = certificate.replace(verdicts=certificate.verdicts[:5], causes=(), excerpts={})
+    Journal(out / "copy-01" / JOURNAL_FILE, reached).close()
+    result = run(home, out, "--resume")
+    assert result.exit_code == 0, result.stderr
+    assert "\n5 cases have run already" in result.stderr
+    assert read_series_result(out).conformant
+    assert [v.case for v in read_certificate(path).verdicts] == [
+        v.case for v in certificate.verdicts
+    ]
 
 
 def test_a_finished_series_is_resumed_without_a_run(right: Path, home: Path) -> None:
