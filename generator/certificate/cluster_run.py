@@ -191,11 +191,11 @@ class ClusterExecution(Execution):
         self._cluster.run_everywhere(end, self._run.id)
 
     def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
-        """Confirm failures on one of the workers."""
+        """Confirm failures on one of the workers; none if the cluster is lost meanwhile."""
         try:
             confirmed: Confirmed = self._call(confirm, verdicts, repeated)
             return confirmed
-        except TaskKilledError:
+        except (ClusterLostError, TaskKilledError):
             return Confirmed()
 
     def decide(self, causes: Sequence[Cause]) -> list[DecidingCall]:
@@ -203,7 +203,7 @@ class ClusterExecution(Execution):
         try:
             calls: list[DecidingCall] = self._call(decide, causes)
             return calls
-        except TaskKilledError:
+        except (ClusterLostError, TaskKilledError):
             return []
 
     def changed_files(self) -> set[str]:
