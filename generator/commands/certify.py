@@ -128,20 +128,15 @@ def certify(
     from opcert.suite import is_series, load_series, open_suite
     from opcert.yaml_files import YamlSource
 
-    if sign is not None and out is None:
-        raise OpcertError("--sign needs --out, the folder of the certificate to sign")
+    _check_options(out, sign=sign, resume=resume, quiet=quiet, verbose=verbose)
     # Before the run, so that a wrong key wastes no run and no backend sees the passphrase.
     signer = None if sign is None else load_signer(sign)
-    if resume and out is None:
-        raise OpcertError("--resume needs --out, the folder of the certificate to continue")
     paths = {CLAIM_FILE: claim, WAIVERS_FILE: waivers}
     sources = {name: YamlSource(path) for name, path in paths.items() if path is not None}
     isolated = False if in_process else None
     selected = configurations(backend, parse_backend_options(backend_option), isolated)
     if as_json and len(selected) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
-    if quiet and verbose:
-        raise OpcertError("--quiet and --verbose contradict each other; choose one")
     # Resolved before the backend runs, which may change the current folder.
     folder = None if out is None else out.absolute()
     targets: Mapping[str, Path] = {}
@@ -155,6 +150,10 @@ def certify(
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
         targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
+    opened = None
+    if series is None:
+        opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
+        check_selection(opened, operator, case)
     with open_cluster(cluster, cluster_resources, jobs) as connected:
         request_for = partial(
             _Request,
@@ -183,32 +182,52 @@ def certify(
             quiet=quiet,
             verbose=verbose,
         )
-        if series is not None and folder is not None:
-
-            def certify_copy(
-                copy: "Suite", target: Path, resumed: "Certificate | None"
-            ) -> ExitCode:
-                check_selection(copy, operator, case)
-                (only,) = selected
-                former = {} if resumed is None else {only.name: resumed}
-                return request_for(suite=copy, targets={only.name: target}, former=former).run(only)
-
-            raise typer.Exit(
-                certify_series(
-                    series,
-                    folder,
-                    certify_copy,
-                    resume=resume,
-                    stop=stop_at_failure,
-                    announce=announcer(quiet),
-                )
+        code = ExitCode.SUCCESS
+        if opened is not None:
+            request = request_for(suite=opened, targets=targets, former=former)
+            code = request.run(selected[0]) if len(selected) == 1 else request.run_all(selected)
+        elif series is not None and folder is not None:
+            code = certify_series(
+                series,
+                folder,
+                partial(_certify_copy, request_for, selected[0], operator, case),
+                resume=resume,
+                stop=stop_at_failure,
+                announce=announcer(quiet),
             )
-        opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
-        check_selection(opened, operator, case)
-        request = request_for(suite=opened, targets=targets, former=former)
-        raise typer.Exit(
-            request.run(selected[0]) if len(selected) == 1 else request.run_all(selected)
-        )
+    raise typer.Exit(code)
+
+
+def _check_options(
+    out: Path | None, *, sign: Path | None, resume: bool, quiet: bool, verbose: bool
+) -> None:
+    """Check that no option lacks or contradicts another one.
+
+    Raises:
+        OpcertError: one does.
+    """
+    if sign is not None and out is None:
+        raise OpcertError("--sign needs --out, the folder of the certificate to sign")
+    if resume and out is None:
+        raise OpcertError("--resume needs --out, the folder of the certificate to continue")
+    if quiet and verbose:
+        raise OpcertError("--quiet and --verbose contradict each other; choose one")
+
+
+def _certify_copy(
+    request_for: "Callable[..., _Request]",
+    configuration: "Configuration",
+    operator: str | None,
+    case: str,
+    copy: "Suite",
+    target: Path,
+    resumed: "Certificate | None",
+) -> ExitCode:
+    """Certify a suite of a series, write its certificate to `target`, and return the exit code."""
+    check_selection(copy, operator, case)
+    name = configuration.name
+    former = {} if resumed is None else {name: resumed}
+    return request_for(suite=copy, targets={name: target}, former=former).run(configuration)
 
 
 def _former_certificates(
