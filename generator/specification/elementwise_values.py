@@ -142,7 +142,7 @@ class IndexedInput(Tensor):
             number = exact(axis_index)
             if np.min(number) < 0 or np.max(number) >= extent:
                 within = within & (number >= 0) & (number < extent)
-            position = position * extent + number
+            position = _exact_sum(position * extent, number)
         if within is not True:
             position = np.where(within, as_array(position), OUTSIDE_SOURCE - self.first)
         return SourceElements(np.asarray(position + self.first, np.int64), self)
@@ -180,7 +180,7 @@ class _ChosenInput:
             extents = np.array([tensor.shape[axis] for tensor in self.inputs], np.int64)[numbers]
             number = exact(axis_index)
             within = within & (number >= 0) & (number < extents)
-            position = position * extents + number
+            position = _exact_sum(position * extents, number)
         position = position + np.array([tensor.first for tensor in self.inputs])[numbers]
         positions = np.where(within, position, OUTSIDE_SOURCE)
         return SourceElements(np.asarray(positions, np.int64), None)
@@ -251,6 +251,11 @@ def exact(number: Any) -> Any:
     if not isinstance(number, int):
         raise TypeError(f"{abbreviate(number)} where an integer is expected")
     return number if -SMALL < number < SMALL else np.array(number, object)
+
+
+def _exact_sum(first: Any, second: Any) -> Any:
+    # Of arrays of rank 0, NumPy returns a Python integer, which may not fit the other array.
+    return (exact(first) if isinstance(first, int) else first) + second
 
 
 def as_array(result: Any) -> Array:

@@ -110,6 +110,7 @@ INDICES = IndexedInput("i64", (4,), (2, -1, 0, 9), name="indices", first=6)
             "data[(at[0], at[1] * 2**62)]",
             [0, OUTSIDE_SOURCE, OUTSIDE_SOURCE, 3, OUTSIDE_SOURCE, OUTSIDE_SOURCE],
         ),
+        ("data[(indices[0] * 2**64, at[1])]", [OUTSIDE_SOURCE] * 6),
         ("data[(0, wrap(indices[at[1]], 3))]", [2, 2, 0, 2, 2, 0]),
         ("data[(0, indices[at[1]])] if indices[at[1]] >= 0 else 0", [2, ZERO_SOURCE, 0] * 2),
         ("data[(0, (indices[at[1]] if at[1] > 0 else 0) + 1)]", [1, 0, 1] * 2),
