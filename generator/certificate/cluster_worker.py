@@ -16,7 +16,7 @@ from opcert.certificate.certificate import BackendEntry, Run, WorkerPlatform
 from opcert.certificate.execution import confirmed
 from opcert.certificate.setup import Setup
 from opcert.certificate.tasks import Finished, Task, TaskRun
-from opcert.errors import OpcertError, SuiteError
+from opcert.errors import BackendError, OpcertError, SuiteError
 from opcert.exploration import deciding_calls
 from opcert.isolation import SupervisedBackend
 from opcert.suite import Suite, SuiteEntry, open_certified_suite
@@ -75,7 +75,11 @@ class _Host:
         self.suite = _suite(run)
         self.files = run.setup.source_files()
         self.backend = run.setup.start_backend(self.files)
-        entry, run_entry = run.setup.entries(self.backend, self.suite, self.files)
+        try:
+            entry, run_entry = run.setup.entries(self.backend, self.suite, self.files)
+        except BackendError:
+            close_backend(self.backend)
+            raise
         device = run.setup.options.get("device")
         self.site = Site(
             backend=entry,

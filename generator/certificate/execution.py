@@ -8,6 +8,7 @@ from opcert.backends import Backend, close_backend
 from opcert.certificate.certificate import BackendEntry, ClusterEntry, Run
 from opcert.certificate.processes import verdicts_of_batches
 from opcert.certificate.setup import Setup
+from opcert.errors import BackendError
 from opcert.exploration import deciding_calls
 from opcert.isolation import SupervisedBackend
 from opcert.suite import Suite
@@ -82,11 +83,15 @@ class LocalExecution(Execution):
         """Start the backend.
 
         Raises:
-            BackendError: it cannot be started.
+            BackendError: it cannot be started, or declares what does not exist.
         """
         self._setup, self._files = setup, setup.source_files()
         backend = setup.start_backend(self._files)
-        super().__init__(backend, *setup.entries(backend, suite, self._files, jobs), suite)
+        try:
+            super().__init__(backend, *setup.entries(backend, suite, self._files, jobs), suite)
+        except BackendError:
+            close_backend(backend)
+            raise
 
     def verdicts(self, certification: Certification, cases: Sequence[str]) -> Generator[Verdict]:
         """Run the cases one after the other, or batches of them in several processes."""

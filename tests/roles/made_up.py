@@ -15,7 +15,7 @@ from opcert.cases import InputSpace, Observer, generate_cases, make_vectors
 from opcert.combinatorics import RowSampler
 from opcert.errors import SpecError
 from opcert.specification import Rule, Spec, read_spec
-from opcert.suite import generation, spec_check
+from opcert.suite import parts, spec_check
 from tests.command_line import opcert
 
 HEAD = """\
@@ -132,10 +132,10 @@ def assert_certified(folder: Path, spec: str, reference: str) -> Path:
         # The cases and vectors are those of the same spec, and take long.
         cases = cache(lambda: generate_cases(read_spec(path), "core", 0))
         vectors = cache(lambda: make_vectors(read_spec(path), cases()))
-        for module in (spec_check, generation):
+        for module in (spec_check, parts):
             patched.setattr(module, "generate_cases", lambda *_, **__: cases())
         patched.setattr(spec_check, "make_vectors", lambda *_: vectors())
-        patched.setattr(generation, "iterate_vectors", lambda *_: iter(vectors()))
+        patched.setattr(parts, "iterate_vectors", lambda *_: iter(vectors()))
         checked = opcert("check", "--no-strength", path)
         assert checked.exit_code == 0, checked.output
         generate(suite, specs=folder)
