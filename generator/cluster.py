@@ -121,13 +121,15 @@ class Cluster:
         *arguments: object,
         workers: Collection[str] | None = None,
     ) -> "Future":
-        """Have a suitable worker, or one of `workers`, call a function."""
+        """Have a suitable worker call a function: one of `workers`, unless these are lost."""
         return self._client.submit(
             function,
             *arguments,
             pure=False,
             resources=self.resources or None,
             workers=None if workers is None else [*workers],
+            # Otherwise a task would wait for a lost worker for ever.
+            allow_other_workers=workers is not None,
         )
 
     def cancel(self, futures: Collection["Future"]) -> None:

@@ -37,21 +37,25 @@ def dask(*arguments: str | Path, **variables: str) -> Iterator[subprocess.Popen[
 def real_cluster(
     folder: Path, *workers: Mapping[str, str], resources: str = ""
 ) -> Iterator[tuple[Path, list[subprocess.Popen[bytes]]]]:
-    """Start a scheduler, and a worker with each of these environments; yield the scheduler file.
+    """Start a scheduler, and a worker with each of these environments.
 
-    Each worker has one thread, and offers `resources`.
+    Each worker has one thread, and offers `resources`. Yields the scheduler file and the processes,
+    that of the scheduler first.
     """
     file = folder / "scheduler.json"
     with ExitStack() as stack:
         scheduler = ("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", file)
-        stack.enter_context(dask(*scheduler))
+        first = stack.enter_context(dask(*scheduler))
         wait_until(lambda: file.is_file() and file.stat().st_size > 0)
         offered = ("--resources", resources) if resources else ()
         worker = ("worker", "--scheduler-file", file, "--nthreads", "1", "--no-nanny", *offered)
         yield (
             file,
             [
-                stack.enter_context(dask(*worker, "--no-dashboard", **variables))
-                for variables in workers
+                first,
+                *(
+                    stack.enter_context(dask(*worker, "--no-dashboard", **variables))
+                    for variables in workers
+                ),
             ],
         )

@@ -112,10 +112,6 @@ def _abort_later() -> None:
     threading.Timer(0.2, os.abort).start()
 
 
-def _close_all() -> None:
-    os.closerange(3, 256)
-
-
 DOES: Mapping[str, Callable[[], Any]] = {
     "segfault": _read_nothing,
     "abort": os.abort,
@@ -132,7 +128,7 @@ DOES: Mapping[str, Callable[[], Any]] = {
     "grow-in-a-child": _let_a_child_grow,
     "close-stdout": lambda: os.closerange(0, 3),
     "print": _print_much,
-    "close-all": _close_all,
+    "close-all": lambda: os.closerange(3, 256),
     "close-memory": lambda: os.close(int(sys.argv[3])),
     "odd-error": lambda: _raise(OddError()),
     "interrupt": lambda: _raise(KeyboardInterrupt("mine")),

@@ -75,7 +75,7 @@ def test_only_workers_that_offer_the_resources_get_tasks(
 ) -> None:
     other = ("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--scheduler-file")
     with (
-        real_cluster(tmp_path, {}, resources="GPU=1") as (file, (with_gpu,)),
+        real_cluster(tmp_path, {}, resources="GPU=1") as (file, (_, with_gpu)),
         dask(*other, file),
         Cluster(str(file)) as everyone,
     ):

@@ -212,7 +212,7 @@ class ClusterExecution(Execution):
 
     def close(self) -> None:
         """Close the backends on all workers; the cluster stays."""
-        self._cluster.run_everywhere(end, self._run.id)
+        self.interrupt()
 
 
 def _crashes(suite: Suite, task: Task, error: TaskKilledError) -> Iterator[Verdict]:

@@ -167,7 +167,7 @@ def _with_host(run: RemoteRun, function: Callable[[_Host], Result]) -> Result:
             with _in_process:
                 return function(host)
     except OpcertError as error:
-        # Of this class, so that it can be sent to the client, which has not all modules loaded.
+        # Subclasses with more than a message, such as SpecError, do not survive pickling.
         raise OpcertError(str(error)) from None
 
 

@@ -6,18 +6,16 @@ from signal import SIGKILL
 
 import pytest
 
-from opcert import Certificate, certify
+from opcert import certify
 from opcert.certificate import CertificationInterrupted
 from opcert.cluster import Cluster
 from opcert.errors import BackendError, OpcertError
 from opcert.verification import verify_certificate
+from tests.certificate.divided_runs import CASES, CRASHES, ENDS, SPLIT, results, with_backends
 from tests.clusters import real_cluster, wait_until
-from tests.command_line import MISBEHAVING, WRONG, opcert
+from tests.command_line import MISBEHAVING, opcert
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
-
-SPLIT, CASES = "directml/*", "*-f32-*"
-CRASHES, ENDS = f"{MISBEHAVING}:Misbehaves", {"how": "exit"}
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +24,7 @@ def cluster() -> Iterator[Cluster]:
         yield started
 
 
-def results(certificate: Certificate) -> Mapping[str, tuple[str, str | None]]:
-    return {verdict.case: (verdict.status, verdict.kind) for verdict in certificate.verdicts}
-
-
-@pytest.mark.parametrize(
-    ("backend", "options"),
-    [
-        ("reference", {}),
-        (f"{WRONG}:AcceptsEverything", {}),
-        (f"{WRONG}:DeclinesHighRanks", {}),
-        (f"{WRONG}:CachesByShape", {}),
-        (CRASHES, ENDS),
-    ],
-)
+@with_backends
 def test_the_verdicts_are_those_of_one_machine(
     cluster: Cluster, backend: str, options: Mapping[str, str]
 ) -> None:
@@ -90,12 +75,12 @@ def test_cases_that_end_three_workers_are_crashes_and_the_others_run(cluster: Cl
 
 
 def test_what_ran_on_a_lost_worker_runs_elsewhere(tmp_path: Path) -> None:
-    with real_cluster(tmp_path, {}, {}) as (file, workers), Cluster(str(file)) as cluster:
+    with real_cluster(tmp_path, {}, {}) as (file, (_, worker, _)), Cluster(str(file)) as cluster:
         wait_until(lambda: len(cluster.workers()) == 2)
 
         def lose_a_worker(_: object, number: int, __: int) -> None:
             if number == 1:
-                workers[0].send_signal(SIGKILL)
+                worker.send_signal(SIGKILL)
 
         certificate = certify(
             "reference", core_suite(), operator=SPLIT, cluster=cluster, progress=lose_a_worker
@@ -121,21 +106,24 @@ def test_an_interrupted_run_is_resumed(cluster: Cluster) -> None:
     assert sum(worker.cases for worker in resumed.run.cluster.platforms) == len(resumed.verdicts)
 
 
+@pytest.mark.parametrize(
+    ("number", "reason"), [(0, "the scheduler is gone"), (1, "all workers are gone")]
+)
 def test_a_lost_cluster_leaves_a_certificate_to_resume(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, reason: str
 ) -> None:
     monkeypatch.setattr("opcert.cluster.WORKERS_SECONDS", 0.1)
-    with real_cluster(tmp_path, {}) as (file, (worker,)), Cluster(str(file)) as cluster:
+    # For so long, the client also tries to connect again.
+    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 3.0)
+    with real_cluster(tmp_path, {}) as (file, processes), Cluster(str(file)) as cluster:
 
-        def lose_the_worker(_: object, number: int, __: int) -> None:
-            if number == 1:
-                worker.kill()
+        def lose_one(_: object, verdict: int, __: int) -> None:
+            if verdict == 1:
+                processes[number].kill()
 
         with pytest.raises(CertificationInterrupted) as interrupted:
-            certify(
-                "reference", core_suite(), operator=SPLIT, cluster=cluster, progress=lose_the_worker
-            )
-    assert interrupted.value.reason.endswith("all workers are gone")
+            certify("reference", core_suite(), operator=SPLIT, cluster=cluster, progress=lose_one)
+    assert interrupted.value.reason.endswith(reason)
     reached = interrupted.value.certificate
     assert reached.counts["not-run"]
     assert certify("reference", core_suite(), operator=SPLIT, resume=reached).conformant

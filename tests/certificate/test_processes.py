@@ -5,22 +5,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from opcert import Certificate, certify
+from opcert import certify
 from opcert.certificate import CertificationInterrupted
 from opcert.errors import BackendError, OpcertError
 from opcert.report.command_line import command_line
 from opcert.suite import Suite
 from opcert.verdicts import FAILURE_STATUSES, batches
-from tests.command_line import MISBEHAVING, WRONG
+from tests.certificate.divided_runs import CASES, CRASHES, ENDS, SPLIT, results, with_backends
+from tests.command_line import WRONG
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
-
-SPLIT = "directml/*"
-CRASHES, ENDS = f"{MISBEHAVING}:Misbehaves", {"how": "exit"}
-
-
-def results(certificate: Certificate) -> Mapping[str, tuple[str, str | None]]:
-    return {verdict.case: (verdict.status, verdict.kind) for verdict in certificate.verdicts}
 
 
 @pytest.mark.parametrize("cases", ["*", "*-f32-*"])
@@ -45,19 +39,10 @@ def test_cases_of_one_signature_are_in_one_batch() -> None:
                 assert home.setdefault((case.operator, str(types)), number) == number
 
 
-@pytest.mark.parametrize(
-    ("backend", "options"),
-    [
-        ("reference", {}),
-        (f"{WRONG}:AcceptsEverything", {}),
-        (f"{WRONG}:DeclinesHighRanks", {}),
-        (f"{WRONG}:CachesByShape", {}),
-        (CRASHES, ENDS),
-    ],
-)
+@with_backends
 def test_the_verdicts_are_those_of_one_process(backend: str, options: Mapping[str, str]) -> None:
     one, two = (
-        certify(backend, core_suite(), options=options, operator=SPLIT, case="*-f32-*", jobs=jobs)
+        certify(backend, core_suite(), options=options, operator=SPLIT, case=CASES, jobs=jobs)
         for jobs in (1, 2)
     )
     assert results(one) == results(two)
