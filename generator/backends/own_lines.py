@@ -26,7 +26,7 @@ def own_lines(error: BaseException) -> list[str]:
     # The exception's class may define an attribute of this name.
     places = list(_places(BaseException.__dict__["__traceback__"].__get__(error)))
     first = next((file for file, _, _ in places if not _is_caller(file)), None)
-    if first is None or Path(first).is_relative_to(_OPCERT):
+    if first is None or _is_of_opcert(first):
         return []
     lines = []
     for file, number, function in places:
@@ -49,10 +49,15 @@ def _places(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
 
 
 @cache
+def _is_of_opcert(name: str) -> bool:
+    return Path(name).is_relative_to(_OPCERT)
+
+
+@cache
 def _is_caller(name: str) -> bool:
     """Whether a file is of opcert, but no backend, or of Python, which calls what is imported."""
     file = Path(name)
-    if file.is_relative_to(_OPCERT):
+    if _is_of_opcert(name):
         return file in _CALLERS or not file.is_relative_to(_ADAPTERS)
     installed = {"site-packages", "dist-packages"} & {*file.parts}
     return not file.is_absolute() or (file.is_relative_to(_STANDARD_LIBRARY) and not installed)

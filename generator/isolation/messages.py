@@ -18,6 +18,9 @@ from opcert.run.vanished_memory import anonymous_file
 PROTOCOL = 1
 # The maximum size of a call's outputs, far above that of any golden outputs.
 MAX_OUTPUT_BYTES = 1 << 32
+# How much is read from a pipe at once: all that it holds on Linux. To allocate more takes longer
+# than a call.
+READ_BYTES = 1 << 16
 # Arrays begin at multiples of this number of bytes, as from an allocator.
 _ALIGNMENT = 64
 _INITIAL_BYTES = 1 << 20
@@ -170,7 +173,7 @@ def receive_lines(descriptor: int) -> Iterator[bytes]:
     """Yield lines until the other process closes its end."""
     rest = b""
     while True:
-        chunk = os.read(descriptor, 1 << 20)
+        chunk = os.read(descriptor, READ_BYTES)
         if not chunk:
             return
         *lines, rest = (rest + chunk).split(b"\n")

@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 
 from opcert.arrays import Array
-from opcert.isolation.messages import MAX_OUTPUT_BYTES, encode_message
+from opcert.isolation.messages import MAX_OUTPUT_BYTES, READ_BYTES, encode_message
 
 # How many seconds the construction of a backend may take.
 START_TIMEOUT = 300.0
@@ -152,7 +152,7 @@ class Process:
         """Return a quotation of output beyond the answers, or ""."""
         if self._readable.poll(0):
             with suppress(OSError):
-                self._unread += os.read(self._replies, 1 << 20)
+                self._unread += os.read(self._replies, READ_BYTES)
         return _quote(self._unread) if self._unread else ""
 
     def _write(self, data: memoryview) -> None:
@@ -172,7 +172,7 @@ class Process:
                 text = f"{_quote(self._unread)}: no newline within {_MAX_LINE} bytes"
                 raise WorkerFailure("protocol", text)
             self._wait(self._readable)
-            chunk = os.read(self._replies, 1 << 20)
+            chunk = os.read(self._replies, READ_BYTES)
             if not chunk:
                 raise self._end_of_output()
             self._unread += chunk

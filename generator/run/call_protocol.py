@@ -51,7 +51,8 @@ def run_vector(
 def _run_negative(
     backend: Backend, operator: OperatorSuite, case: IndexedCase, baseline: IndexedCase | None
 ) -> Outcome:
-    first = _call_invalid(backend, operator, case)
+    expected_inputs = operator.inputs(case)
+    first = _call_invalid(backend, operator, case, expected_inputs)
     if first.observed != "rejected" or first.fault is not None:
         return first
     calls = [("rejected at first; the same call, repeated,", case)]
@@ -63,8 +64,10 @@ def _run_negative(
     records, log = [*first.records], first.log
     for context, called in calls:
         is_repetition = called is case
-        make_call = _call_invalid if is_repetition else _call_valid
-        later = make_call(backend, operator, called)
+        if is_repetition:
+            later = _call_invalid(backend, operator, case, expected_inputs)
+        else:
+            later = _call_valid(backend, operator, called)
         log += later.log
         if later.observed in FATAL_OUTCOMES:
             return replace(later, reason=f"{context}: {later.reason}", log=log)
@@ -82,8 +85,10 @@ def _run_negative(
     return replace(first, records=records, log=log)
 
 
-def _call_invalid(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
-    expected_inputs, inputs = operator.inputs(case), operator.inputs(case)
+def _call_invalid(
+    backend: Backend, operator: OperatorSuite, case: IndexedCase, expected_inputs: InputArrays
+) -> Outcome:
+    inputs = operator.inputs(case)
     outcome = call_backend(backend, operator.index.operator, inputs, case.attributes)
     fault = outcome.fault or find_mutation(inputs, expected_inputs)
     # Another process cannot write to the buffers after its call.

@@ -43,7 +43,9 @@ def _shared(value: Any) -> Any:
     return value
 
 
-def _check_countable(shape: tuple[int, ...]) -> tuple[int, ...]:
+@lru_cache(maxsize=1 << 16)
+def _checked_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Check a shape, and return one object for equal shapes."""
     # NumPy has no arrays of more dimensions or elements, not even without elements.
     if len(shape) > MAX_DIMENSIONS or prod(max(extent, 1) for extent in shape) > _MAX_COUNT:
         raise ValueError(f"up to {MAX_DIMENSIONS} extents and {_MAX_COUNT} elements")
@@ -51,7 +53,7 @@ def _check_countable(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 # The shape of an array, which may be too large for memory.
-Shape = Annotated[tuple[Extent, ...], AfterValidator(_check_countable), AfterValidator(_shared)]
+Shape = Annotated[tuple[Extent, ...], AfterValidator(_checked_shape)]
 Names = Annotated[tuple[str, ...], AfterValidator(_shared)]
 Name = Annotated[str, AfterValidator(_shared)]
 # A model would need twice the memory, for it keeps a dictionary and a set of its fields.
