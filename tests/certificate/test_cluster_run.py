@@ -6,14 +6,14 @@ from signal import SIGKILL
 
 import pytest
 
-from opcert import certify
+from opcert import Certificate, certify
 from opcert.certificate import CertificationInterrupted
 from opcert.cluster import Cluster
 from opcert.errors import BackendError, OpcertError
 from opcert.verification import verify_certificate
 from tests.certificate.divided_runs import CASES, CRASHES, ENDS, SPLIT, results, with_backends
 from tests.clusters import real_cluster, wait_until
-from tests.command_line import MISBEHAVING, opcert
+from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
 
@@ -74,8 +74,8 @@ def test_cases_that_end_three_workers_are_crashes_and_the_others_run(cluster: Cl
     assert certificate.run.cluster.lost >= 1
 
 
-def test_what_ran_on_a_lost_worker_runs_elsewhere(tmp_path: Path) -> None:
-    with real_cluster(tmp_path, {}, {}) as (file, (_, worker, _)), Cluster(str(file)) as cluster:
+def certify_while_a_worker_is_lost(folder: Path, backend: str, operator: str) -> Certificate:
+    with real_cluster(folder, {}, {}) as (file, (_, worker, _)), Cluster(str(file)) as cluster:
         wait_until(lambda: len(cluster.workers()) == 2)
 
         def lose_a_worker(_: object, number: int, __: int) -> None:
@@ -83,11 +83,24 @@ def test_what_ran_on_a_lost_worker_runs_elsewhere(tmp_path: Path) -> None:
                 worker.send_signal(SIGKILL)
 
         certificate = certify(
-            "reference", core_suite(), operator=SPLIT, cluster=cluster, progress=lose_a_worker
+            backend, core_suite(), operator=operator, cluster=cluster, progress=lose_a_worker
         )
-    assert certificate.conformant
     assert certificate.run.cluster is not None
     assert certificate.run.cluster.lost == 1
+    return certificate
+
+
+def test_what_ran_on_a_lost_worker_runs_elsewhere(tmp_path: Path) -> None:
+    assert certify_while_a_worker_is_lost(tmp_path, "reference", SPLIT).conformant
+
+
+@pytest.mark.slow
+def test_the_core_suite_has_one_result_however_it_is_run(tmp_path: Path) -> None:
+    backend = f"{WRONG}:DeclinesHighRanks"
+    alone, in_two = (certify(backend, core_suite(), jobs=jobs) for jobs in (1, 2))
+    on_a_cluster = certify_while_a_worker_is_lost(tmp_path, backend, "*")
+    assert len(alone.verdicts) == len(core_suite().cases)
+    assert results(alone) == results(in_two) == results(on_a_cluster)
 
 
 def test_an_interrupted_run_is_resumed(cluster: Cluster) -> None:
