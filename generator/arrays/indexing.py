@@ -98,6 +98,6 @@ def repeats(indices: "Tensor", axis: int, n: int) -> bool:
     """Whether two elements of `indices` in one line along `axis` are the same place of `n`."""
     if indices.size < 2 or not n or not indices.values:
         return False
-    numbers = np.array([int(value) % n for value in indices.values]).reshape(indices.shape)
+    numbers = np.array([*map(int, indices.values)]).reshape(indices.shape) % n
     ordered = np.sort(numbers, axis=axis)
     return not np.diff(ordered, axis=axis).all()

@@ -132,7 +132,7 @@ def with_type(original: Tensor, element_type: str) -> Tensor:
     """
     if original.values is None:
         return replace(original, type=element_type)
-    values = tuple(int(value) for value in original.values)
+    values = tuple(map(int, original.values))
     most = _MAGNITUDES.get(element_type)
     least = 0 if most == 1 else -(most or 0)
     fit = most is None or not values or (least <= min(values) and max(values) <= most)

@@ -289,8 +289,8 @@ class ElementIndicesRole(IndexingRole):
                 position = line.index(place)
                 if self._is_distinct and order == "drawn":
                     # If the tested index is elsewhere in its line, the two change places.
-                    for k in [k for k, index in enumerate(drawn) if index % n == value % n][:1]:
-                        drawn[k] = drawn[position]
+                    same = (k for k, index in enumerate(drawn) if index % n == value % n)
+                    drawn[next(same, position)] = drawn[position]
                 drawn[position] = value
             values[line.start : line.stop : line.step] = drawn
         return tuple(values)

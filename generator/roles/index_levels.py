@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from math import gcd, prod
 
+import numpy as np
+
 from opcert.arrays import fits, highest, lowest
 from opcert.roles.factors import levels_where
 from opcert.roles.samplers import Sampler
@@ -119,7 +121,7 @@ def distinct(sampler: Sampler, n: int) -> tuple[int, ...]:
     # Drawing each one would take long.
     step = next(step for step in range(sampler.between(2, n - 1), 0, -1) if gcd(step, n) == 1)
     start = sampler.between(0, n - 1)
-    return tuple((start + step * k) % n for k in range(n))
+    return tuple(((start + step * np.arange(n)) % n).tolist())
 
 
 def lines_along(shape: tuple[int, ...], axis: int) -> Iterator[range]:
