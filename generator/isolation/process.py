@@ -37,8 +37,9 @@ _QUOTED_BYTES = 80
 
 # Descendants have this variable too, whatever session and parent they have.
 _MARK = "OPCERT_PROCESS"
-# How often the system is searched for descendants, which may start others in the meantime.
-_SEARCHES = 10
+# How often the system is searched for descendants, which may start others in the meantime, and for
+# how many seconds such a process may have no environment, since it is about to run a program.
+_SEARCHES, _EXEC_SECONDS, _EXEC_PAUSE = 10, 1.0, 0.01
 # Flags of a task in Linux's /proc/PID/stat: it exits, or a signal has killed it.
 _ENDING = 0x4 | 0x400
 
@@ -297,8 +298,12 @@ class Process:
     def _is_marked(self, process: psutil.Process) -> bool:
         """Whether this process, or a descendant of it, has started another one."""
         try:
-            # A process that has ended, but has not been waited for, has no environment.
-            return process.environ().get(_MARK, "").startswith(self._mark)
+            while not (environment := process.environ()):
+                age = time.time() - process.create_time()
+                if age > _EXEC_SECONDS or process.status() == psutil.STATUS_ZOMBIE:
+                    break
+                time.sleep(_EXEC_PAUSE)
+            return environment.get(_MARK, "").startswith(self._mark)
         except (psutil.Error, OSError):
             return False
 
