@@ -246,6 +246,8 @@ def _connection(address: str, resources: Mapping[str, float]) -> Iterator["Clien
         "distributed.scheduler.allowed-failures": MAX_LOST_WORKERS - 1,
         # It takes a sample of all threads every 10 ms.
         "distributed.worker.profile.enabled": False,
+        # The scheduler's log of tasks keeps their arguments, in this process.
+        "distributed.admin.log-length": 100,
     }
     with dask.config.set(settings):
         cluster = LocalCluster(

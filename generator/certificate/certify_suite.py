@@ -260,7 +260,7 @@ def _complete(
     diagnosis = Diagnosis(certification.suite)
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
     is_complete = not interrupted and not any(v.is_left_to_run for v in verdicts.values())
-    if is_complete:
+    if is_complete and any(v.status in FAILURE_STATUSES for v in verdicts.values()):
         # An interrupt ends only the confirmation.
         with suppress(KeyboardInterrupt):
             confirmed = execution.confirm(verdicts, certification.repeated)
