@@ -58,6 +58,8 @@ Names = Annotated[tuple[str, ...], AfterValidator(_shared)]
 Name = Annotated[str, AfterValidator(_shared)]
 # A model would need twice the memory, for it keeps a dictionary and a set of its fields.
 _CONFIG = ConfigDict(extra="forbid", strict=True)
+# No object matches two classes, so the others need not be tried.
+_FIRST_MATCH = Field(union_mode="left_to_right")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
@@ -77,6 +79,7 @@ class StoredArray:
     alternatives: "tuple[StoredArray, ...]" = ()
 
 
+@lru_cache(maxsize=1 << 16)
 def _check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
     # A damaged index must not make opcert allocate all memory.
     if len(shape) > MAX_DIMENSIONS or prod(max(extent, 1) for extent in shape) > MAX_ELEMENTS:
@@ -248,9 +251,9 @@ class IndexedCase:
     rank: Extent
     data_inputs: Names = ()
     attributes: Mapping[str, JsonValue]
-    inputs: Mapping[Name, StoredArray | GeneratedArray]
-    outputs: tuple[StoredArray | DigestedArray, ...] = ()
-    inverted_data_outputs: tuple[StoredArray | DigestedArray, ...] = ()
+    inputs: Mapping[Name, Annotated[StoredArray | GeneratedArray, _FIRST_MATCH]]
+    outputs: tuple[Annotated[StoredArray | DigestedArray, _FIRST_MATCH], ...] = ()
+    inverted_data_outputs: tuple[Annotated[StoredArray | DigestedArray, _FIRST_MATCH], ...] = ()
 
     @property
     def index_types(self) -> frozenset[str]:

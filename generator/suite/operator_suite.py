@@ -183,7 +183,7 @@ class OperatorSuite:
             preceding[case.id] = case
             for record in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs):
                 if isinstance(record, StoredArray):
-                    self._read_stored(record)
+                    self._check_stored(record)
 
     def _inconsistency(self, case: IndexedCase, preceding: Mapping[str, IndexedCase]) -> str | None:
         """Return the inconsistency of a case, or None; `preceding` are the earlier cases by id."""
@@ -225,13 +225,16 @@ class OperatorSuite:
             raise inconsistent_suite(self.folder / self.entry.index, text)
         return array
 
-    def _read_stored(self, record: StoredArray) -> Array:
-        dtype = stored_dtype(record.type)
-        try:
-            stored = read_elements(self.pack, record.offset, record.shape, dtype)
-        except ValueError:
+    def _check_stored(self, record: StoredArray) -> None:
+        size = prod(record.shape) * stored_dtype(record.type).itemsize
+        if record.offset + size > len(self.pack):
             text = f"array {record.array} exceeds the {len(self.pack)} bytes of the pack"
-            raise inconsistent_suite(self.folder / self.entry.pack, text) from None
+            raise inconsistent_suite(self.folder / self.entry.pack, text)
+        for alternative in record.alternatives:
+            self._check_stored(alternative)
+
+    def _read_stored(self, record: StoredArray) -> Array:
+        stored = read_elements(self.pack, record.offset, record.shape, stored_dtype(record.type))
         array: Array = stored.view(ELEMENT_TYPES[record.type])
         return with_alternatives(array, [*map(self._read_stored, record.alternatives)])
 

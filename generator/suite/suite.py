@@ -314,9 +314,10 @@ class Suite:
         ((id_, occurrences),) = Counter(c.id for c in index.cases).most_common(1) or [("", 1)]
         if occurrences > 1:
             raise inconsistent_suite(path, f"duplicate case id '{id_}'")
+        beginning = f"{_slug(entry)}/"
         for case in index.cases:
-            if not case.id.startswith(f"{_slug(entry)}/"):
-                text = f"case id '{case.id}'; expected ids that begin with '{_slug(entry)}/'"
+            if not case.id.startswith(beginning):
+                text = f"case id '{case.id}'; expected ids that begin with '{beginning}'"
                 raise inconsistent_suite(path, text)
         pack = self._read_file(entry.pack)
         operator = OperatorSuite(entry, index, pack, self.folder, self._specs)
