@@ -1,13 +1,17 @@
 """A connection to a cluster of dask.distributed, on whose workers tasks run."""
 
+import asyncio
 import json
+import signal
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
+from threading import Thread, current_thread, main_thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from opcert.errors import OpcertError
+from opcert.errors import OpcertError, describe_error
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -112,24 +116,46 @@ class Cluster:
 
     def run_everywhere(self, function: Callable[..., object], *arguments: object) -> None:
         """Call a quick function on all workers; ignore those that do not answer."""
-        with suppress(Exception):
-            self._client.run(function, *arguments, on_error="ignore")
+
+        def call() -> None:
+            with suppress(Exception):
+                self._client.run(function, *arguments, on_error="ignore")
+
+        # A worker whose interpreter is held by a backend does not answer.
+        thread = Thread(target=call, daemon=True)
+        thread.start()
+        thread.join(CONNECT_SECONDS)
+
+    def on_each(
+        self, function: Callable[..., Result], *arguments: object, workers: Iterable[str]
+    ) -> list[Result]:
+        """Have each of these workers call a function; return the results of those that are left.
+
+        Raises:
+            ClusterLostError: the scheduler is gone.
+        """
+        from distributed import wait  # noqa: PLC0415
+
+        futures = {worker: self.submit(function, *arguments, worker=worker) for worker in workers}
+        try:
+            # A task would wait for ever for a lost worker.
+            while left := [
+                future
+                for worker, future in futures.items()
+                if worker in self.workers() and not future.done()
+            ]:
+                with suppress(TimeoutError), self._client.as_current():
+                    wait(left, _POLL_SECONDS)
+            return [self.result(future) for future in futures.values() if future.done()]
+        finally:
+            self.cancel(futures.values())
 
     def submit(
-        self,
-        function: Callable[..., Result],
-        *arguments: object,
-        workers: Collection[str] | None = None,
+        self, function: Callable[..., Result], *arguments: object, worker: str | None = None
     ) -> "Future":
-        """Have a suitable worker call a function: one of `workers`, unless these are lost."""
+        """Have a suitable worker, or this one, call a function."""
         return self._client.submit(
-            function,
-            *arguments,
-            pure=False,
-            resources=self.resources or None,
-            workers=None if workers is None else [*workers],
-            # Otherwise a task would wait for a lost worker for ever.
-            allow_other_workers=workers is not None,
+            function, *arguments, pure=False, resources=self.resources or None, workers=worker
         )
 
     def cancel(self, futures: Collection["Future"]) -> None:
@@ -225,42 +251,100 @@ def _connection(address: str, resources: Mapping[str, float]) -> Iterator["Clien
         raise OpcertError(
             f"--cluster needs the package {error.name}; pip install 'opcert[cluster]'"
         ) from None
-    if not address.startswith(LOCAL_PREFIX):
-        try:
-            # dask would wait for ever for a scheduler file that does not exist.
-            scheduler = _address_in(Path(address)) if address.endswith(".json") else address
-            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, TimeoutError, ValueError, LookupError, TypeError) as error:
-            reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-            raise OpcertError(
-                f"cluster {address}: {reason}; expected the address of a dask scheduler, such as "
-                "tcp://host:8786, its scheduler file, or local:N"
-            ) from None
-        with client:
-            yield client
-        return
-    count = address.removeprefix(LOCAL_PREFIX)
-    if not count.isdecimal() or not 1 <= int(count) <= 1024:
-        raise OpcertError(f"cluster {address}: expected local:N, with 1 to 1,024 worker processes")
-    settings = {
-        "distributed.scheduler.allowed-failures": MAX_LOST_WORKERS - 1,
-        # It takes a sample of all threads every 10 ms.
-        "distributed.worker.profile.enabled": False,
-        # The scheduler's log of tasks keeps their arguments, in this process.
-        "distributed.admin.log-length": 100,
-    }
-    with dask.config.set(settings):
-        cluster = LocalCluster(
-            n_workers=int(count),
-            threads_per_worker=1,
-            dashboard_address=":0",
-            resources=dict(resources),
-            silence_logs="CRITICAL",
-            # An interrupt of the terminal reaches all its processes; this one ends the workers.
-            preload=["import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"],
-        )
-    with cluster, Client(cluster, set_as_default=False) as client:
+    with ExitStack() as stack:
+        if not address.startswith(LOCAL_PREFIX):
+            scheduler = _reachable(address)
+            yield stack.enter_context(
+                Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+            )
+            return
+        count = address.removeprefix(LOCAL_PREFIX)
+        if not count.isdecimal() or not 1 <= int(count) <= 1024:
+            text = "expected local:N, with 1 to 1,024 worker processes"
+            raise OpcertError(f"cluster {address}: {text}")
+        settings = {
+            "distributed.scheduler.allowed-failures": MAX_LOST_WORKERS - 1,
+            # It takes a sample of all threads every 10 ms.
+            "distributed.worker.profile.enabled": False,
+            # The scheduler's log of tasks keeps their arguments, in this process.
+            "distributed.admin.low-level-log-length": 100,
+        }
+        with _interrupts_delayed(), dask.config.set(settings):
+            cluster = LocalCluster(
+                n_workers=int(count),
+                threads_per_worker=1,
+                dashboard_address=":0",
+                resources=dict(resources),
+                silence_logs="CRITICAL",
+                # An interrupt of the terminal reaches all its processes; this one ends the workers.
+                preload=["import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"],
+            )
+            stack.enter_context(cluster)
+            client = stack.enter_context(Client(cluster, set_as_default=False))
         yield client
+
+
+def _reachable(address: str) -> str:
+    """Return the address of a scheduler, which may be in a file, once it has answered.
+
+    A client of dask waits for ever for a scheduler file that does not exist, or for a server that
+    does not answer, and complains as it is collected if it could not connect.
+
+    Raises:
+        OpcertError: no scheduler answers there.
+    """
+    try:
+        is_file = address.endswith(".json") or Path(address).is_file()
+        scheduler = _address_in(Path(address)) if is_file else address
+        # In a thread, since the caller may have an event loop.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, _answer(scheduler)).result()
+    except TimeoutError:
+        reason = "no answer"
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or describe_error(error).partition("\n")[0]
+    else:
+        return scheduler
+    raise OpcertError(
+        f"cluster {address}: {reason}; expected the address of a dask scheduler, such as "
+        "tcp://host:8786, its scheduler file, or local:N"
+    )
+
+
+async def _answer(address: str) -> None:
+    """Connect to a scheduler, and disconnect."""
+    from distributed.comm import connect  # noqa: PLC0415
+    from distributed.security import Security  # noqa: PLC0415
+
+    arguments = Security().get_connection_args("client")
+    connection = await asyncio.wait_for(
+        connect(address, timeout=CONNECT_SECONDS, **arguments), CONNECT_SECONDS
+    )
+    connection.abort()
+
+
+@contextmanager
+def _interrupts_delayed() -> Iterator[None]:
+    """Delay an interrupt until the block has ended: dask cannot clean up in the middle of it."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    received: list[int] = []
+    # Requests to end are treated like an interrupt.
+    numbers = [
+        number
+        for number in signal.valid_signals()
+        if signal.getsignal(number) is signal.default_int_handler
+    ]
+    for number in numbers:
+        signal.signal(number, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.default_int_handler)
+    if received:
+        raise KeyboardInterrupt
 
 
 def _address_in(scheduler_file: Path) -> str:

@@ -1,15 +1,26 @@
 """A cluster gives results as this process does, and its mistakes are one line each."""
 
+import gc
 import os
+import signal
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from opcert.cluster import Cluster, TaskKilledError
 from opcert.errors import OpcertError
 from tests.clusters import dask, real_cluster, wait_until
+from tests.command_line import started
+
+# Where no scheduler can be.
+NOWHERE = (
+    *("", "nowhere", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:1", "tcp://[::1", "/", "::"),
+    *("http://127.0.0.1:1", "tls://127.0.0.1:1", "ucx://a:1", "inproc://x"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +68,8 @@ def test_a_task_that_ends_three_workers_is_given_up(cluster: Cluster) -> None:
     [
         ("local:0", "expected local:N, with 1 to 1,024 worker processes"),
         ("local:two", "expected local:N"),
-        ("nowhere", "expected the address of a dask scheduler"),
+        *((address, "expected the address of a dask scheduler") for address in NOWHERE),
         ("missing.json", "No such file or directory; expected the address"),
-        ("tcp://127.0.0.1:1", "expected the address of a dask scheduler"),
     ],
 )
 def test_a_cluster_that_is_not_there_is_an_error(
@@ -68,6 +78,54 @@ def test_a_cluster_that_is_not_there_is_an_error(
     monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 1.0)
     with pytest.raises(OpcertError, match=message):
         Cluster(address)
+    # A client that could not connect complains when it is collected.
+    gc.collect()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"address": 5}', '{"address": "nonsense"}'])
+def test_a_file_without_the_address_of_a_scheduler_is_an_error(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 1.0)
+    file = tmp_path / "scheduler"
+    file.write_text(content)
+    with pytest.raises(OpcertError, match="expected the address of a dask scheduler"):
+        Cluster(str(file))
+
+
+def test_a_server_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 1.0)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        pytest.raises(OpcertError, match="no answer; expected the address"),
+    ):
+        Cluster(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+
+
+def test_what_runs_on_each_worker_does_not_wait_for_a_lost_one(cluster: Cluster) -> None:
+    workers = [*cluster.workers(), "tcp://127.0.0.1:1"]
+    assert cluster.on_each(square, 3, workers=workers) == [9, 9]
+    wait_until(lambda: len(cluster.workers()) == 2)
+    assert len(cluster.on_each(end_the_process, 0, workers=cluster.workers())) < 2
+
+
+def test_a_worker_that_does_not_answer_holds_up_nobody(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 0.5)
+    begin = time.monotonic()
+    cluster.run_everywhere(time.sleep, 5)
+    assert time.monotonic() - begin < 4
+    wait_until(lambda: cluster.on_each(square, 2, workers=cluster.workers()) == [4, 4])
+
+
+def test_an_interrupt_while_a_cluster_starts_ends_it_without_a_word() -> None:
+    with started("generate", "--cluster", "local:1", "--check") as run:
+        wait_until(lambda: bool(psutil.Process(run.pid).children()))
+        os.kill(run.pid, signal.SIGINT)
+        stdout, stderr = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert (stdout + stderr).strip() == "opcert: interrupted; nothing was written"
 
 
 def test_only_workers_that_offer_the_resources_get_tasks(

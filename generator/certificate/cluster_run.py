@@ -1,7 +1,7 @@
 """A run on a cluster: its tasks, and what the workers have in common."""
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -19,6 +19,7 @@ from opcert.certificate.cluster_worker import (
     end,
     run_tasks,
 )
+from opcert.certificate.entries import stated_arguments
 from opcert.certificate.execution import Execution
 from opcert.certificate.file import json_differences
 from opcert.certificate.setup import Setup
@@ -68,6 +69,7 @@ class ClusterExecution(Execution):
             setup=replace(setup, specs=specs),
             suite=SuiteEntry(**suite.identity),
             folder=suite.folder.absolute(),
+            stated=stated_arguments(setup.backend, setup.options),
         )
         # How long a batch takes; the first ones find out.
         self._seconds = float(_GROUP_SECONDS)
@@ -76,7 +78,13 @@ class ClusterExecution(Execution):
         # A cluster may be used for several runs.
         self._lost_before = len(cluster.lost)
         threads = cluster.workers()
-        described = self._call_each(describe, threads)
+        try:
+            # Each of these workers may have been lost in the meantime.
+            described = cluster.on_each(describe, self._run, workers=threads) or [
+                self._call(describe)
+            ]
+        except TaskKilledError as error:
+            raise BackendError(f"the backend cannot be started: {error}") from None
         site = described[0]
         super().__init__(
             _RemoteBackend(site.backend.name, site.backend.version, site.support),
@@ -170,16 +178,9 @@ class ClusterExecution(Execution):
                 f"and {other}; install the same versions and files on all of them"
             )
 
-    def _call_each(self, function: Callable[[RemoteRun], Any], workers: Iterable[str]) -> list[Any]:
-        """Have each of the workers call a function, and return the results."""
-        futures = [self._cluster.submit(function, self._run, workers=[w]) for w in workers]
-        return [self._awaited(future) for future in futures]
-
     def _call(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Have a worker call a function, and return its result."""
-        return self._awaited(self._cluster.submit(function, self._run, *arguments))
-
-    def _awaited(self, future: Any) -> Any:
+        future = self._cluster.submit(function, self._run, *arguments)
         try:
             self._cluster.completed([future])
             return self._cluster.result(future)

@@ -37,13 +37,15 @@ IDLE_SECONDS = 60.0
 class RemoteRun:
     """A run as its workers need it: an id that distinguishes runs, the setup, and the suite.
 
-    A worker that does not have the `folder` of the suite generates the suite.
+    A worker that does not have the `folder` of the suite generates the suite. `stated` is how the
+    client states the backend's source and options, which may be paths within its current folder.
     """
 
     id: str
     setup: Setup
     suite: SuiteEntry
     folder: Path
+    stated: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class _Host:
             raise
         device = run.setup.options.get("device")
         self.site = Site(
-            backend=entry,
+            backend=entry.model_copy(update=run.stated),
             support=getattr(self.backend, "support", None),
             run=run_entry,
             opcert=version("opcert"),
@@ -168,7 +170,7 @@ def _with_host(run: RemoteRun, function: Callable[[_Host], Result]) -> Result:
                 return function(host)
     except OpcertError as error:
         # Subclasses with more than a message, such as SpecError, do not survive pickling.
-        raise OpcertError(str(error)) from None
+        raise OpcertError(f"worker on {platform.node()}: {error}") from None
 
 
 @contextmanager

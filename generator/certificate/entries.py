@@ -36,7 +36,7 @@ def selection_entry(operator: str, case: str, feature_level: str | None) -> Sele
 
 def backend_entry(
     backend: Backend,
-    source: str | None,
+    source: object,
     options: Mapping[str, Any],
     support: Support,
     files: Mapping[str, str],
@@ -46,14 +46,25 @@ def backend_entry(
     return BackendEntry(
         name=backend.name,
         version=backend.version,
-        # A relative path identifies nobody, and others can use it.
-        source=None if source is None else _text(redact_text(source)).removeprefix("<here>/"),
         files={printable_line(_text(redact_text(name))): files[name] for name in files},
-        options={_text(key): _plain_data(value) for key, value in options.items()},
+        **stated_arguments(source, options),
         support=support.declared,
         reuse=_text(redact_text(reuse)) if reuse else None,
         delivery=backend.delivery if isinstance(backend, IsolatedBackend) else "strided",
     )
+
+
+def stated_arguments(source: object, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a certificate states the name of a backend, and the options of its constructor.
+
+    A backend that is given as an object has no name.
+    """
+    # A relative path identifies nobody, and others can use it.
+    name = _text(redact_text(source)).removeprefix("<here>/") if isinstance(source, str) else None
+    return {
+        "source": name,
+        "options": {_text(key): _plain_data(value) for key, value in options.items()},
+    }
 
 
 def _plain_data(value: Any) -> Any:

@@ -64,7 +64,6 @@ class Setup:
         self, backend: Backend, suite: Suite, files: SourceFiles, jobs: int = 1
     ) -> tuple[BackendEntry, Run]:
         """Return how a certificate describes the started backend, and how its calls are made."""
-        name = self.backend if isinstance(self.backend, str) else None
         support = checked_support(backend, suite)
-        entry = backend_entry(backend, name, self.options, support, files.digests)
+        entry = backend_entry(backend, self.backend, self.options, support, files.digests)
         return entry, run_entry(backend, self.timeout, self.memory, jobs)

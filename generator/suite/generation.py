@@ -188,4 +188,7 @@ def _copy_folders(repeat: int, seed: int) -> list[str]:
 def _check_unchanged(spec_file: SpecFile, part: OperatorPart) -> None:
     """Check that a process that read a spec itself found the same spec."""
     if part[1].spec_sha256 != spec_file.digest:
-        raise OpcertError(f"{spec_file.path}: changed while its cases were generated; start again")
+        raise OpcertError(
+            f"{spec_file.path}: another process found other text in it; it was changed meanwhile, "
+            "or a worker of the cluster has another version of it; start again with the same files"
+        )

@@ -1,10 +1,13 @@
 """Makes the parts of suites, one operator at a time: in this process, in several, on a cluster."""
 
 import gc
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
+from importlib.metadata import version
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -88,20 +91,44 @@ def parts_in_processes(jobs: int) -> MakeParts:
 
 
 def parts_on_cluster(cluster: Cluster) -> MakeParts:
-    """Return a function that makes parts on the workers of a cluster, in the order of tasks."""
+    """Return a function that makes parts on the workers of a cluster, in the order of tasks.
+
+    Raises:
+        OpcertError: a worker has another version of opcert, or lacks a spec.
+    """
+    make_one = partial(make_part_elsewhere, version("opcert"))
 
     def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
         ordered = _longest_first(tasks)
-        return zip(ordered, cluster.map(make_part_elsewhere, ordered), strict=True)
+        # Workers may have another current folder.
+        remote = (task._replace(spec=task.spec.absolute()) for task in ordered)
+        return zip(ordered, cluster.map(make_one, remote), strict=True)
 
     return make
 
 
-def make_part_elsewhere(task: PartTask) -> Part:
-    """Make a part on another machine, where opcert's own specs may be in another folder."""
-    ends = task.spec.parts[-2:]
-    own = [path for path in find_spec_files(None) if path.parts[-2:] == ends]
-    return make_part(task if task.spec.is_file() or not own else task._replace(spec=own[0]))
+def make_part_elsewhere(opcert: str, task: PartTask) -> Part:
+    """Make a part on another machine, where opcert's own specs may be in another folder.
+
+    Raises:
+        OpcertError: this is another version of `opcert`, or the spec is missing.
+    """
+    worker = f"worker on {platform.node()}"
+    if version("opcert") != opcert:
+        raise OpcertError(
+            f"{worker}: found opcert {version('opcert')}; expected {opcert}, as here; install the "
+            "same version on all workers"
+        )
+    if not task.spec.is_file():
+        ends = task.spec.parts[-2:]
+        own = [path for path in find_spec_files(None) if path.parts[-2:] == ends]
+        if not own:
+            raise OpcertError(
+                f"{worker}: {task.spec} is missing; expected the specs in the same folder on all "
+                "workers"
+            )
+        task = task._replace(spec=own[0])
+    return make_part(task)
 
 
 def _longest_first(tasks: Sequence[PartTask]) -> list[PartTask]:

@@ -13,7 +13,7 @@ from opcert.errors import BackendError, OpcertError
 from opcert.verification import verify_certificate
 from tests.certificate.divided_runs import CASES, CRASHES, ENDS, SPLIT, results, with_backends
 from tests.clusters import real_cluster, wait_until
-from tests.command_line import MISBEHAVING, WRONG, opcert
+from tests.command_line import MISBEHAVING, WRONG, opcert, opcert_program
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
 
@@ -101,6 +101,39 @@ def test_the_core_suite_has_one_result_however_it_is_run(tmp_path: Path) -> None
     on_a_cluster = certify_while_a_worker_is_lost(tmp_path, backend, "*")
     assert len(alone.verdicts) == len(core_suite().cases)
     assert results(alone) == results(in_two) == results(on_a_cluster)
+
+
+ENDS_AS_IT_STARTS = """
+import os
+
+
+class Backend:
+    def __init__(self):
+        os.abort()
+"""
+RIGHT = """
+from opcert.backends.reference import Reference as Backend
+"""
+
+
+def test_a_backend_that_ends_workers_as_it_starts_is_an_error(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    (tmp_path / "backend.py").write_text(ENDS_AS_IT_STARTS)
+    with pytest.raises(BackendError, match="cannot be started: it ended 3 workers"):
+        certify(f"{tmp_path / 'backend.py'}:Backend", core_suite(), isolated=False, cluster=cluster)
+
+
+def test_a_run_of_a_cluster_in_another_folder_is_resumed_here(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "backend.py").write_text(RIGHT)
+    backend = "--backend", f"{here / 'backend.py'}:Backend", "--suite", core_suite().folder
+    selected = "--operator", SPLIT, "--case", CASES, "--out", "out"
+    with real_cluster(tmp_path, {}) as (file, _):
+        for how in (("--cluster", file), ("--resume",)):
+            code, _, stderr = opcert_program("certify", *backend, *selected, *how, cwd=here)
+            assert code == 0, stderr
 
 
 def test_an_interrupted_run_is_resumed(cluster: Cluster) -> None:

@@ -1,11 +1,18 @@
 """A cluster makes the same parts of a suite as this process does."""
 
+from importlib.metadata import version
 from pathlib import Path
+
+import pytest
 
 from opcert import generate
 from opcert.cluster import Cluster
+from opcert.errors import OpcertError
 from opcert.specification import find_spec_files
 from opcert.suite.parts import PartTask, make_part, make_part_elsewhere
+from tests import small_spec
+
+HERE = version("opcert")
 
 
 def test_a_series_made_on_a_cluster_is_that_of_one_process(tmp_path: Path) -> None:
@@ -20,10 +27,26 @@ def test_a_series_made_on_a_cluster_is_that_of_one_process(tmp_path: Path) -> No
 def test_shipped_specs_are_found_in_another_folder_too() -> None:
     (path,) = (path for path in find_spec_files(None) if path.stem == "Transpose-1")
     elsewhere = PartTask(Path("/nowhere", *path.parts[-2:]), "core", 0)
-    assert make_part_elsewhere(elsewhere) == make_part(elsewhere._replace(spec=path))
+    assert make_part_elsewhere(HERE, elsewhere) == make_part(elsewhere._replace(spec=path))
 
 
-def test_a_spec_that_a_worker_lacks_is_a_mistake(tmp_path: Path) -> None:
-    part = make_part_elsewhere(PartTask(tmp_path / "gone.yaml", "core", 0))
-    assert isinstance(part, list)
-    assert "gone.yaml" in str(part[0])
+def test_a_spec_that_a_worker_lacks_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OpcertError, match=r"^worker on .*gone\.yaml is missing"):
+        make_part_elsewhere(HERE, PartTask(tmp_path / "gone.yaml", "core", 0))
+
+
+def test_a_worker_with_another_version_of_opcert_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OpcertError, match=f"found opcert {HERE}; expected 9.9"):
+        make_part_elsewhere("9.9", PartTask(tmp_path / "any.yaml", "core", 0))
+
+
+def test_relative_specs_are_those_of_the_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "specs").mkdir()
+    folder = small_spec.spec(tmp_path / "specs").parent
+    # Its workers start in the current folder.
+    with Cluster("local:1") as cluster:
+        monkeypatch.chdir(tmp_path)
+        generate("suite", folder.name, cluster=cluster)
+        assert generate("suite", folder.name, check=True) == []
