@@ -251,37 +251,35 @@ def _connection(address: str, resources: Mapping[str, float]) -> Iterator["Clien
         raise OpcertError(
             f"--cluster needs the package {error.name}; pip install 'opcert[cluster]'"
         ) from None
+    settings = {
+        "distributed.scheduler.allowed-failures": MAX_LOST_WORKERS - 1,
+        # It takes a sample of all threads every 10 ms.
+        "distributed.worker.profile.enabled": False,
+        # Logs of messages keep the arguments of tasks.
+        "distributed.admin.low-level-log-length": 10,
+    }
     with ExitStack() as stack:
         if not address.startswith(LOCAL_PREFIX):
-            scheduler = _reachable(address)
-            yield stack.enter_context(
-                Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-            )
-            return
-        count = address.removeprefix(LOCAL_PREFIX)
-        if not count.isdecimal() or not 1 <= int(count) <= 1024:
-            text = "expected local:N, with 1 to 1,024 worker processes"
-            raise OpcertError(f"cluster {address}: {text}")
-        settings = {
-            "distributed.scheduler.allowed-failures": MAX_LOST_WORKERS - 1,
-            # It takes a sample of all threads every 10 ms.
-            "distributed.worker.profile.enabled": False,
-            # The scheduler's log of tasks keeps their arguments, in this process.
-            "distributed.admin.low-level-log-length": 100,
-        }
-        with _interrupts_delayed(), dask.config.set(settings):
-            cluster = LocalCluster(
-                n_workers=int(count),
-                threads_per_worker=1,
-                dashboard_address=":0",
-                resources=dict(resources),
-                silence_logs="CRITICAL",
-                # An interrupt of the terminal reaches all its processes; this one ends the workers.
-                preload=["import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"],
-            )
-            stack.enter_context(cluster)
-            client = stack.enter_context(Client(cluster, set_as_default=False))
-        yield client
+            scheduler: Any = _reachable(address)
+        else:
+            count = address.removeprefix(LOCAL_PREFIX)
+            if not count.isdecimal() or not 1 <= int(count) <= 1024:
+                text = "expected local:N, with 1 to 1,024 worker processes"
+                raise OpcertError(f"cluster {address}: {text}")
+            with _interrupts_delayed(), dask.config.set(settings):
+                scheduler = LocalCluster(
+                    n_workers=int(count),
+                    threads_per_worker=1,
+                    dashboard_address=":0",
+                    resources=dict(resources),
+                    silence_logs="CRITICAL",
+                    # An interrupt of the terminal reaches all its processes; this one ends workers.
+                    preload=["import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"],
+                )
+                stack.enter_context(scheduler)
+        with dask.config.set(settings):
+            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        yield stack.enter_context(client)
 
 
 def _reachable(address: str) -> str:
