@@ -134,17 +134,17 @@ class Cluster:
         Raises:
             ClusterLostError: the scheduler is gone.
         """
-        from distributed import wait  # noqa: PLC0415
+        from distributed import CancelledError, wait  # noqa: PLC0415
 
         futures = {worker: self.submit(function, *arguments, worker=worker) for worker in workers}
         try:
-            # A task would wait for ever for a lost worker.
-            while left := [
-                future
-                for worker, future in futures.items()
-                if worker in self.workers() and not future.done()
-            ]:
-                with suppress(TimeoutError), self._client.as_current():
+            while True:
+                # A task would wait for ever for a lost worker.
+                present = self.workers()
+                left = [f for worker, f in futures.items() if worker in present and not f.done()]
+                if not left:
+                    break
+                with suppress(TimeoutError, CancelledError), self._client.as_current():
                     wait(left, _POLL_SECONDS)
             return [self.result(future) for future in futures.values() if future.done()]
         finally:
