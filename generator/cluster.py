@@ -1,6 +1,5 @@
 """A connection to a cluster of dask.distributed, on whose workers tasks run."""
 
-import asyncio
 import json
 import signal
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -291,6 +290,8 @@ def _reachable(address: str) -> str:
     Raises:
         OpcertError: no scheduler answers there.
     """
+    import asyncio  # noqa: PLC0415 - with the rest of what clusters need
+
     try:
         is_file = address.endswith(".json") or Path(address).is_file()
         scheduler = _address_in(Path(address)) if is_file else address
@@ -311,6 +312,8 @@ def _reachable(address: str) -> str:
 
 async def _answer(address: str) -> None:
     """Connect to a scheduler, and disconnect."""
+    import asyncio  # noqa: PLC0415
+
     from distributed.comm import connect  # noqa: PLC0415
     from distributed.security import Security  # noqa: PLC0415
 

@@ -51,7 +51,7 @@ def verdicts_of_batches(
             for connection in cast("list[Connection]", wait([*running])):
                 try:
                     message = connection.recv()
-                except EOFError:
+                except (EOFError, ConnectionError):
                     raise BackendError(
                         "a process of the run ended; run the backend in a process of its own, "
                         "without --in-process"

@@ -7,7 +7,9 @@ gaps between their elements, then outputs. A driver receives and sends packed by
 import json
 import mmap
 import os
+import select
 from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,9 @@ MAX_OUTPUT_BYTES = 1 << 32
 # How much is read from a pipe at once: all that it holds on Linux. To allocate more takes longer
 # than a call.
 READ_BYTES = 1 << 16
+# How many seconds a process stays awake for a message: to fall asleep and wake up takes longer than
+# most calls.
+_AWAKE_SECONDS = 1e-4
 # Arrays begin at multiples of this number of bytes, as from an allocator.
 _ALIGNMENT = 64
 _INITIAL_BYTES = 1 << 20
@@ -169,10 +174,22 @@ def send_message(descriptor: int, message: Mapping[str, Any]) -> None:
         line = line[os.write(descriptor, line) :]
 
 
+def is_ready_soon(poll: "select.poll") -> bool:
+    """Whether a descriptor becomes ready before this process would have to sleep."""
+    end = perf_counter() + _AWAKE_SECONDS
+    while not poll.poll(0):
+        if perf_counter() > end:
+            return False
+    return True
+
+
 def receive_lines(descriptor: int) -> Iterator[bytes]:
     """Yield lines until the other process closes its end."""
     rest = b""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
     while True:
+        is_ready_soon(poll)
         chunk = os.read(descriptor, READ_BYTES)
         if not chunk:
             return

@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 
 from opcert.arrays import Array
-from opcert.isolation.messages import MAX_OUTPUT_BYTES, READ_BYTES, encode_message
+from opcert.isolation.messages import MAX_OUTPUT_BYTES, READ_BYTES, encode_message, is_ready_soon
 
 # How many seconds the construction of a backend may take.
 START_TIMEOUT = 300.0
@@ -182,6 +182,8 @@ class Process:
 
     def _wait(self, ready: "select.poll") -> None:
         """Wait for a descriptor, and enforce the limits of memory, log and time."""
+        if is_ready_soon(ready):
+            return
         pause = _FIRST_MEASUREMENT
         while not ready.poll(1000 * min(pause, max(self._deadline - time.monotonic(), 0))):
             # A process may exit right after it answers, so poll once more.

@@ -118,7 +118,8 @@ def _copy_attributes(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _copy_attributes(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_copy_attributes(part) for part in value]
+        # Most are long lists of numbers.
+        return [_copy_attributes(p) if isinstance(p, dict | list) else p for p in value]
     return value
 
 

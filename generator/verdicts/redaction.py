@@ -38,6 +38,8 @@ def redact_text(text: str) -> str:
 def redact_outcome(outcome: Outcome) -> Outcome:
     """Return an outcome with redacted texts, fit for a certificate."""
     fault = outcome.fault
+    if not (fault or outcome.reason or outcome.log or outcome.lines):
+        return outcome
     return replace(
         outcome,
         reason=redact_text(outcome.reason),

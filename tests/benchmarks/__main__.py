@@ -5,7 +5,7 @@ floor are measured in turn, so that both see the same machine.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,14 @@ from opcert.specification import read_specs_in
 from opcert.suite import StoredArray, Suite, generate_suite_files
 from opcert.verdicts import Certification
 from tests.benchmarks.measuring import Row, measured
-from tests.benchmarks.processes import isolation, onnx_runner, pytest_run, start_up
+from tests.benchmarks.processes import (
+    isolation,
+    onnx_runner,
+    pytest_run,
+    start_up,
+    two_jobs,
+    worker_start,
+)
 from tests.benchmarks.references import references
 from tests.benchmarks.reports import reports
 
@@ -58,8 +65,17 @@ def _called(
         return []
 
 
+def _compare(found: list[Array], expected: Sequence[Array]) -> None:
+    if [each.tobytes() for each in found] != [each.tobytes() for each in expected]:
+        raise AssertionError("the reference differs from the suite")
+
+
 def certification() -> Row:
-    """Time from an opened suite's folder to all verdicts on the reference, per case."""
+    """Time from an opened suite's folder to all verdicts on the reference, per case.
+
+    The floor makes the calls of a valid case (the data, inverted data, the data again) and of a
+    case to be rejected (three times, and its valid baseline once).
+    """
     suite, reference = Suite(), Reference()
     cases = sum(len(operator.cases) for operator in suite.operators.values())
 
@@ -70,31 +86,52 @@ def certification() -> Row:
             certified.verdict(case.id)
         certified.finish()
 
-    # What is too large to store is made before the time is taken.
-    ready = {case.id: (op.inputs(case), op.outputs(case)) for op, case in suite}
+    # What is computed rather than stored is made before the time is taken.
+    ready = {
+        case.id: (
+            operator.inputs(case),
+            operator.outputs(case),
+            operator.inverted_data_inputs(case),
+            operator.inverted_data_outputs(case),
+        )
+        for operator, case in suite
+        if case.expects == "outputs"
+    }
 
     def floor() -> None:
         for name, operator in suite.operators.items():
             with np.load(suite.folder / operator.entry.pack) as archive:
                 for case in operator.index.cases:
-                    made_inputs, made_outputs = ready[case.id]
                     inputs = {
                         each: archive[given.array].view(ELEMENT_TYPES[given.type])
                         if isinstance(given, StoredArray)
-                        else made_inputs[each]
+                        else operator.read_array(given)
                         for each, given in case.inputs.items()
                     }
+                    attributes = dict(case.attributes)
+                    if case.expects == "rejection":
+                        for _ in range(3):
+                            _called(reference, name, inputs, attributes)
+                        if case.baseline is not None:
+                            made, expected, *_ = ready[case.baseline]
+                            valid = dict(operator.cases[case.baseline].attributes)
+                            _compare(_called(reference, name, made, valid), expected)
+                        continue
+                    made, expected, inverted, expected_of_inverted = ready[case.id]
                     golden = [
-                        archive[each.array] if isinstance(each, StoredArray) else made
-                        for each, made in zip(case.outputs, made_outputs, strict=True)
+                        archive[each.array] if isinstance(each, StoredArray) else large
+                        for each, large in zip(case.outputs, expected, strict=True)
                     ]
-                    found = _called(reference, name, inputs, dict(case.attributes))
-                    if [each.tobytes() for each in found] != [each.tobytes() for each in golden]:
-                        raise AssertionError(case.id)
+                    for given_now, expected_now in (
+                        (inputs, golden),
+                        (inverted, expected_of_inverted),
+                        (inputs, golden),
+                    ):
+                        _compare(_called(reference, name, given_now, attributes), expected_now)
 
     seconds, least = measured(run, floor)
-    what = "np.load, reference, compare bytes"
-    return Row("certification, a case", seconds / cases, what, least / cases, 1.2)
+    what = "np.load, the same calls, compare bytes"
+    return Row("certification, a case", seconds / cases, what, least / cases, 1.5)
 
 
 def main() -> None:
@@ -104,7 +141,9 @@ def main() -> None:
     for row in (
         generation(),
         certification(),
+        two_jobs(),
         isolation(),
+        worker_start(),
         onnx_runner(),
         pytest_run(),
         start_up(),

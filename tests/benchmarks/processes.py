@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from opcert import certify
 from opcert.backends.reference import Reference
 from opcert.isolation import SupervisedBackend
 from opcert.run import Outcome
 from opcert.suite import Suite
 from opcert.verdicts import Certification
+from tests import misbehaving
 from tests.benchmarks.measuring import Row, measured
 
 
@@ -40,6 +42,24 @@ def isolation() -> Row:
     seconds, least = measured(work, floor)
     alone.close()
     return Row("a call in a process of its own", seconds / calls, "the call", least / calls)
+
+
+def worker_start() -> Row:
+    """Time until a process of its own has a light backend, against Python that imports NumPy."""
+    backend = SupervisedBackend(f"{Path(misbehaving.__file__)}:Behaves")
+    floor = [sys.executable, "-c", "import numpy"]
+    seconds, least = measured(backend.restart, lambda: _quiet(floor))
+    backend.close()
+    return Row("start of a process of its own", seconds, "python -c 'import numpy'", least)
+
+
+def two_jobs() -> Row:
+    """Time of a certification with two processes, against that with one."""
+    suite = Suite()
+    seconds, least = measured(
+        lambda: certify("reference", suite, jobs=2), lambda: certify("reference", suite)
+    )
+    return Row("certify --jobs 2, the core suite", seconds, "certify", least, 0.56)
 
 
 class _Counted(SupervisedBackend):
