@@ -162,6 +162,9 @@ def certify(
             # One that a journal gives lacks the causes of its failures.
             fails = any(verdict.status in FAILURE_STATUSES for verdict in resume.verdicts)
             if not certificate.counts["not-run"] and (resume.causes or not fails):
+                before_waivers = [verdict.without_waiver() for verdict in resume.verdicts]
+                if known is not None and (mistakes := known.unused(before_waivers)):
+                    raise UnusedWaiverError(mistakes, resume)
                 return resume
         certification = setup.start_certification(opened)(
             execution.backend,

@@ -19,6 +19,8 @@ from opcert.errors import OpcertError
 from opcert.verdicts import Verdict
 
 JOURNAL_FILE = "journal.jsonl"
+# It becomes the journal when it has what was reached before.
+JOURNAL_DRAFT_FILE = f"{JOURNAL_FILE}.new"
 _KEY = "opcert_journal"
 _VERDICT = TypeAdapter(Verdict)
 # What a killed process has not yet written is lost.
@@ -41,7 +43,7 @@ class Journal:
             verdicts=(), excerpts={}, reproductions={}, causes=(), deciding_calls=()
         )
         header = {_KEY: without_results.to_dict()}
-        draft = path.with_name(f"{path.name}.new")
+        draft = path.with_name(JOURNAL_DRAFT_FILE)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             draft.unlink(missing_ok=True)
@@ -54,7 +56,7 @@ class Journal:
             self._file.flush()
             draft.replace(path)
         except OSError as error:
-            raise OpcertError(f"{path}: cannot be written: {error.strerror}") from None
+            raise OpcertError(f"{draft}: cannot be written: {error.strerror}") from None
 
     def add(self, verdict: Verdict) -> None:
         """Append a verdict; after an error in writing, the run goes on without a journal."""
@@ -100,9 +102,12 @@ def is_journal(path: Path) -> bool:
     start = f'{{"{_KEY}": '.encode()
     try:
         with path.open("rb") as file:
-            return not path.is_symlink() and file.read(len(start)) == start
+            found = file.read(len(start))
     except OSError:
         return False
+    # A killed process leaves a draft empty.
+    is_own = found == start or (path.name == JOURNAL_DRAFT_FILE and not found)
+    return is_own and not path.is_symlink()
 
 
 def read_former_certificate(folder: Path) -> Certificate | None:

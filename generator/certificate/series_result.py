@@ -135,5 +135,6 @@ def read_series_result(folder: Path) -> SeriesResult:
 
 def identity_of_run(certificate: Certificate) -> dict[str, Any]:
     """Return the parts of a certificate that all copies of a series have in common."""
-    parts = ("selection", "backend", "claim", "waivers")
-    return certificate.model_dump(mode="json", include={*parts})
+    parts = {"selection", "backend", "claim", "waivers"}
+    run = {"run": {"isolated", "timeout", "memory"}, "platform": {"opcert"}}
+    return certificate.model_dump(mode="json", include={**dict.fromkeys(parts, True), **run})

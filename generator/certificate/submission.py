@@ -9,7 +9,7 @@ from typing import Any
 
 from opcert.certificate.certificate import FILE_NAME, Certificate
 from opcert.certificate.file import CERTIFICATE_FILE, MAX_CERTIFICATE_BYTES, certificate_path
-from opcert.certificate.journal import JOURNAL_FILE, is_journal
+from opcert.certificate.journal import JOURNAL_DRAFT_FILE, JOURNAL_FILE, is_journal
 from opcert.output_files import files_below, write_files
 from opcert.suite import refuse_foreign_files
 from opcert.untrusted_files import open_untrusted
@@ -48,7 +48,9 @@ def submission_path(out: Path, suite: Path | None) -> Path:
     earlier = _files_of_submission(folder)
 
     def is_replaceable(name: str) -> bool:
-        if name == SIGNATURE_FILE or (name == JOURNAL_FILE and is_journal(folder / name)):
+        if name == SIGNATURE_FILE:
+            return True
+        if name in (JOURNAL_FILE, JOURNAL_DRAFT_FILE) and is_journal(folder / name):
             return True
         if name not in earlier:
             return False
@@ -82,7 +84,8 @@ def write_submission(
     # The certificate comes last: until then, an earlier one shows that the files are not its own.
     contents = {**files, **signature, CERTIFICATE_FILE: text}
     folder = target.parent
-    write_files(folder, contents, (*_files_of_submission(folder), SIGNATURE_FILE, JOURNAL_FILE))
+    others = SIGNATURE_FILE, JOURNAL_FILE, JOURNAL_DRAFT_FILE
+    write_files(folder, contents, (*_files_of_submission(folder), *others))
     return certificate
 
 

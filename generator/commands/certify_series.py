@@ -3,6 +3,7 @@
 import gc
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,20 +118,22 @@ class _SeriesRun:
         self._copies: list[CertifiedCopy] = []
         self._identity: Mapping[str, Any] | None = None
         self._backend: BackendName | None = None
+        # When the run that is resumed began the last copy.
+        self._began = ""
 
     def certify(self, entry: "CopyEntry") -> ExitCode:
         """Certify a copy, and return the exit code.
 
-        A finished certificate of an earlier run is kept. But the first copy is resumed all the
-        same, which checks that the run has the same arguments.
+        A finished certificate of the interrupted run is kept. But the first copy is resumed all the
+        same, which checks that the run has the same arguments, and so are copies with waivers,
+        which may be unused.
         """
-        from opcert.certificate import JOURNAL_FILE, UnusedWaiverError, read_former_certificate
+        from opcert.certificate import UnusedWaiverError
 
         target = self._targets[entry.folder]
-        former = read_former_certificate(target.parent) if self._resume else None
-        # A journal lacks the cases that a killed run had not reached.
-        was_killed = target.with_name(JOURNAL_FILE).exists()
-        if former is not None and former.is_finished and not was_killed and self._copies:
+        former = self._former(entry)
+        is_kept = former is not None and self._is_finished(entry, former)
+        if former is not None and is_kept and self._copies and former.waivers is None:
             self._announce(f"{former.conclusion}, as the earlier run found")
             code = ExitCode.SUCCESS if former.conformant else ExitCode.FAILURE
         else:
@@ -145,6 +148,25 @@ class _SeriesRun:
         gc.collect()
         self._keep(entry)
         return code
+
+    def _former(self, entry: "CopyEntry") -> "Certificate | None":
+        """Return what the run that is resumed had reached in a copy."""
+        from opcert.certificate import read_former_certificate
+
+        folder = self._targets[entry.folder].parent
+        former = read_former_certificate(folder) if self._resume else None
+        # In one run, a copy begins after the one before it: this is of a run that was replaced.
+        if former is None or former.platform.date < self._began:
+            return None
+        self._began = former.platform.date
+        return former
+
+    def _is_finished(self, entry: "CopyEntry", former: "Certificate") -> bool:
+        from opcert.certificate import JOURNAL_FILE
+
+        # A journal lacks the cases that a killed run had not reached.
+        was_killed = self._targets[entry.folder].with_name(JOURNAL_FILE).exists()
+        return former.is_finished and not was_killed
 
     def _keep(self, entry: "CopyEntry") -> None:
         """Keep what the result has of the certificate of a copy.
@@ -178,15 +200,29 @@ class _SeriesRun:
         self._copies.append(certified_copy(result, certificate))
 
     def write(self) -> None:
-        """Write the result of the copies that were certified, and the page about them."""
+        """Write the result of the copies that were certified, and the page about them.
+
+        After an early end, it has the other copies that the resumed run had reached. The copies of
+        a run that was replaced are removed.
+        """
         from opcert.certificate import SERIES_RESULT_FILE, series_entry, series_result
-        from opcert.output_files import write_files
+        from opcert.output_files import files_below, write_files
         from opcert.report import SeriesPage, render_series
 
         if self._backend is None:
             return
+        obsolete: list[str] = []
+        for entry in self._series.manifest.copies[len(self._copies) :]:
+            # A certificate that is damaged, or of a run with other arguments, stays.
+            with suppress(OpcertError):
+                if self._former(entry) is None:
+                    folder = self._targets[entry.folder].parent
+                    obsolete += (f"{entry.folder}/{name}" for name in files_below(folder))
+                else:
+                    self._keep(entry)
         copies = [copy.result for copy in self._copies]
         result = series_result(series_entry(self._series), self._backend, copies)
         page = render_series(SeriesPage(result, self._copies))
-        write_files(self._out, {**page, SERIES_RESULT_FILE: result.to_json().encode()})
+        files = {**page, SERIES_RESULT_FILE: result.to_json().encode()}
+        write_files(self._out, files, obsolete)
         self._announce(f"wrote {self._out / SERIES_RESULT_FILE} and {', '.join(page)}")

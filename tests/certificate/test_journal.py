@@ -7,7 +7,7 @@ import pytest
 
 from opcert import certify
 from opcert.certificate import read_journal, submission_path
-from opcert.certificate.journal import JOURNAL_FILE, Journal
+from opcert.certificate.journal import JOURNAL_DRAFT_FILE, JOURNAL_FILE, Journal
 from opcert.errors import OpcertError
 from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite
@@ -83,3 +83,12 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
             case="dml-split/example-1",
             journal=tmp_path / "file" / JOURNAL_FILE,
         )
+
+
+@pytest.mark.parametrize("content", [b"", b'{"opcert_journal": {"cut'])
+def test_the_draft_of_a_killed_run_is_replaced(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / JOURNAL_DRAFT_FILE).write_bytes(content)
+    assert submission_path(tmp_path, core_suite().folder).parent == tmp_path
+    (tmp_path / JOURNAL_DRAFT_FILE).write_text("mine")
+    with pytest.raises(OpcertError, match=r"contains journal\.jsonl\.new, not part"):
+        submission_path(tmp_path, core_suite().folder)

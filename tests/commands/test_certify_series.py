@@ -1,6 +1,7 @@
 """A series on the command line: certified copy by copy, resumed, verified and reported."""
 
 import json
+import shutil
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -159,6 +160,49 @@ def test_a_killed_copy_is_resumed_from_its_journal(right: Path, home: Path, tmp_
     ]
 
 
+def began(out: Path, copy: str, date: str) -> None:
+    """Change the date of a certificate, as if its run had begun then."""
+    path = out / copy / "certificate.json"
+    certificate = json.loads(path.read_bytes())
+    certificate["platform"]["date"] = date
+    path.write_text(json.dumps(certificate))
+
+
+def test_certificates_of_a_run_that_was_replaced_are_not_resumed(
+    right: Path, home: Path, tmp_path: Path
+) -> None:
+    out = copied(right, tmp_path / "out")
+    # A new run was killed after its first copy.
+    began(out, "copy-01", "2020-01-01T00:00:00+00:00")
+    again = run(home, out, "--resume")
+    assert again.exit_code == 0, again.stderr
+    assert again.stderr.count("as the earlier run found") == 1, again.stderr
+    assert read_certificate(out / "copy-01" / "certificate.json").platform.date > "2021"
+
+
+def test_a_new_run_that_ends_early_leaves_nothing_of_the_former_one(
+    right: Path, home: Path, tmp_path: Path
+) -> None:
+    out = copied(right, tmp_path / "out")
+    assert run(home, out, "-x", backend="Wrong").exit_code == 1
+    assert [path.name for path in out.iterdir() if path.is_dir()] == ["copy-00"]
+    assert opcert("verify", out, "--specs", home / "specs").exit_code == 0
+
+
+def test_a_resumed_run_that_ends_early_names_all_finished_copies(
+    right: Path, home: Path, tmp_path: Path
+) -> None:
+    out = copied(right, tmp_path / "out")
+    # Its certificate has to be made again, from a suite that is damaged.
+    shutil.rmtree(out / "copy-01")
+    other = copied(home / "series", tmp_path / "series")
+    next((other / "copy-01").rglob("*.npz")).write_bytes(b"")
+    options = ("--specs", home / "specs", "--in-process", "--backend", f"{home / 'b.py'}:Backend")
+    again = opcert("certify", "--suite", other, "--out", out, "--resume", *options)
+    assert again.exit_code == 2
+    assert [copy.folder for copy in read_series_result(out).copies] == ["copy-00", "copy-02"]
+
+
 def test_a_finished_series_is_resumed_without_a_run(right: Path, home: Path) -> None:
     before = contents(right)
     result = run(home, right, "--resume")
@@ -178,6 +222,7 @@ def test_another_run_is_not_resumed(right: Path, home: Path) -> None:
 def test_copies_of_different_runs_are_not_mixed(home: Path, wrong: Path, tmp_path: Path) -> None:
     out = copied(wrong, tmp_path / "out")
     copied(home / "right" / "copy-01", out / "copy-01")
+    began(out, "copy-01", read_certificate(out / "copy-00" / "certificate.json").platform.date)
     result = run(home, out, "--resume", backend="Wrong")
     assert result.exit_code == 2
     assert "copy-01/certificate.json: found backend." in result.stderr
@@ -249,6 +294,9 @@ def test_unused_waivers_do_not_end_the_series(home: Path, tmp_path: Path) -> Non
     assert result.exit_code == 2
     assert result.stderr.count("unused waiver") == 3
     assert len(read_series_result(tmp_path / "out").copies) == 3
+    resumed = run(home, tmp_path / "out", "--waivers", waivers, "--resume")
+    assert resumed.exit_code == 2
+    assert resumed.stderr.count("unused waiver") == 3
 
 
 def test_a_copy_is_forgotten_before_the_next_is_opened(
