@@ -123,7 +123,7 @@ def generate(
     for difference in differences:
         echo_line(difference)
     if differences:
-        text = f"{out} differs from the suite of the specs; run `opcert generate --out {out}`"
+        text = f"{out} differs from the suite of the specs; run the same command without --check"
         echo_line(text, err=True)
         raise typer.Exit(ExitCode.FAILURE)
     echo_line(f"{out} is the suite of the specs" if check else f"wrote {out}")

@@ -20,6 +20,7 @@ from opcert.certificate import (
     parse_certificate,
     read_certificate_bytes,
     read_series_result,
+    series_result,
 )
 from opcert.errors import OpcertError
 from opcert.report.tallies import Tally
@@ -171,9 +172,16 @@ def read_series_page(folder: Path, base: str = "") -> SeriesPage:
     """Return the page of the certificates of a series in `folder`; see `SeriesPage` for `base`.
 
     Raises:
-        OpcertError: a file cannot be read, or a certificate is not the one that the result states.
+        OpcertError: a file cannot be read, the result contradicts itself, or a certificate is not
+            the one that it states.
     """
     result = read_series_result(folder)
+    names = {copy.folder for copy in result.copies}
+    follows = series_result(result.suite, result.backend, result.copies)
+    if len(names) < len(result.copies) or result != follows:
+        raise OpcertError(
+            f"{folder / SERIES_RESULT_FILE}: contradicts itself; `opcert verify` lists how"
+        )
     copies = []
     for stated in result.copies:
         file = folder / stated.folder / CERTIFICATE_FILE

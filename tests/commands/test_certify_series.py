@@ -402,6 +402,23 @@ def test_the_report_of_a_series(wrong: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "changes", [{"copies": []}, {"conformant": True}, {"copies": "thrice"}], ids=str
+)
+def test_a_result_that_contradicts_itself_has_no_report(
+    changes: dict[str, Any], wrong: Path, tmp_path: Path
+) -> None:
+    out = copied(wrong, tmp_path / "out")
+    path = out / "certificates.json"
+    result = json.loads(path.read_bytes())
+    if changes == {"copies": "thrice"}:
+        changes = {"copies": result["copies"][:1] * 3}
+    path.write_text(json.dumps(result | changes))
+    report = opcert("report", out, "--out", tmp_path / "report")
+    assert report.exit_code == 2
+    assert "certificates.json: contradicts itself; `opcert verify` lists how" in report.stderr
+
+
+@pytest.mark.parametrize(
     ("command", "message"),
     [
         (("report", "wrong", "right"), "wrong: has the certificates of a series; to compare"),
