@@ -27,7 +27,12 @@ from opcert.certificate.file import (
     read_certificate_bytes,
     refuse_path_in_suite,
 )
-from opcert.certificate.journal import JOURNAL_FILE, read_former_certificate, read_journal
+from opcert.certificate.journal import (
+    JOURNAL_FILE,
+    is_journal,
+    read_former_certificate,
+    read_journal,
+)
 from opcert.certificate.series_result import (
     SERIES_RESULT_FILE,
     BackendName,
@@ -47,6 +52,7 @@ from opcert.certificate.submission import (
     SIGNATURE_FILE,
     WAIVERS_FILE,
     file_digest,
+    own_files,
     submission_path,
     write_signature,
     write_submission,
@@ -82,7 +88,9 @@ __all__ = [
     "file_digest",
     "has_series_result",
     "identity_of_run",
+    "is_journal",
     "json_differences",
+    "own_files",
     "parse_certificate",
     "read_certificate",
     "read_certificate_bytes",

@@ -16,6 +16,7 @@ from opcert.certificate.file import (
     read_certificate_bytes,
 )
 from opcert.errors import OpcertError
+from opcert.untrusted_files import open_untrusted
 from opcert.verdicts import Verdict
 
 JOURNAL_FILE = "journal.jsonl"
@@ -98,16 +99,15 @@ def read_journal(path: Path) -> Certificate:
 
 
 def is_journal(path: Path) -> bool:
-    """Whether a file begins as a journal does."""
+    """Whether a path is a regular file that begins as a journal does."""
     start = f'{{"{_KEY}": '.encode()
     try:
-        with path.open("rb") as file:
+        with open_untrusted(path) as file:
             found = file.read(len(start))
     except OSError:
         return False
     # A killed process leaves a draft empty.
-    is_own = found == start or (path.name == JOURNAL_DRAFT_FILE and not found)
-    return is_own and not path.is_symlink()
+    return found == start or (path.name == JOURNAL_DRAFT_FILE and not found)
 
 
 def read_former_certificate(folder: Path) -> Certificate | None:

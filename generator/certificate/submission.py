@@ -45,9 +45,16 @@ def submission_path(out: Path, suite: Path | None) -> Path:
     """
     target = certificate_path(out, suite)
     folder = target.parent
+    own = own_files(folder)
+    refuse_foreign_files(folder, files_below(folder), own.__contains__, "a submission")
+    return target
+
+
+def own_files(folder: Path) -> list[str]:
+    """Return the names of the files in a folder that a run wrote, and nobody changed since."""
     earlier = _files_of_submission(folder)
 
-    def is_replaceable(name: str) -> bool:
+    def is_own(name: str) -> bool:
         if name == SIGNATURE_FILE:
             return True
         if name in (JOURNAL_FILE, JOURNAL_DRAFT_FILE) and is_journal(folder / name):
@@ -60,8 +67,7 @@ def submission_path(out: Path, suite: Path | None) -> Path:
         except OSError:
             return False
 
-    refuse_foreign_files(folder, files_below(folder), is_replaceable, "a submission")
-    return target
+    return [name for name in files_below(folder) if is_own(name)]
 
 
 def write_submission(

@@ -118,7 +118,7 @@ class _SeriesRun:
         self._copies: list[CertifiedCopy] = []
         self._identity: Mapping[str, Any] | None = None
         self._backend: BackendName | None = None
-        # When the run that is resumed began the last copy.
+        # When the run began its first copy: older certificates are of a run that was replaced.
         self._began = ""
 
     def certify(self, entry: "CopyEntry") -> ExitCode:
@@ -155,11 +155,7 @@ class _SeriesRun:
 
         folder = self._targets[entry.folder].parent
         former = read_former_certificate(folder) if self._resume else None
-        # In one run, a copy begins after the one before it: this is of a run that was replaced.
-        if former is None or former.platform.date < self._began:
-            return None
-        self._began = former.platform.date
-        return former
+        return former if former is not None and former.platform.date >= self._began else None
 
     def _is_finished(self, entry: "CopyEntry", former: "Certificate") -> bool:
         from opcert.certificate import JOURNAL_FILE
@@ -196,6 +192,7 @@ class _SeriesRun:
                 "copies; start a new run, without --resume"
             )
         self._identity, self._backend = identity, backend_name(certificate)
+        self._began = self._began or certificate.platform.date
         result = copy_result(entry.folder, content, certificate)
         self._copies.append(certified_copy(result, certificate))
 
@@ -206,7 +203,7 @@ class _SeriesRun:
         a run that was replaced are removed.
         """
         from opcert.certificate import SERIES_RESULT_FILE, series_entry, series_result
-        from opcert.output_files import files_below, write_files
+        from opcert.output_files import write_files
         from opcert.report import SeriesPage, render_series
 
         if self._backend is None:
@@ -215,14 +212,31 @@ class _SeriesRun:
         for entry in self._series.manifest.copies[len(self._copies) :]:
             # A certificate that is damaged, or of a run with other arguments, stays.
             with suppress(OpcertError):
-                if self._former(entry) is None:
-                    folder = self._targets[entry.folder].parent
-                    obsolete += (f"{entry.folder}/{name}" for name in files_below(folder))
-                else:
-                    self._keep(entry)
+                obsolete += (f"{entry.folder}/{name}" for name in self._keep_reached(entry))
+            gc.collect()
         copies = [copy.result for copy in self._copies]
         result = series_result(series_entry(self._series), self._backend, copies)
         page = render_series(SeriesPage(result, self._copies))
         files = {**page, SERIES_RESULT_FILE: result.to_json().encode()}
         write_files(self._out, files, obsolete)
         self._announce(f"wrote {self._out / SERIES_RESULT_FILE} and {', '.join(page)}")
+
+    def _keep_reached(self, entry: "CopyEntry") -> Sequence[str]:
+        """Keep what the run had reached in a copy; return the names of the other files there.
+
+        Raises:
+            OpcertError: the files are damaged, or of a run with other arguments.
+        """
+        from opcert.certificate import JOURNAL_FILE, own_files, read_former_certificate
+
+        folder = self._targets[entry.folder].parent
+        former = read_former_certificate(folder)
+        if former is None or former.platform.date < self._began:
+            return own_files(folder)
+        if (folder / JOURNAL_FILE).exists():
+            # The next run with --resume needs it; a certificate next to it is older.
+            return [name for name in own_files(folder) if name != JOURNAL_FILE]
+        if not self._resume:
+            return own_files(folder)
+        self._keep(entry)
+        return []

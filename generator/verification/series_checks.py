@@ -1,19 +1,23 @@
 """Checks the result of a series against the certificates of its copies."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from opcert.certificate import (
+    JOURNAL_FILE,
     SERIES_RESULT_FILE,
     SeriesEntry,
     SeriesResult,
+    is_journal,
     json_differences,
     series_entry,
     series_result,
 )
+from opcert.output_files import files_below
 from opcert.report import CertifiedCopy, SeriesPage, render_series
-from opcert.suite import CopyEntry, Series, series_digest
+from opcert.suite import COPY_FOLDER, CopyEntry, Series, series_digest
 from opcert.untrusted_files import open_untrusted
 from opcert.verification.verdict_checks import Finding
 
@@ -99,5 +103,12 @@ def _file_findings(
             yield Finding(name, "differs from what opcert writes for these certificates")
     known = {*expected, *(copy.result.folder for copy in copies)}
     for path in sorted(folder.iterdir()):
-        if path.name not in known:
+        if path.name not in known and not _is_unfinished_copy(path):
             yield Finding(path.name, "the result does not name this file; expected no other files")
+
+
+def _is_unfinished_copy(folder: Path) -> bool:
+    """Whether a folder has the journal of a copy, from which the run is resumed, and no more."""
+    if folder.is_symlink() or not re.fullmatch(COPY_FOLDER, folder.name):
+        return False
+    return [*files_below(folder)] == [JOURNAL_FILE] and is_journal(folder / JOURNAL_FILE)

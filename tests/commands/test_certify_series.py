@@ -68,6 +68,14 @@ def run(home: Path, out: Path, *arguments: str | Path, backend: str = "Backend")
     return opcert("certify", "--suite", home / "series", "--out", out, *options, *arguments)
 
 
+def certify_in(home: Path, out: Path, *arguments: str, backend: str) -> int:
+    """Certify a backend by the series in `home`; return the exit code."""
+    options = ("--specs", home / "specs", "--in-process", "--backend", backend)
+    return opcert(
+        "certify", "--suite", home / "series", "--out", out, *options, *arguments
+    ).exit_code
+
+
 @pytest.fixture(scope="module")
 def right(home: Path) -> Path:
     """The certificates of a conformant backend, which no test changes."""
@@ -168,6 +176,15 @@ def began(out: Path, copy: str, date: str) -> None:
     path.write_text(json.dumps(certificate))
 
 
+def with_damaged_copy(home: Path, target: Path) -> Path:
+    """Copy the home folder; no backend can be certified by its copy-01."""
+    copied(home / "series", target / "series")
+    next((target / "series" / "copy-01").rglob("*.npz")).write_bytes(b"")
+    copied(home / "specs", target / "specs")
+    (target / "b.py").write_text(BACKENDS)
+    return target
+
+
 def test_certificates_of_a_run_that_was_replaced_are_not_resumed(
     right: Path, home: Path, tmp_path: Path
 ) -> None:
@@ -195,12 +212,67 @@ def test_a_resumed_run_that_ends_early_names_all_finished_copies(
     out = copied(right, tmp_path / "out")
     # Its certificate has to be made again, from a suite that is damaged.
     shutil.rmtree(out / "copy-01")
-    other = copied(home / "series", tmp_path / "series")
-    next((other / "copy-01").rglob("*.npz")).write_bytes(b"")
-    options = ("--specs", home / "specs", "--in-process", "--backend", f"{home / 'b.py'}:Backend")
-    again = opcert("certify", "--suite", other, "--out", out, "--resume", *options)
-    assert again.exit_code == 2
+    damaged = with_damaged_copy(home, tmp_path / "home")
+    assert certify_in(damaged, out, "--resume", backend=f"{home / 'b.py'}:Backend") == 2
     assert [copy.folder for copy in read_series_result(out).copies] == ["copy-00", "copy-02"]
+    assert opcert("verify", out, "--specs", home / "specs").exit_code == 0
+
+
+def kill_in_copy_01(out: Path) -> None:
+    """Leave a journal of the run in copy-01, as if it had been killed there."""
+    first = read_certificate(out / "copy-00" / "certificate.json")
+    certificate = read_certificate(out / "copy-01" / "certificate.json")
+    platform = certificate.platform.model_copy(update={"date": first.platform.date})
+    reached = certificate.replace(platform=platform, verdicts=certificate.verdicts[:5])
+    Journal(out / "copy-01" / JOURNAL_FILE, reached).close()
+
+
+def test_a_journal_is_kept_without_the_certificate_that_it_replaces(
+    right: Path, home: Path, tmp_path: Path
+) -> None:
+    out = copied(right, tmp_path / "out")
+    kill_in_copy_01(out)
+    began(out, "copy-01", "2020-01-01T00:00:00+00:00")
+    (out / "certificates.json").unlink()
+    damaged = with_damaged_copy(home, tmp_path / "home")
+    assert certify_in(damaged, out, "--resume", backend=f"{home / 'b.py'}:Backend") == 2
+    assert [copy.folder for copy in read_series_result(out).copies] == ["copy-00", "copy-02"]
+    assert [*contents(out / "copy-01")] == [JOURNAL_FILE]
+    assert opcert("verify", out, "--specs", home / "specs").exit_code == 0
+    again = run(home, out, "--resume")
+    assert again.exit_code == 0, again.stderr
+    assert "\n5 cases have run already" in again.stderr
+
+
+def test_removing_a_former_run_keeps_the_files_of_others(
+    right: Path, home: Path, tmp_path: Path
+) -> None:
+    out = copied(right, tmp_path / "out")
+    note = out / "copy-02" / "notes.txt"
+    backend = tmp_path / "b.py"
+    backend.write_text(
+        f"""{BACKENDS}
+class Noting(Wrong):
+    def run(self, operator, inputs, attributes):
+        Path({str(note)!r}).write_text("mine")
+        return super().run(operator, inputs, attributes)
+"""
+    )
+    assert certify_in(home, out, "-x", backend=f"{backend}:Noting") == 1
+    assert [*contents(out / "copy-02")] == ["notes.txt"]
+    assert not (out / "copy-01").exists()
+
+
+def test_resuming_a_run_of_which_a_copy_was_lost_keeps_the_others(
+    right: Path, home: Path, tmp_path: Path
+) -> None:
+    out = copied(right, tmp_path / "out")
+    for name in ("copy-00", "copy-01", "copy-02"):
+        began(out, name, "2020-01-01T00:00:00+00:00")
+    shutil.rmtree(out / "copy-01")
+    assert run(home, out, "--resume").exit_code == 0
+    again = run(home, out, "--resume")
+    assert again.stderr.count("as the earlier run found") == 2, again.stderr
 
 
 def test_a_finished_series_is_resumed_without_a_run(right: Path, home: Path) -> None:
