@@ -44,6 +44,7 @@ from opcert.certificate.series_result import (
     has_series_result,
     identity_of_run,
     read_series_result,
+    result_mistakes,
     series_entry,
     series_result,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "read_journal",
     "read_series_result",
     "refuse_path_in_suite",
+    "result_mistakes",
     "series_entry",
     "series_result",
     "submission_path",

@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -105,6 +106,28 @@ def series_result(
         counts={status: counts[status] for status in STATUSES},
         copies=tuple(copies),
     )
+
+
+def result_mistakes(result: SeriesResult) -> Iterator[tuple[str, str]]:
+    """Yield what contradicts itself in the list of copies: a copy or the file, and the mistake."""
+    names = [copy.folder for copy in result.copies]
+    if not names:
+        yield SERIES_RESULT_FILE, "found no copies; expected one at least"
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield SERIES_RESULT_FILE, f"found {name} {count} times; expected it once"
+    numbers = {name: int(name.rpartition("-")[2]) for name in names}
+    for first, second in pairwise(names):
+        if numbers[first] > numbers[second]:
+            text = f"found {first} before {second}; expected the order of the series"
+            yield SERIES_RESULT_FILE, text
+    for copy in result.copies:
+        name, number = copy.folder, numbers[copy.folder]
+        if number >= result.suite.copies:
+            yield SERIES_RESULT_FILE, f"found {name} in a series of {result.suite.copies} copies"
+        seed = result.suite.seed + number
+        if copy.seed != seed:
+            yield name, f"found a suite of seed {copy.seed}; expected seed {seed}"
 
 
 def has_series_result(folder: Path) -> bool:

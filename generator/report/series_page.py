@@ -20,6 +20,7 @@ from opcert.certificate import (
     parse_certificate,
     read_certificate_bytes,
     read_series_result,
+    result_mistakes,
     series_result,
 )
 from opcert.errors import OpcertError
@@ -176,9 +177,8 @@ def read_series_page(folder: Path, base: str = "") -> SeriesPage:
             the one that it states.
     """
     result = read_series_result(folder)
-    names = {copy.folder for copy in result.copies}
     follows = series_result(result.suite, result.backend, result.copies)
-    if len(names) < len(result.copies) or result != follows:
+    if result != follows or any(result_mistakes(result)):
         raise OpcertError(
             f"{folder / SERIES_RESULT_FILE}: contradicts itself; `opcert verify` lists how"
         )

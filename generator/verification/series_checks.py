@@ -1,7 +1,6 @@
 """Checks the result of a series against the certificates of its copies."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from opcert.certificate import (
     SeriesResult,
     is_journal,
     json_differences,
+    result_mistakes,
     series_entry,
     series_result,
 )
@@ -30,6 +30,7 @@ def series_findings(
     `copies` have what follows from the certificates, in the order of the result. Without `series`,
     its digest follows from the certificates, if there are those of all copies.
     """
+    yield from (Finding(*mistake) for mistake in result_mistakes(result))
     yield from _copy_findings(result, copies)
     of_copies = [copy.result for copy in copies]
     suite = _expected_entry(result, copies) if series is None else series_entry(series)
@@ -46,15 +47,9 @@ def series_findings(
 
 
 def _copy_findings(result: SeriesResult, copies: Sequence[CertifiedCopy]) -> Iterator[Finding]:
-    """Yield the copies that are in the wrong folder, of another profile or of another backend."""
-    for name, count in Counter(copy.result.folder for copy in copies).items():
-        if count > 1:
-            yield Finding(SERIES_RESULT_FILE, f"found {name} {count} times; expected it once")
+    """Yield the copies that are of another profile or of another backend."""
     for copy in copies:
-        name, found = copy.result.folder, copy.result.seed
-        seed = result.suite.seed + int(name.rpartition("-")[2])
-        if found != seed:
-            yield Finding(name, f"found a suite of seed {found}; expected seed {seed}")
+        name = copy.result.folder
         if copy.profile != result.suite.profile:
             text = f"found a suite of profile {copy.profile}; expected {result.suite.profile}"
             yield Finding(name, text)

@@ -82,7 +82,8 @@ def describe_first_error(error: ValidationError) -> str:
         return f"{place}: unknown key"
     if first["type"] == "value_error" and not place:
         return str(first["ctx"]["error"])
-    return f"{place}: found {json.dumps(first['input'])[:60]}; expected {_expectation(first)}"
+    prefix = f"{place}: " if place else ""
+    return f"{prefix}found {json.dumps(first['input'])[:60]}; expected {_expectation(first)}"
 
 
 _EXPECTATIONS = {

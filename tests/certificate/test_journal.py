@@ -1,5 +1,7 @@
 """A journal has the verdicts of a run that was killed."""
 
+import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -92,3 +94,15 @@ def test_the_draft_of_a_killed_run_is_replaced(content: bytes, tmp_path: Path) -
     (tmp_path / JOURNAL_DRAFT_FILE).write_text("mine")
     with pytest.raises(OpcertError, match=r"contains journal\.jsonl\.new, not part"):
         submission_path(tmp_path, core_suite().folder)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir], ids=["pipe", "folder"])
+def test_what_is_no_file_is_no_draft(make: Callable[[Path], None], tmp_path: Path) -> None:
+    make(tmp_path / JOURNAL_DRAFT_FILE)
+    with pytest.raises(OpcertError, match=r"journal\.jsonl\.new"):
+        certify(
+            f"{WRONG}:AcceptsEverything",
+            core_suite(),
+            case="dml-split/example-1",
+            journal=submission_path(tmp_path, core_suite().folder).with_name(JOURNAL_FILE),
+        )

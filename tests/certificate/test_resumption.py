@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,13 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.arrays import Array
-from opcert.certificate import CertificationInterrupted, OnVerdict
+from opcert.certificate import (
+    JOURNAL_FILE,
+    CertificationInterrupted,
+    OnVerdict,
+    UnusedWaiverError,
+    read_journal,
+)
 from opcert.errors import OpcertError
 from opcert.suite import Suite
 from opcert.verdicts import Verdict
@@ -162,6 +169,18 @@ def test_a_finished_run_is_returned_as_it_is() -> None:
     calls = len(backend.calls)
     assert certify(backend, few_cases(), operator=SPLIT, resume=whole) == whole
     assert len(backend.calls) == calls
+
+
+def test_an_unused_waiver_is_found_again(tmp_path: Path) -> None:
+    waivers, journal = tmp_path / "waivers.yaml", tmp_path / JOURNAL_FILE
+    waivers.write_text(f"- {{case: '*', {REST}}}\n")
+    run = partial(certify, wrong.Right(), few_cases(), operator=SPLIT, waivers=waivers)
+    with pytest.raises(UnusedWaiverError) as first:
+        run(journal=journal)
+    for former in (first.value.certificate, read_journal(journal)):
+        with pytest.raises(UnusedWaiverError) as again:
+            run(resume=former)
+        assert str(again.value) == str(first.value)
 
 
 class Other(wrong.Right):

@@ -449,6 +449,7 @@ def test_each_change_is_a_finding_that_names_its_place(
     [
         (edited(lambda d: d.update(format=2)), "found format 2; expected 1"),
         (edited(lambda d: d["copies"][0].update(folder="../x")), "copies.0.folder: "),
+        (lambda f: (f / "certificates.json").write_text("[]"), "certificates.json: found []; "),
         (lambda f: (f / "copy-01" / "certificate.json").unlink(), "copy-01/certificate.json: No"),
     ],
 )
@@ -473,21 +474,33 @@ def test_the_report_of_a_series(wrong: Path, tmp_path: Path) -> None:
     assert (tmp_path / "html" / ".." / target / "report.html").is_file()
 
 
+def without_copies(result: dict[str, Any]) -> None:
+    counts = dict.fromkeys(result["counts"], 0)
+    result.update(copies=[], conformant=False, counts=counts)
+
+
 @pytest.mark.parametrize(
-    "changes", [{"copies": []}, {"conformant": True}, {"copies": "thrice"}], ids=str
+    ("tamper", "finding"),
+    [
+        (edited(without_copies), "found no copies; expected one at least"),
+        (edited(lambda d: d.update(copies=[])), "found no copies; expected one at least"),
+        (edited(lambda d: d.update(conformant=True)), "conformant: found true"),
+        (edited(lambda d: d.update(copies=d["copies"][:1] * 3)), "found copy-00 3 times"),
+        (edited(lambda d: d["copies"].reverse()), "found copy-02 before copy-01"),
+        (edited(lambda d: d["suite"].update(seed=5)), "copy-00: found a suite of seed 4"),
+        (edited(lambda d: d["suite"].update(copies=2)), "found copy-02 in a series of 2 copies"),
+    ],
 )
 def test_a_result_that_contradicts_itself_has_no_report(
-    changes: dict[str, Any], wrong: Path, tmp_path: Path
+    tamper: Callable[[Path], None], finding: str, home: Path, wrong: Path, tmp_path: Path
 ) -> None:
     out = copied(wrong, tmp_path / "out")
-    path = out / "certificates.json"
-    result = json.loads(path.read_bytes())
-    if changes == {"copies": "thrice"}:
-        changes = {"copies": result["copies"][:1] * 3}
-    path.write_text(json.dumps(result | changes))
+    tamper(out)
     report = opcert("report", out, "--out", tmp_path / "report")
     assert report.exit_code == 2
     assert "certificates.json: contradicts itself; `opcert verify` lists how" in report.stderr
+    assert report.stderr.count("\n") == 1
+    assert finding in opcert("verify", out, "--specs", home / "specs").stdout
 
 
 @pytest.mark.parametrize(
