@@ -181,6 +181,13 @@ def _check_series(
 
     result = read_series_result(folder)
     series = None if suite is None else load_series(suite, specs)
+    known = [] if series is None else [entry.folder for entry in series.manifest.copies]
+    missing = [entry.folder for entry in result.copies if entry.folder not in known]
+    if series is not None and missing:
+        raise OpcertError(
+            f"{suite}: is a series of {len(series)} copies; expected the series of the "
+            f"certificates, which has {missing[0]}"
+        )
     findings, copies, remarks = [], [], dict[str, None]()
     for entry in result.copies:
         name = entry.folder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from opcert.errors import SuiteError
 from opcert.suite.emit import json_file
-from opcert.suite.format import SERIES, SERIES_FORMAT, CopyEntry, SeriesManifest
+from opcert.suite.format import MANIFEST, SERIES, SERIES_FORMAT, CopyEntry, SeriesManifest
 from opcert.suite.operator_suite import inconsistent_suite
 from opcert.suite.suite import Suite, parse_file, read_file
 
@@ -69,9 +69,14 @@ def load_series(folder: str | Path, specs: str | Path | None = None) -> Series:
             certificate = opcert.certify("my_backend.py:Backend", suite)
 
     Raises:
-        SuiteError: series.json is missing or damaged, or has another format.
+        SuiteError: series.json is missing or damaged, or has another format; or the folder has a
+            suite.
     """
-    return Series(Path(folder), None if specs is None else Path(specs))
+    folder = Path(folder)
+    if (folder / MANIFEST).is_file() and not is_series(folder):
+        named = folder.parent if is_series(folder.parent) else "a folder with series.json"
+        raise SuiteError(f"{folder}: is a suite; expected a series: name {named}")
+    return Series(folder, None if specs is None else Path(specs))
 
 
 def series_digest(profile: str, copies: Sequence[CopyEntry]) -> str:

@@ -522,6 +522,47 @@ def test_other_commands_want_one_certificate_or_suite(
     assert message in result.stderr
 
 
+@pytest.mark.parametrize("command", ["verify", "report"])
+@pytest.mark.parametrize("finished", ["3 certificates", "1 certificate", "0 certificates"])
+def test_an_unfinished_run_is_to_be_resumed(
+    command: str, finished: str, right: Path, tmp_path: Path
+) -> None:
+    for name in ("copy-00", "copy-01", "copy-02")[: int(finished[0])]:
+        copied(right / name, tmp_path / name)
+    certificate = read_certificate(right / "copy-02" / "certificate.json")
+    Journal(tmp_path / "copy-02" / JOURNAL_FILE, certificate).close()
+    result = opcert(command, tmp_path)
+    assert result.exit_code == 2
+    assert f"{tmp_path}: is an unfinished run of a series, with {finished}; " in result.stderr
+    assert "finish it by `opcert certify --resume`" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("suite", "message"),
+    [
+        ("series/copy-00", "copy-00: is a suite; expected a series: name "),
+        ("short", "short: is a series of 2 copies; expected the series of the certificates, which"),
+    ],
+)
+def test_another_suite_than_the_series_is_explained(
+    suite: str, message: str, right: Path, home: Path, tmp_path: Path
+) -> None:
+    copied(home / "series", tmp_path / "series")
+    generate(tmp_path / "short", home / "specs", seed=4, repeat=2)
+    result = opcert("verify", right, "--suite", tmp_path / suite, "--specs", home / "specs")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_failed_check_advises_the_same_command(home: Path) -> None:
+    options = ("--specs", home / "specs", "--repeat", "3", "--seed", "5")
+    result = opcert("generate", "--check", "--out", home / "series", *options)
+    assert result.exit_code == 1
+    assert "run the same command without --check" in result.stderr
+
+
 def test_a_changed_certificate_has_no_report(wrong: Path, tmp_path: Path) -> None:
     folder = copied(wrong, tmp_path / "results")
     exchanged(folder)
