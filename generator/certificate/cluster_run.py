@@ -73,6 +73,8 @@ class ClusterExecution(Execution):
         )
         # How long a batch takes; the first ones find out.
         self._seconds = float(_GROUP_SECONDS)
+        # All workers have tasks of one operator, so that none of them has read many operators.
+        self._last: Task | None = None
         self._changed: set[str] = set()
         self._cases: Counter[WorkerPlatform] = Counter()
         # A cluster may be used for several runs.
@@ -150,9 +152,10 @@ class ClusterExecution(Execution):
         """Return the next tasks that together take some seconds, by what earlier ones took."""
         group: list[Task] = []
         while len(group) < max(1, min(_MAX_GROUP, _GROUP_SECONDS // self._seconds)):
-            task = tasks.next([*running, *group])
+            task = tasks.next([*running, *group], self._last)
             if task is None:
                 break
+            self._last = task
             group.append(task)
         return group
 

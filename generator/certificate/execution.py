@@ -6,9 +6,8 @@ from functools import partial
 
 from opcert.backends import Backend, close_backend
 from opcert.certificate.certificate import BackendEntry, ClusterEntry, Run
-from opcert.certificate.processes import verdicts_of_batches
+from opcert.certificate.processes import Processes
 from opcert.certificate.setup import Setup
-from opcert.errors import BackendError
 from opcert.exploration import deciding_calls
 from opcert.isolation import SupervisedBackend
 from opcert.suite import Suite
@@ -85,25 +84,29 @@ class LocalExecution(Execution):
         Raises:
             BackendError: it cannot be started, or declares what does not exist.
         """
-        self._setup, self._files = setup, setup.source_files()
+        self._files = setup.source_files()
         backend = setup.start_backend(self._files)
+        self._processes: Processes | None = None
         try:
             super().__init__(backend, *setup.entries(backend, suite, self._files, jobs), suite)
-        except BackendError:
+            if self.run.jobs > 1:
+                # They start while this process reads the suite.
+                start_backend = partial(setup.start_backend, self._files)
+                start_certification = setup.start_certification(suite)
+                self._processes = Processes(self.run.jobs, start_backend, start_certification)
+        except BaseException:
             close_backend(backend)
             raise
 
     def verdicts(self, certification: Certification, cases: Sequence[str]) -> Generator[Verdict]:
         """Run the cases one after the other, or batches of them in several processes."""
-        if self.run.jobs > 1:
-            divided = batches(self.suite, cases)
-            start_backend = partial(self._setup.start_backend, self._files)
-            start = self._setup.start_certification(self.suite)
-            yield from verdicts_of_batches(
-                certification, divided, self.run.jobs, start_backend, start
-            )
-        else:
+        if self._processes is None:
             yield from map(certification.verdict, cases)
+            return
+        try:
+            yield from self._processes.verdicts(certification, batches(self.suite, cases))
+        finally:
+            self._processes.close()
 
     def interrupt(self) -> None:
         """Kill the process of an isolated backend."""
@@ -124,5 +127,7 @@ class LocalExecution(Execution):
         return self._files.changed
 
     def close(self) -> None:
-        """Close the backend."""
+        """Close the backend, and end the processes."""
+        if self._processes is not None:
+            self._processes.close()
         close_backend(self.backend)

@@ -1,11 +1,13 @@
 """Runs batches of cases in several processes at once, each with a backend of its own."""
 
+import gc
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from time import monotonic
 from typing import TypeAlias, cast
 
 from opcert.backends import Backend, close_backend
@@ -13,39 +15,56 @@ from opcert.certificate.tasks import Finished, StartCertification, Task, TaskRun
 from opcert.errors import BackendError
 from opcert.verdicts import Batch, Certification, Verdict
 
+# Verdicts are sent together that come within so many seconds.
+_GROUP_SECONDS = 0.05
 # How many seconds a process may take to close its backend.
 _EXIT_SECONDS = 10.0
 # Starts the backend of a process.
 StartBackend: TypeAlias = Callable[[], Backend]
 
 
-def verdicts_of_batches(
-    certification: Certification,
-    batches: Iterable[Batch],
-    jobs: int,
-    start_backend: StartBackend,
-    start_certification: StartCertification,
-) -> Generator[Verdict]:
-    """Yield verdicts as `jobs` processes reach them; `certification` takes them over.
+class Processes:
+    """Processes of this machine, each with a backend of its own; close them at the end."""
 
-    To close the generator ends the processes.
+    def __init__(
+        self, jobs: int, start_backend: StartBackend, start_certification: StartCertification
+    ) -> None:
+        """Start `jobs` processes, which start their backends meanwhile."""
+        # Spawned rather than forked: the caller may have threads, and a runtime may be loaded.
+        context = get_context("spawn")
+        self._started: list[tuple[BaseProcess, Connection]] = []
+        try:
+            for _ in range(jobs):
+                ours, theirs = context.Pipe()
+                arguments = (theirs, start_backend, start_certification, gc.get_threshold())
+                process = context.Process(target=_run_batches, args=arguments, daemon=True)
+                process.start()
+                theirs.close()
+                self._started.append((process, ours))
+        except BaseException:
+            self.close()
+            raise
 
-    Raises:
-        BackendError: a backend cannot be started, or ends the process in which it runs.
-    """
-    tasks = Tasks(certification, batches)
-    with _processes(jobs, start_backend, start_certification) as connections:
+    def verdicts(
+        self, certification: Certification, batches: Iterable[Batch]
+    ) -> Generator[Verdict]:
+        """Yield verdicts as processes reach them; `certification` takes them over.
+
+        Raises:
+            BackendError: a backend cannot be started, or ends the process in which it runs.
+        """
+        tasks = Tasks(certification, batches)
         running: dict[Connection, Task] = {}
 
         def hand_out(connection: Connection) -> None:
             """Send the next task to a process, if there is one."""
-            running.pop(connection, None)
-            task = tasks.next(running.values())
+            last = running.pop(connection, None)
+            task = tasks.next(running.values(), last)
             if task is not None:
                 running[connection] = task
                 connection.send(task)
 
-        for connection in connections:
+        for _, connection in self._started:
             hand_out(connection)
         while running:
             for connection in cast("list[Connection]", wait([*running])):
@@ -56,49 +75,36 @@ def verdicts_of_batches(
                         "a process of the run ended; run the backend in a process of its own, "
                         "without --in-process"
                     ) from None
-                if isinstance(message, Verdict):
-                    certification.accept([message])
-                    yield message
+                if isinstance(message, list):
+                    for verdict in message:
+                        certification.accept([verdict])
+                        yield verdict
                 elif isinstance(message, Finished):
                     tasks.accept(message)
                     hand_out(connection)
                 else:
                     raise message
 
-
-@contextmanager
-def _processes(
-    jobs: int, start_backend: StartBackend, start_certification: StartCertification
-) -> Iterator[list[Connection]]:
-    """Start processes that run batches, and kill them at the end."""
-    # Spawned rather than forked: the caller may have threads, and a runtime may be loaded.
-    context = get_context("spawn")
-    started = []
-    try:
-        for _ in range(jobs):
-            ours, theirs = context.Pipe()
-            arguments = (theirs, start_backend, start_certification)
-            process = context.Process(target=_run_batches, args=arguments, daemon=True)
-            process.start()
-            theirs.close()
-            started.append((process, ours))
-        yield [connection for _, connection in started]
-    finally:
-        for process, connection in started:
+    def close(self) -> None:
+        """Kill the processes."""
+        for process, connection in self._started:
             connection.close()
             process.terminate()
-        for process, _ in started:
+        for process, _ in self._started:
             process.join(_EXIT_SECONDS)
             process.kill()
             process.join()
+        self._started.clear()
 
 
 def _run_batches(
     connection: Connection,
     start_backend: StartBackend,
     start_certification: StartCertification,
+    thresholds: tuple[int, int, int],
 ) -> None:
     """Run batches that arrive on a connection, and send verdicts, until the connection ends."""
+    gc.set_threshold(*thresholds)
     # An interrupt of the terminal reaches all its processes; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # It closes its backend, which may have started processes.
@@ -111,11 +117,24 @@ def _run_batches(
     try:
         while True:
             run = TaskRun(connection.recv(), backend, start_certification)
-            for verdict in run:
-                connection.send(verdict)
+            for verdicts in _grouped(run):
+                connection.send(verdicts)
             connection.send(run.finish())
     except (EOFError, ConnectionError):
         # The run has ended before this batch, for example by an interrupt.
         pass
     finally:
         close_backend(backend)
+
+
+def _grouped(verdicts: Iterable[Verdict]) -> Iterator[list[Verdict]]:
+    """Yield the verdicts of each twentieth of a second: a message for each is slow to receive."""
+    group: list[Verdict] = []
+    begin = monotonic()
+    for verdict in verdicts:
+        group.append(verdict)
+        if monotonic() - begin > _GROUP_SECONDS:
+            yield group
+            group, begin = [], monotonic()
+    if group:
+        yield group

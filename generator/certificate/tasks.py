@@ -1,6 +1,7 @@
 """Batches of cases as tasks, which processes of this machine or workers of a cluster run."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -36,14 +37,27 @@ class Tasks:
 
     def __init__(self, certification: Certification, batches: Iterable[Batch]) -> None:
         self.certification = certification
-        self._batches = iter(batches)
+        self._batches: dict[str, deque[Batch]] = {}
+        for batch in batches:
+            self._batches.setdefault(batch.operator, deque()).append(batch)
 
-    def next(self, running: Iterable[Task]) -> Task | None:
-        """Return the next task, or None after the last; `running` are those under way."""
-        batch = next(self._batches, None)
-        if batch is None:
+    def next(self, running: Collection[Task], last: Task | None = None) -> Task | None:
+        """Return the next task, or None after the last; `running` are those under way.
+
+        It has the operator of the `last` task of its process, which has read the operator's cases.
+        After all of them, it has the operator of which most is left, one that does not run if
+        there is one.
+        """
+        if not self._batches:
             return None
         run = self.certification
+        under_way = {task.batch.operator for task in running}
+        name = None if last is None else last.batch.operator
+        if name not in self._batches:
+            name = max(self._batches, key=lambda n: (n not in under_way, len(self._batches[n])))
+        batch = self._batches[name].popleft()
+        if not self._batches[name]:
+            del self._batches[name]
         operator = run.suite.operators[batch.operator]
         baselines = {operator.cases[case].baseline for case in batch.cases} - {*batch.cases}
         former = tuple(run.verdicts[name] for name in baselines if name and name in run.verdicts)

@@ -2,15 +2,17 @@
 
 import multiprocessing
 from collections.abc import Mapping
+from itertools import cycle
 
 import pytest
 
 from opcert import certify
 from opcert.certificate import CertificationInterrupted
+from opcert.certificate.tasks import Task, Tasks
 from opcert.errors import BackendError, OpcertError
 from opcert.report.command_line import command_line
 from opcert.suite import Suite
-from opcert.verdicts import FAILURE_STATUSES, batches
+from opcert.verdicts import FAILURE_STATUSES, Certification, batches
 from tests.certificate.divided_runs import CASES, CRASHES, ENDS, SPLIT, results, with_backends
 from tests.command_line import WRONG
 from tests.faults.finding import core_suite
@@ -37,6 +39,24 @@ def test_cases_of_one_signature_are_in_one_batch() -> None:
             if case.baseline is None:
                 types = [(a.type, len(a.shape)) for a in case.record.inputs.values()]
                 assert home.setdefault((case.operator, str(types)), number) == number
+
+
+def test_two_processes_read_as_few_operators_as_they_can() -> None:
+    suite = core_suite()
+    divided = [*batches(suite, suite.select("*", "*"))]
+    tasks = Tasks(Certification(Right(), suite), divided)
+    handed_out: list[list[Task]] = [[], []]
+    for turn in cycle((0, 1)):
+        mine, others = handed_out[turn], handed_out[1 - turn]
+        task = tasks.next(others[-1:], mine[-1] if mine else None)
+        if task is None:
+            break
+        mine.append(task)
+    reached = [task.batch.cases for process in handed_out for task in process]
+    assert sorted(reached) == sorted(batch.cases for batch in divided)
+    one, two = ({task.batch.operator for task in process} for process in handed_out)
+    # Only the last one is left to both.
+    assert len(one & two) <= 1
 
 
 @with_backends
