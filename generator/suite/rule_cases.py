@@ -42,9 +42,10 @@ def cases_by_rule(
         elif case.violated_rule is not None:
             negative[case.violated_rule].append(case.id)
         else:
-            call = calls[case.id]
-            for name in (*conditions.check(call).satisfied, *conditions.behaviours(call)):
-                positive[spec.full_id(name)].append(case.id)
+            # The index names the behaviours of a valid call, and not what it satisfies.
+            satisfied = conditions.check(calls[case.id]).satisfied
+            for rule in (*spec.full_ids(*satisfied), *case.rules):
+                positive[rule].append(case.id)
     return {
         rule: RuleCases(tuple(positive[rule]), tuple(negative[rule]), tuple(ambiguous[rule]))
         for rule in spec.full_ids(*(rule.id for rule in spec.rules))

@@ -2,11 +2,20 @@
 
 import pytest
 
+from opcert.cases import Conditions
 from opcert.suite import cases_by_rule, valid_calls
 from tests.faults.finding import core_suite
 from tests.shipped import cases, each_core_spec, spec
 
 SUITE = core_suite()
+
+
+@each_core_spec
+def test_the_index_names_the_behaviours_of_each_valid_call(name: str) -> None:
+    of = spec(name).spec
+    operator, conditions = SUITE.operators[of.operator], Conditions(of)
+    for case, call in valid_calls(operator).items():
+        assert operator.cases[case].rules == of.full_ids(*conditions.behaviours(call))
 
 
 @each_core_spec
