@@ -1,13 +1,20 @@
 """Runs a case by several calls, which show faults that a single call cannot show."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from opcert.arrays import Array, InputArrays, copy_in_layout
 from opcert.backends import Backend
 from opcert.run.comparison import Difference, compare_outputs, share_a_zero
 from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome, call_backend
-from opcert.run.records import CallRecord, fill_buffer, find_mutation, record_outputs
+from opcert.run.records import (
+    CallRecord,
+    InputState,
+    fill_buffer,
+    find_mutation,
+    input_states,
+    record_outputs,
+)
 from opcert.suite import IndexedCase, OperatorSuite
 
 # The beginning of a failure's text, if it occurs only with inverted data.
@@ -51,8 +58,7 @@ def run_vector(
 def _run_negative(
     backend: Backend, operator: OperatorSuite, case: IndexedCase, baseline: IndexedCase | None
 ) -> Outcome:
-    expected_inputs = operator.inputs(case)
-    first = _call_invalid(backend, operator, case, expected_inputs)
+    first = _call_invalid(backend, operator, case)
     if first.observed != "rejected" or first.fault is not None:
         return first
     calls = [("rejected at first; the same call, repeated,", case)]
@@ -65,7 +71,7 @@ def _run_negative(
     for context, called in calls:
         is_repetition = called is case
         if is_repetition:
-            later = _call_invalid(backend, operator, case, expected_inputs)
+            later = _call_invalid(backend, operator, case)
         else:
             later = _call_valid(backend, operator, called)
         log += later.log
@@ -85,37 +91,34 @@ def _run_negative(
     return replace(first, records=records, log=log)
 
 
-def _call_invalid(
-    backend: Backend, operator: OperatorSuite, case: IndexedCase, expected_inputs: InputArrays
-) -> Outcome:
+def _call_invalid(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
     inputs = operator.inputs(case)
+    states = input_states(inputs)
     outcome = call_backend(backend, operator.index.operator, inputs, case.attributes)
-    fault = outcome.fault or find_mutation(inputs, expected_inputs)
+    fault = outcome.fault or find_mutation(inputs, states)
     # Another process cannot write to the buffers after its call.
     if isinstance(backend, IsolatedBackend):
         return replace(outcome, fault=fault)
-    record = CallRecord(inputs=inputs, expected_inputs=expected_inputs)
+    record = CallRecord(inputs=inputs, states=states)
     return replace(outcome, fault=fault, records=[record])
 
 
 def _call_valid(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
-    expected_inputs, inputs = operator.inputs(case), operator.inputs(case)
-    golden = operator.outputs(case)
+    inputs, golden = operator.inputs(case), operator.outputs(case)
+    states = input_states(inputs)
     outcome = call_backend(backend, operator.index.operator, inputs, case.attributes)
     if outcome.observed in FATAL_OUTCOMES:
         return outcome
     if outcome.observed != "outputs":
         return replace(outcome, fault=Difference("rejected", outcome.reason or outcome.observed))
     fault = (
-        compare_outputs(golden, outcome.outputs)
-        or outcome.fault
-        or find_mutation(inputs, expected_inputs)
+        compare_outputs(golden, outcome.outputs) or outcome.fault or find_mutation(inputs, states)
     )
     if fault is not None:
         return replace(outcome, fault=fault)
     record = record_outputs(outcome.outputs, golden, outcome.remote)
     if record.remote is None:
-        record = replace(record, inputs=inputs, expected_inputs=expected_inputs)
+        record = replace(record, inputs=inputs, states=states)
     return replace(outcome, records=[record])
 
 
@@ -137,13 +140,14 @@ class _ValidCalls:
 
     def run(self) -> Outcome:
         data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
-        first, first_difference = self.call(data, golden)
+        states = input_states(data)
+        first, first_difference = self.call(data, states, golden)
         if first.observed != "outputs":
             return first
 
         inverted = self.operator.inverted_data_inputs(self.case)
         inverted_golden = self.operator.inverted_data_outputs(self.case)
-        second, second_difference = self.call(inverted, inverted_golden)
+        second, second_difference = self.call(inverted, input_states(inverted), inverted_golden)
         if second.observed in FATAL_OUTCOMES:
             reason = f"the same call with other data: {second.reason}"
             return replace(second, reason=reason, log=self.log)
@@ -152,7 +156,7 @@ class _ValidCalls:
         # where the golden output is zero for both data.
         zero_in_both = share_a_zero(golden, inverted_golden)
         sizes = [array.nbytes for array in golden] if zero_in_both else []
-        third, third_difference = self.call(data, golden, sizes)
+        third, third_difference = self.call(data, states, golden, sizes)
         if third.observed in FATAL_OUTCOMES:
             reason = f"the same call, repeated: {third.reason}"
             return replace(third, reason=reason, log=self.log)
@@ -164,15 +168,19 @@ class _ValidCalls:
         fault = self.faults[0] if self.faults else None
         if self.records and self.records[-1].remote is None:
             # The buffers now hold the inputs of the last call.
-            last = replace(self.records[-1], inputs=self.buffers, expected_inputs=data)
-            self.records[-1] = last
+            self.records[-1] = replace(self.records[-1], inputs=self.buffers, states=states)
         return replace(first, fault=fault, records=self.records, log=self.log, lines=self.lines)
 
     def call(
-        self, inputs: InputArrays, golden: Sequence[Array], dirty_sizes: Sequence[int] = ()
+        self,
+        inputs: InputArrays,
+        states: Mapping[str, InputState],
+        golden: Sequence[Array],
+        dirty_sizes: Sequence[int] = (),
     ) -> tuple[Outcome, Difference | None]:
         """Make one call in the buffers; return its outcome and the difference of its outputs.
 
+        The buffers get the elements of `inputs`, of which `states` are kept.
         Also add other faults to `faults`, correct outputs to `records`, and printed text to `log`;
         keep the `lines` of an exception.
         """
@@ -184,7 +192,7 @@ class _ValidCalls:
         outcome = call_backend(
             self.backend, operator, self.buffers, self.case.attributes, dirty_sizes
         )
-        if fault := outcome.fault or find_mutation(self.buffers, inputs):
+        if fault := outcome.fault or find_mutation(self.buffers, states):
             self.faults.append(fault)
         self.log += outcome.log
         self.lines = outcome.lines or self.lines
@@ -250,12 +258,13 @@ def repetition_plan() -> list[bool]:
 
 def run_repeatedly(backend: Backend, operator: OperatorSuite, case: IndexedCase) -> Outcome:
     """Call a valid case, which has passed, many times; all outputs must stay correct."""
-    plain = operator.inputs(case), operator.outputs(case)
-    inverted = operator.inverted_data_inputs(case), operator.inverted_data_outputs(case)
+    data, other_data = operator.inputs(case), operator.inverted_data_inputs(case)
+    plain = data, input_states(data), operator.outputs(case)
+    inverted = other_data, input_states(other_data), operator.inverted_data_outputs(case)
     records: list[CallRecord] = []
     log = ""
     for number, is_inverted in enumerate(repetition_plan()):
-        inputs, golden = inverted if is_inverted else plain
+        inputs, states, golden = inverted if is_inverted else plain
         buffers = {
             name: copy_in_layout(array, case.inputs[name].layout) for name, array in inputs.items()
         }
@@ -264,7 +273,7 @@ def run_repeatedly(backend: Backend, operator: OperatorSuite, case: IndexedCase)
         call = f"call {number} of {case.id}"
         if outcome.observed in FATAL_OUTCOMES:
             return replace(outcome, reason=f"{call}: {outcome.reason}", log=log)
-        if fault := outcome.fault or find_mutation(buffers, inputs):
+        if fault := outcome.fault or find_mutation(buffers, states):
             fault = replace(fault, text=f"{call} failed: {fault.text}")
             return Outcome("outputs", fault=fault, log=log)
         if outcome.observed != "outputs":

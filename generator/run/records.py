@@ -1,8 +1,10 @@
 """The buffers of calls, which are reused, and records of calls, which detect later writes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from opcert.arrays import (
     Array,
@@ -31,19 +33,26 @@ class RemoteOutputs(Protocol):
         """Whether they have ended with their process: `changed` is what was known before."""
 
 
+class InputState(NamedTuple):
+    """An input at one time: what a caller relies on besides elements, and the buffer's bytes."""
+
+    properties: tuple[object, ...]
+    content: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """A finished call with correct outputs, to be compared again after later calls.
 
-    `outputs` equalled `golden` when the call returned; `inputs` are the buffers of the call, which
-    held `expected_inputs`. If the backend has its own process, `remote` watches the
+    `outputs` equalled `golden` when the call returned; `inputs` are the buffers of the call, and
+    `states` what they were before it. If the backend has its own process, `remote` watches the
     `remote_bytes` of outputs there, and this process keeps no array of the call.
     """
 
     outputs: Sequence[Array] = ()
     golden: Sequence[Array] = ()
     inputs: InputArrays = field(default_factory=dict)
-    expected_inputs: InputArrays = field(default_factory=dict)
+    states: Mapping[str, InputState] = field(default_factory=dict)
     remote: RemoteOutputs | None = None
     remote_bytes: int = 0
 
@@ -59,13 +68,13 @@ class CallRecord:
     @property
     def inputs_changed(self) -> bool:
         """Whether something has written to the inputs since the call returned."""
-        return find_mutation(self.inputs, self.expected_inputs) is not None
+        return find_mutation(self.inputs, self.states) is not None
 
     @property
     def nbytes(self) -> int:
         """The size in bytes of what the record keeps alive."""
-        arrays = (*self.golden, *self.expected_inputs.values())
-        return _RECORD_BYTES + self.remote_bytes + sum(array.nbytes for array in arrays)
+        contents = sum(len(state.content) for state in self.states.values())
+        return _RECORD_BYTES + self.remote_bytes + contents + sum(a.nbytes for a in self.golden)
 
 
 def record_outputs(
@@ -85,19 +94,34 @@ def fill_buffer(buffer: Array | None, array: Array, layout: Layout) -> Array:
     return buffer
 
 
-def find_mutation(inputs: InputArrays, expected: InputArrays) -> Difference | None:
-    """Return the first difference of `inputs` from `expected`: elements, form or padding."""
-    for name, array in expected.items():
-        current = inputs[name]
-        same_form = array_properties(current) == array_properties(array)
+def input_states(inputs: InputArrays) -> dict[str, InputState]:
+    """Return what `copy_in_layout` made, to be compared after a call."""
+    return {
+        name: InputState(array_properties(array), _content(array)) for name, array in inputs.items()
+    }
+
+
+def find_mutation(inputs: InputArrays, states: Mapping[str, InputState]) -> Difference | None:
+    """Return the first difference of `inputs` from `states`: elements, form or padding."""
+    for name, (properties, content) in states.items():
+        array = inputs[name]
+        same_form = array_properties(array) == properties
         # An array whose form was changed may no longer span the buffer.
-        if same_form and _buffer_bytes(current) == _buffer_bytes(array):
+        if same_form and _content(array) == content:
             continue
-        only_padding = same_form and current.tobytes() == array.tobytes()
+        only_padding = same_form and array.tobytes() == _elements(array, content)
         where = "memory between the elements of its input" if only_padding else "its input"
         return Difference("mutated-input", f"the call changed {where} '{name}'")
     return None
 
 
-def _buffer_bytes(array: Array) -> bytes:
-    return underlying_buffer(array).tobytes()
+def _content(array: Array) -> bytes:
+    """Return the bytes of the underlying buffer in the order of memory."""
+    return underlying_buffer(array).tobytes("A")
+
+
+def _elements(array: Array, content: bytes) -> bytes:
+    """Return the elements of an array if its buffer had this content, in C order."""
+    first, begin = (a.__array_interface__["data"][0] for a in (array, underlying_buffer(array)))
+    held: Array = np.ndarray(array.shape, array.dtype, content, first - begin, array.strides)
+    return held.tobytes()

@@ -10,7 +10,13 @@ from opcert.backends import Backend
 from opcert.run.call_protocol import ALIASED_OUTPUT
 from opcert.run.comparison import Difference, compare_outputs
 from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend
-from opcert.run.records import CallRecord, fill_buffer, find_mutation, record_outputs
+from opcert.run.records import (
+    CallRecord,
+    fill_buffer,
+    find_mutation,
+    input_states,
+    record_outputs,
+)
 
 # The number of earlier calls that every call compares again, and the maximum size of each.
 _RECORDS = 8
@@ -80,15 +86,16 @@ class Session:
 
     def execute(self, step: SessionStep) -> Outcome:
         """Make the call of a step; return its outcome, with any fault."""
-        expected_inputs = {
+        laid_out = {
             name: copy_in_layout(array, step.layouts[name]) for name, array in step.inputs.items()
         }
         self._buffers = {
             name: fill_buffer(self._buffers.get(name), array, step.layouts[name])
-            for name, array in expected_inputs.items()
+            for name, array in laid_out.items()
         }
+        states = input_states(self._buffers)
         outcome = call_backend(self.backend, step.operator, self._buffers, step.attributes)
-        fault = outcome.fault or find_mutation(self._buffers, expected_inputs)
+        fault = outcome.fault or find_mutation(self._buffers, states)
         if fault is None and any(record.outputs_changed for record in self._records):
             fault = ALIASED_OUTPUT
             self._records.clear()

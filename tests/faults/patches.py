@@ -10,6 +10,7 @@ from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
 from opcert.arrays import Array, bits_of, copy_in_layout, invert_bits, type_name
 from opcert.run import Difference, Outcome, call_protocol, comparison, records
+from opcert.run.records import input_states
 from opcert.suite import IndexedCase, OperatorSuite, Suite
 from opcert.verdicts import certification, verdict
 from tests.faults import finding
@@ -131,14 +132,12 @@ def twice(patch: MonkeyPatch) -> None:
 
     def run(self: call_protocol._ValidCalls) -> Outcome:
         data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
-        first, wrong = self.call(data, golden)
+        first, wrong = self.call(data, input_states(data), golden)
         if first.observed != "outputs":
             return first
-        other = (
-            self.operator.inverted_data_inputs(self.case),
-            self.operator.inverted_data_outputs(self.case),
-        )
-        second, wrong_second = self.call(*other)
+        other = self.operator.inverted_data_inputs(self.case)
+        other_golden = self.operator.inverted_data_outputs(self.case)
+        second, wrong_second = self.call(other, input_states(other), other_golden)
         self.faults += [wrong] if wrong else []
         self.faults += call_protocol._judge_inverted(second, wrong_second, golden)
         fault = self.faults[0] if self.faults else None
