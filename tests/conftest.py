@@ -87,7 +87,7 @@ def pytest_configure() -> None:
     levels: dict[tuple[int, str | None], CaseLevels] = {}
 
     def kept_levels(diagnosis: Diagnosis, name: str) -> CaseLevels:
-        suite, spec_file = diagnosis._suite.operators[name], diagnosis._spec_files.get(name)
+        suite, spec_file = diagnosis.suite.operators[name], diagnosis.specs.get(name)
         if not any(suite is one for one in operators.values()):
             return levels_of(diagnosis, name)
         key = id(suite), None if spec_file is None else spec_file.digest

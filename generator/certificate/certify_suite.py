@@ -31,7 +31,6 @@ from opcert.verdicts import (
     MAX_CRASHES,
     WAIVABLE_KINDS,
     Certification,
-    Diagnosis,
     Verdict,
 )
 from opcert.yaml_files import YamlSource
@@ -260,7 +259,7 @@ def _complete(
         verdict.case: verdict for verdict in certification.finish() if verdict.case in verdicts
     }
     reproductions = dict(certificate.reproductions)
-    diagnosis = Diagnosis(certification.suite)
+    diagnosis = execution.diagnosis
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
     is_complete = not interrupted and not any(v.is_left_to_run for v in verdicts.values())
     if is_complete and any(v.status in FAILURE_STATUSES for v in verdicts.values()):

@@ -24,6 +24,7 @@ from opcert.verdicts import (
     Cause,
     Confirmed,
     DecidingCall,
+    Diagnosis,
     Verdict,
 )
 
@@ -137,14 +138,14 @@ def run_tasks(run: RemoteRun, tasks: Sequence[Task]) -> Report:
 
 def confirm(run: RemoteRun, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
     """Confirm the failures of a run, which ran on any workers."""
-    return _with_host(run, lambda host: confirmed(host.backend, host.suite, verdicts, repeated))
+    return _with_host(
+        run, lambda host: confirmed(host.backend, Diagnosis(host.suite), verdicts, repeated)
+    )
 
 
 def decide(run: RemoteRun, causes: Sequence[Cause]) -> list[DecidingCall]:
     """Make the calls that separate conditions of causes."""
-    return _with_host(
-        run, lambda host: deciding_calls(host.backend, causes, host.suite.spec_files())
-    )
+    return _with_host(run, lambda host: deciding_calls(host.backend, causes, host.suite.spec_files))
 
 
 def end(run: str) -> None:

@@ -30,10 +30,12 @@ class Execution(ABC):
         backend: The backend, or only its declarations if it runs elsewhere.
         entry: The backend as the certificate describes it.
         run: How the calls are made, as the certificate describes it before the first call.
+        diagnosis: Finds the causes of failures of the suite.
     """
 
     def __init__(self, backend: Backend, entry: BackendEntry, run: Run, suite: Suite) -> None:
         self.backend, self.entry, self.run, self.suite = backend, entry, run, suite
+        self.diagnosis = Diagnosis(suite)
 
     @property
     def cluster(self) -> ClusterEntry | None:
@@ -66,13 +68,12 @@ class Execution(ABC):
 
 
 def confirmed(
-    backend: Backend, suite: Suite, verdicts: Mapping[str, Verdict], repeated: Sequence[str]
+    backend: Backend, diagnosis: Diagnosis, verdicts: Mapping[str, Verdict], repeated: Sequence[str]
 ) -> Confirmed:
     """Confirm failures if the backend can be restarted."""
     if not isinstance(backend, SupervisedBackend):
         return Confirmed()
-    diagnosis, specs = Diagnosis(suite), suite.spec_files()
-    return Confirmation(backend, suite, verdicts, repeated, diagnosis, specs).confirm()
+    return Confirmation(backend, diagnosis, verdicts, repeated).confirm()
 
 
 class LocalExecution(Execution):
@@ -115,11 +116,11 @@ class LocalExecution(Execution):
 
     def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
         """Confirm the failures of an isolated backend."""
-        return confirmed(self.backend, self.suite, verdicts, repeated)
+        return confirmed(self.backend, self.diagnosis, verdicts, repeated)
 
     def decide(self, causes: Sequence[Cause]) -> list[DecidingCall]:
         """Make the calls that separate conditions of causes."""
-        return deciding_calls(self.backend, causes, self.suite.spec_files())
+        return deciding_calls(self.backend, causes, self.suite.spec_files)
 
     def changed_files(self) -> set[str]:
         """Return the files of the backend that changed during the run."""

@@ -258,8 +258,9 @@ class Suite:
         for _ in self.operators.values():
             pass
 
-    def spec_files(self) -> dict[str, SpecFile]:
-        """Return the available specs from which the suite was generated, by operator.
+    @cached_property
+    def spec_files(self) -> Mapping[str, SpecFile]:
+        """The available specs from which the suite was generated, by operator.
 
         Raises:
             OpcertError: a spec has mistakes.

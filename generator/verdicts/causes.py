@@ -94,8 +94,8 @@ class Diagnosis:
 
     def __init__(self, suite: Suite, specs: Mapping[str, SpecFile] | None = None) -> None:
         """Prepare for cases of `suite`; `specs` are by default those that it was generated from."""
-        self._suite = suite
-        self._specs = specs
+        self.suite = suite
+        self._given = specs
         self._levels: dict[str, CaseLevels] = {}
 
     def causes(
@@ -150,7 +150,7 @@ class Diagnosis:
         if not by_kind:
             return []
         passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
-        operator = self._suite.operators[name]
+        operator = self.suite.operators[name]
         levels = self._levels_of(name)
         counted = {
             kind: (levels.mask(cases), _comparable(operator, levels, kind, cases, passed))
@@ -178,10 +178,10 @@ class Diagnosis:
     ) -> list[tuple[DecidingCall, list[Point]]]:
         """Return the calls of an operator with their levels; without its spec they have none."""
         own = [call for call in deciding_calls if call.operator == name]
-        spec_file = self._spec_files.get(name)
+        spec_file = self.specs.get(name)
         if not own or spec_file is None:
             return []
-        observer = Observer(spec_file.spec, self._suite.manifest.profile)
+        observer = Observer(spec_file.spec, self.suite.manifest.profile)
         observed = []
         for call in own:
             # A certificate that was changed may have any call.
@@ -191,14 +191,15 @@ class Diagnosis:
 
     def _levels_of(self, name: str) -> CaseLevels:
         if name not in self._levels:
-            profile = self._suite.manifest.profile
-            spec_file = self._spec_files.get(name)
-            self._levels[name] = case_levels(self._suite.operators[name], spec_file, profile)
+            profile = self.suite.manifest.profile
+            spec_file = self.specs.get(name)
+            self._levels[name] = case_levels(self.suite.operators[name], spec_file, profile)
         return self._levels[name]
 
     @cached_property
-    def _spec_files(self) -> Mapping[str, SpecFile]:
-        return self._suite.spec_files() if self._specs is None else self._specs
+    def specs(self) -> Mapping[str, SpecFile]:
+        """The specs of the suite by operator."""
+        return self.suite.spec_files if self._given is None else self._given
 
 
 @dataclass(frozen=True)

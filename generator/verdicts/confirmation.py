@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from opcert.errors import BackendError
 from opcert.isolation import SupervisedBackend
 from opcert.run import ECHO_PREFIX, Session, SessionStep, repetition_plan, run_vector
-from opcert.specification import SpecFile
-from opcert.suite import IndexedCase, OperatorSuite, Suite
+from opcert.suite import IndexedCase, OperatorSuite
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.readability import easiest_to_read
 from opcert.verdicts.reduction import Candidate, Reduction, is_small
@@ -53,23 +52,21 @@ class Confirmation:
     def __init__(
         self,
         backend: SupervisedBackend,
-        suite: Suite,
+        diagnosis: Diagnosis,
         verdicts: Mapping[str, Verdict],
         repeated: Sequence[str],
-        diagnosis: Diagnosis,
-        specs: Mapping[str, SpecFile] | None = None,
     ) -> None:
         """Prepare to confirm the failures among `verdicts`, which are in the order of the run.
 
-        `repeated` are the cases whose calls the run repeated. `specs` are the specs of the suite;
-        calls of operators without a spec are not reduced.
+        `repeated` are the cases whose calls the run repeated. Calls of operators without a spec are
+        not reduced.
         """
         self._backend = backend
-        self._suite = suite
+        self._suite = diagnosis.suite
         self._verdicts = verdicts
         self._repeated = repeated
         self._diagnosis = diagnosis
-        self._specs = specs or {}
+        self._specs = diagnosis.specs
         self._confirmed = Confirmed()
 
     def confirm(self) -> Confirmed:

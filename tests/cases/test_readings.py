@@ -207,7 +207,7 @@ def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(
     operator: str, seed: int
 ) -> None:
     """Of the calls that break a requirement, a suite has a few; another seed has others."""
-    spec_file = core_suite().spec_files()[operator]
+    spec_file = core_suite().spec_files[operator]
     mistakes = MistakeLog(spec_file)
     author = PositiveCases(spec_file, "core", seed, mistakes)
     valid = [case for case in (*author.examples(), *author.covering(2)) if case.ambiguity is None]

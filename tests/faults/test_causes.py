@@ -114,9 +114,7 @@ def names_trigger(cause: Cause, name: str) -> bool:
 
 @cache
 def _levels(operator: str) -> CaseLevels:
-    return case_levels(
-        core_suite().operators[operator], core_suite().spec_files()[operator], "core"
-    )
+    return case_levels(core_suite().operators[operator], core_suite().spec_files[operator], "core")
 
 
 def test_the_first_cause_of_a_fault_names_its_trigger() -> None:

@@ -45,6 +45,8 @@ QUICK = [name for mechanism in SHOWING[::3] for name in chosen(mechanism, 1)]
 EACH = [name for mechanism in SHOWING for name in chosen(mechanism, 2)]
 # What a backend keeps shows in the most different ways.
 EACH += [n for m in ("state", "aliasing", "reused buffers") for n in chosen(m, 6)[2:]]
+# Its failure takes large arrays, which a report does not print.
+EACH.remove("gather-8/ring-1")
 
 
 def run_until_a_failure(name: str) -> tuple[dict[str, Verdict], Sequence[str]]:
@@ -61,11 +63,9 @@ def run_until_a_failure(name: str) -> tuple[dict[str, Verdict], Sequence[str]]:
 def program_of(name: str) -> tuple[str, Reproduction]:
     """Return the program of the first failure of a fault, and how that was confirmed."""
     verdicts, repeated = run_until_a_failure(name)
-    backend = SupervisedBackend(MADE, {"name": name})
+    backend, diagnosis = SupervisedBackend(MADE, {"name": name}), Diagnosis(core_suite())
     try:
-        specs, diagnosis = core_suite().spec_files(), Diagnosis(core_suite())
-        confirmation = Confirmation(backend, core_suite(), verdicts, repeated, diagnosis, specs)
-        found = confirmation.confirm()
+        found = Confirmation(backend, diagnosis, verdicts, repeated).confirm()
     finally:
         backend.close()
     stated: Certificate = made_certificate([*(verdicts | found.verdicts).values()])
@@ -78,23 +78,12 @@ def program_of(name: str) -> tuple[str, Reproduction]:
     return text, found.reproductions[verdict.case]
 
 
-def fails(name: str) -> bool:
-    """Run the program of a fault, and say whether there is one: large arrays are not printed."""
-    text, reproduction = program_of(name)
-    assert reproduction.reproduced != "never", name
-    if text:
-        text = text.replace("from my_backend import backend", "backend = made  #")
-        with pytest.raises((AssertionError, ValueError, TypeError, IndexError)):
-            exec(text, {"made": FAULTS[name].make()})  # noqa: S102 -- what is printed is to be run
-    return bool(text)
-
-
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in EACH]
+)
 def test_the_program_of_a_failure_fails(name: str) -> None:
-    assert fails(name)
-
-
-@pytest.mark.slow
-def test_the_programs_of_forty_faults_of_every_mechanism_fail() -> None:
-    printed = [name for name in EACH if fails(name)]
-    assert len(printed) >= 40, sorted({*EACH} - {*printed})
+    text, reproduction = program_of(name)
+    assert reproduction.reproduced != "never"
+    text = text.replace("from my_backend import backend", "backend = made  #")
+    with pytest.raises((AssertionError, ValueError, TypeError, IndexError)):
+        exec(text, {"made": FAULTS[name].make()})  # noqa: S102 -- what is printed is to be run

@@ -41,7 +41,7 @@ def reduced(name: str) -> tuple[Candidate, list[SessionStep], str | None]:
         fault = Session(FAULTS[name].make()).first_fault(steps)
         return fault is not None and fault[1].kind == verdict.kind
 
-    spec_file = core_suite().spec_files()[operator.index.operator]
+    spec_file = core_suite().spec_files[operator.index.operator]
     reduction = Reduction(spec_file, rule, [False], fails)
     smaller = reduction.reduce(start, ENOUGH_SECONDS) or start
     steps = reduction.steps(smaller)
@@ -52,7 +52,7 @@ def reduced(name: str) -> tuple[Candidate, list[SessionStep], str | None]:
 @pytest.mark.parametrize("name", [each for each in NAMES if each in FAULTS])
 def test_a_reduced_call_fails_in_the_same_way_and_violates_the_same_rule(name: str) -> None:
     smaller, steps, rule = reduced(name)
-    conditions = Conditions(core_suite().spec_files()[FAULTS[name].operator].spec)
+    conditions = Conditions(core_suite().spec_files[FAULTS[name].operator].spec)
     assert conditions.check(smaller.call).violated == (() if rule is None else (rule,))
     assert conditions.ambiguity(smaller.call) is None
     # Sums that agree in 8 bits take 256 elements.
