@@ -19,6 +19,7 @@ from opcert.certificate.tasks import Finished, Task, TaskRun
 from opcert.errors import BackendError, OpcertError, SuiteError
 from opcert.exploration import deciding_calls
 from opcert.isolation import SupervisedBackend
+from opcert.scope import checked_support
 from opcert.suite import Suite, SuiteEntry, open_certified_suite
 from opcert.verdicts import (
     Cause,
@@ -83,6 +84,9 @@ class _Host:
         except BackendError:
             close_backend(self.backend)
             raise
+        # Read once: to check it may read operators.
+        support = checked_support(self.backend, self.suite)
+        self.start_certification = run.setup.start_certification(self.suite, support)
         device = run.setup.options.get("device")
         self.site = Site(
             backend=entry.model_copy(update=run.stated),
@@ -125,7 +129,7 @@ def run_tasks(run: RemoteRun, tasks: Sequence[Task]) -> Report:
         begin = perf_counter()
         finished = []
         for task in tasks:
-            task_run = TaskRun(task, host.backend, run.setup.start_certification(host.suite))
+            task_run = TaskRun(task, host.backend, host.start_certification)
             for _ in task_run:
                 if run.id in _ended:
                     break

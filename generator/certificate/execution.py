@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
-from functools import partial
 
 from opcert.backends import Backend, close_backend
 from opcert.certificate.certificate import BackendEntry, ClusterEntry, Run
@@ -92,9 +91,7 @@ class LocalExecution(Execution):
             super().__init__(backend, *setup.entries(backend, suite, self._files, jobs), suite)
             if self.run.jobs > 1:
                 # They start while this process reads the suite.
-                start_backend = partial(setup.start_backend, self._files)
-                start_certification = setup.start_certification(suite)
-                self._processes = Processes(self.run.jobs, start_backend, start_certification)
+                self._processes = Processes(self.run.jobs, setup, self._files, suite)
         except BaseException:
             close_backend(backend)
             raise

@@ -3,32 +3,31 @@
 import gc
 import signal
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import monotonic
-from typing import TypeAlias, cast
+from typing import cast
 
-from opcert.backends import Backend, close_backend
-from opcert.certificate.tasks import Finished, StartCertification, Task, TaskRun, Tasks
-from opcert.errors import BackendError
+from opcert.backends import SourceFiles, close_backend
+from opcert.certificate.setup import Setup
+from opcert.certificate.tasks import Finished, Task, TaskRun, Tasks
+from opcert.errors import BackendError, OpcertError
+from opcert.scope import checked_support
+from opcert.suite import Suite
 from opcert.verdicts import Batch, Certification, Verdict
 
 # Verdicts are sent together that come within so many seconds.
 _GROUP_SECONDS = 0.05
 # How many seconds a process may take to close its backend.
 _EXIT_SECONDS = 10.0
-# Starts the backend of a process.
-StartBackend: TypeAlias = Callable[[], Backend]
 
 
 class Processes:
     """Processes of this machine, each with a backend of its own; close them at the end."""
 
-    def __init__(
-        self, jobs: int, start_backend: StartBackend, start_certification: StartCertification
-    ) -> None:
+    def __init__(self, jobs: int, setup: Setup, files: SourceFiles, suite: Suite) -> None:
         """Start `jobs` processes, which start their backends meanwhile."""
         # Spawned rather than forked: the caller may have threads, and a runtime may be loaded.
         context = get_context("spawn")
@@ -36,7 +35,7 @@ class Processes:
         try:
             for _ in range(jobs):
                 ours, theirs = context.Pipe()
-                arguments = (theirs, start_backend, start_certification, gc.get_threshold())
+                arguments = (theirs, setup, files, suite, gc.get_threshold())
                 process = context.Process(target=_run_batches, args=arguments, daemon=True)
                 process.start()
                 theirs.close()
@@ -99,8 +98,9 @@ class Processes:
 
 def _run_batches(
     connection: Connection,
-    start_backend: StartBackend,
-    start_certification: StartCertification,
+    setup: Setup,
+    files: SourceFiles,
+    suite: Suite,
     thresholds: tuple[int, int, int],
 ) -> None:
     """Run batches that arrive on a connection, and send verdicts, until the connection ends."""
@@ -110,19 +110,23 @@ def _run_batches(
     # It closes its backend, which may have started processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
-        backend = start_backend()
-    except BackendError as error:
+        backend = setup.start_backend(files)
+    except OpcertError as error:
         connection.send(error)
         return
     try:
+        # Read once: to check it may read operators.
+        start = setup.start_certification(suite, checked_support(backend, suite))
         while True:
-            run = TaskRun(connection.recv(), backend, start_certification)
+            run = TaskRun(connection.recv(), backend, start)
             for verdicts in _grouped(run):
                 connection.send(verdicts)
             connection.send(run.finish())
     except (EOFError, ConnectionError):
         # The run has ended before this batch, for example by an interrupt.
         pass
+    except OpcertError as error:
+        connection.send(error)
     finally:
         close_backend(backend)
 

@@ -10,7 +10,7 @@ from opcert.backends import Backend, SourceFiles, in_process_backend, with_refer
 from opcert.certificate.certificate import BackendEntry, Run
 from opcert.certificate.entries import backend_entry, run_entry
 from opcert.isolation import start_backend
-from opcert.scope import Claim, checked_support
+from opcert.scope import Claim, Support, checked_support
 from opcert.suite import Suite
 from opcert.verdicts import Certification
 
@@ -50,11 +50,17 @@ class Setup:
             files=files,
         )
 
-    def start_certification(self, suite: Suite) -> Callable[..., Certification]:
-        """Return a function that starts a certification, given a backend and what it continues."""
+    def start_certification(
+        self, suite: Suite, support: Support | None = None
+    ) -> Callable[..., Certification]:
+        """Return a function that starts a certification, given a backend and what it continues.
+
+        `support` is what the backend declares, checked before.
+        """
         return partial(
             Certification,
             suite=suite,
+            support=support,
             feature_level=self.feature_level,
             claim=self.claim,
             max_crashes=self.max_crashes,

@@ -75,10 +75,13 @@ class TaskRun:
     """Runs the cases of a task on a backend: yields verdicts, then has the final ones."""
 
     def __init__(self, task: Task, backend: Backend, start: StartCertification) -> None:
+        """Prepare to run a task; `start` starts certifications of a suite of this process alone."""
         self._cases = task.batch.cases
         self._certification = start(
             backend, former=task.former, repeats=task.repeats, crashes=task.crashes
         )
+        # The next tasks have the same operator as well, so that a process needs only one.
+        self._certification.suite.operators.release_all_but(task.batch.operator)
 
     def __iter__(self) -> Iterator[Verdict]:
         """Yield each verdict as it is reached; a later case may still change it."""

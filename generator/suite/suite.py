@@ -99,7 +99,7 @@ class SuiteCase(NamedTuple):
         return self.record.rules
 
 
-class _Operators(Mapping[str, OperatorSuite]):
+class Operators(Mapping[str, OperatorSuite]):
     """The operators of a suite by id, each read and checked on first use."""
 
     def __init__(self, suite: "Suite") -> None:
@@ -119,6 +119,10 @@ class _Operators(Mapping[str, OperatorSuite]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def release_all_but(self, name: str) -> None:
+        """Forget the others; each is read again when it is needed."""
+        self._operators = {key: read for key, read in self._operators.items() if key == name}
 
 
 class CasesById(Mapping[str, SuiteCase]):
@@ -194,13 +198,13 @@ class Suite:
                 self._read_file(name)
 
     @cached_property
-    def operators(self) -> Mapping[str, OperatorSuite]:
+    def operators(self) -> Operators:
         """The operators by id, each read on first use.
 
         Raises:
             SuiteError: a file is missing or damaged, or contradicts the manifest or itself.
         """
-        return _Operators(self)
+        return Operators(self)
 
     @cached_property
     def cases(self) -> CasesById:

@@ -18,7 +18,7 @@ from opcert.run import (
     run_repeatedly,
     run_vector,
 )
-from opcert.scope import Claim, Scope, checked_support, unsupported_types
+from opcert.scope import Claim, Scope, Support, checked_support, unsupported_types
 from opcert.suite import IndexedCase, OperatorSuite, Suite
 from opcert.verdicts.redaction import redact_outcome
 from opcert.verdicts.verdict import (
@@ -54,12 +54,14 @@ class Certification:
         repeats: bool = True,
         max_crashes: int = MAX_CRASHES,
         crashes: Mapping[str, int] | None = None,
+        support: Support | None = None,
     ) -> None:
         """Start a run, or continue one with its `former` verdicts and `repeated` cases.
 
         The first repeatable call of each operator is repeated, if `repeats`.
         After `max_crashes` crashes and hangs in this run, the rest of an operator is not run.
         `crashes` are those that other processes of the run have had so far, by operator.
+        `support` is what the backend declares; by default it is read and checked now.
 
         Raises:
             OpcertError: no operator has the feature level.
@@ -68,7 +70,8 @@ class Certification:
         self.backend = backend
         self.suite = suite
         content = None if claim is None else claim.content
-        self._scope = Scope(feature_level, content, checked_support(backend, suite))
+        declared = checked_support(backend, suite) if support is None else support
+        self._scope = Scope(feature_level, content, declared)
         if feature_level is not None and feature_level not in suite.feature_levels:
             near = did_you_mean(feature_level, suite.feature_levels)
             raise OpcertError(f"no operator has feature level '{feature_level}'{near}")

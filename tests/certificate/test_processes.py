@@ -1,18 +1,22 @@
 """A run on several processes reaches what a run on one process does."""
 
 import multiprocessing
+import shutil
 from collections.abc import Mapping
+from functools import partial
 from itertools import cycle
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from opcert import certify
 from opcert.certificate import CertificationInterrupted
-from opcert.certificate.tasks import Task, Tasks
-from opcert.errors import BackendError, OpcertError
+from opcert.certificate.tasks import Task, TaskRun, Tasks
+from opcert.errors import BackendError, OpcertError, SuiteError
 from opcert.report.command_line import command_line
-from opcert.suite import Suite
-from opcert.verdicts import FAILURE_STATUSES, Certification, batches
+from opcert.suite import OperatorSuite, Suite
+from opcert.verdicts import FAILURE_STATUSES, Batch, Certification, batches
 from tests.certificate.divided_runs import CASES, CRASHES, ENDS, SPLIT, results, with_backends
 from tests.command_line import WRONG
 from tests.faults.finding import core_suite
@@ -106,6 +110,36 @@ def test_a_run_stops_at_its_first_failure() -> None:
 def test_a_backend_that_ends_the_process_in_which_it_runs_is_an_error() -> None:
     with pytest.raises(BackendError, match="without --in-process"):
         certify(CRASHES, core_suite(), False, options=ENDS, operator=SPLIT, jobs=2)
+
+
+def test_a_suite_that_is_damaged_meanwhile_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "suite"
+    shutil.copytree(core_suite().folder, folder)
+    pack = folder / core_suite().manifest.operators["directml/DML_OPERATOR_SPLIT"].pack
+
+    def damage(_: object, number: int, __: int) -> None:
+        # Each process has read one operator so far, and this one is not the first.
+        if number == 1:
+            pack.write_bytes(b"")
+
+    with pytest.raises(SuiteError, match=rf"{pack.name}: the digest of its 0 bytes"):
+        certify("reference", folder, jobs=2, progress=damage)
+
+
+def test_a_task_leaves_one_operator_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_each = [Batch(name, (next(iter(op.cases)),)) for name, op in core_suite().operators.items()]
+    suite, read = Suite(), []
+    read_operator = Suite.read_operator
+
+    def noted(suite: Suite, name: str, entry: Any) -> OperatorSuite:
+        read.append(name)
+        return read_operator(suite, name, entry)
+
+    monkeypatch.setattr(Suite, "read_operator", noted)
+    for batch in of_each * 2:
+        run = TaskRun(Task(batch, (), False, {}), Right(), partial(Certification, suite=suite))
+        assert [verdict.status for verdict in run] == ["pass"]
+    assert read == [*suite.operators] * 2
 
 
 def test_an_object_cannot_be_shared() -> None:
