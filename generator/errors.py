@@ -109,6 +109,9 @@ _HIDDEN = re.compile(
 
 def visible_text(text: str, before: str = "") -> str:
     """Return `text` with hidden characters as escapes of Python, each after `before`."""
+    # Most texts have none. Some have megabytes, through which the pattern is slow.
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return _HIDDEN.sub(lambda match: before + ascii(match[0])[1:-1], text)
 
 

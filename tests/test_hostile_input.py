@@ -108,6 +108,17 @@ def test_junit_is_valid_and_has_no_hidden_character_whatever_the_names_are() -> 
     assert b"\\u202e" in junit_xml(made)
 
 
+@pytest.mark.parametrize("around", ["", "plain ", "\n\té\u00a0"])
+def test_each_hidden_character_is_escaped_and_no_other(around: str) -> None:
+    hidden = (
+        "\x00\x0b\r\x1b\x7f\x85\xad\u200b\u2028\u202e\u2066\ud800\ufeff\ufffe\U000e0001\U0010ffff"
+    )
+    for character in hidden:
+        text = visible_text(around + character + around)
+        assert text == around + ascii(character)[1:-1] + around
+    assert visible_text(around) == around
+
+
 def test_a_page_has_no_hidden_character_and_marks_each() -> None:
     guide = SimpleNamespace(sections=[SimpleNamespace(title=HIDDEN, level=1, id=HIDDEN)], html="")
     site = SimpleNamespace(guides={"a.html": HIDDEN}, operators=(), operators_with_cases=())

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
+from io import StringIO
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
@@ -302,4 +303,8 @@ class Certificate(StrictModel):
 
     def to_json(self) -> str:
         """Return the text of certificate.json."""
-        return json.dumps(self.to_dict(), indent=1) + "\n"
+        # `dumps` would keep millions of parts of the text before it joins them.
+        text = StringIO()
+        json.dump(self.to_dict(), text, indent=1)
+        text.write("\n")
+        return text.getvalue()
