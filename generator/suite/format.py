@@ -1,6 +1,6 @@
 """The JSON format of a suite: its manifest, the index of each operator; and that of a series."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from math import prod
@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
 )
 from pydantic.dataclasses import dataclass
 
@@ -159,24 +160,14 @@ def _remember_factors(factors: Mapping[str, object], info: ValidationInfo) -> Ma
     return factors
 
 
-def _levels_by_factor(levels: Any, info: ValidationInfo) -> Any:
-    """Return the list of levels in a file as a mapping from factor to level."""
-    if not isinstance(levels, list) or info.context is None:
-        return levels
-    factors = info.context.get("factors", [])
-    if len(levels) != len(factors):
-        raise ValueError(f"a level of each of the {len(factors)} factors")
-    return dict(zip(factors, levels, strict=True))
-
-
 class _Levels(Mapping[str, str]):
     """The level of each factor; many cases share the factors."""
 
     __slots__ = ("_factors", "_levels")
 
-    def __init__(self, levels: Mapping[str, str]) -> None:
-        self._factors: tuple[str, ...] = _shared((*levels,))
-        self._levels: tuple[str, ...] = tuple(map(_shared, levels.values()))
+    def __init__(self, factors: Sequence[str], levels: Iterable[str]) -> None:
+        self._factors: tuple[str, ...] = _shared((*factors,))
+        self._levels: tuple[str, ...] = tuple(map(_shared, levels))
 
     def __getitem__(self, factor: str) -> str:
         try:
@@ -194,8 +185,18 @@ class _Levels(Mapping[str, str]):
         return repr(dict(self))
 
 
-def _compact_levels(levels: Mapping[str, str], info: ValidationInfo) -> Mapping[str, str]:
-    return levels if info.context is None else _Levels(levels)
+def _levels_by_factor(
+    levels: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
+) -> Mapping[str, str]:
+    """Return the list of levels in a file as a mapping from factor to level."""
+    if info.context is None:
+        mapping: Mapping[str, str] = validate(levels)
+        return mapping
+    factors = info.context.get("factors", ())
+    is_list_of_names = isinstance(levels, list) and {*map(type, levels)} <= {str}
+    if not is_list_of_names or len(levels) != len(factors):
+        raise ValueError(f"a list with a level of each of the {len(factors)} factors")
+    return _Levels(factors, levels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
@@ -243,9 +244,9 @@ class IndexedCase:
     open_elements: Name | None = None
     example: str = ""
     rules: Names
-    levels: Annotated[
-        Mapping[str, str], BeforeValidator(_levels_by_factor), AfterValidator(_compact_levels)
-    ] = field(default_factory=dict)
+    levels: Annotated[Mapping[str, str], WrapValidator(_levels_by_factor)] = field(
+        default_factory=dict
+    )
     feature_levels: Names = ()
     type: TypeName
     rank: Extent

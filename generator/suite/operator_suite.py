@@ -38,15 +38,21 @@ _DESCRIBED_ELEMENTS = 16
 class OperatorSuite:
     """The index and the pack of one operator.
 
-    `folder` is the suite's folder. `specs` is the folder of specs whose reference recomputes the
-    outputs that are too large to store, by default opcert's own.
+    `read_pack` reads and checks the pack. `folder` is the suite's folder. `specs` is the folder of
+    specs whose reference recomputes the outputs that are too large to store, by default opcert's
+    own.
     """
 
     entry: OperatorEntry
     index: Index
-    pack: bytes
+    read_pack: Callable[[], bytes]
     folder: Path
     specs: Path | None = None
+
+    @cached_property
+    def pack(self) -> bytes:
+        """The bytes of the pack, read on first use: a run whose calls are elsewhere needs none."""
+        return self.read_pack()
 
     @cached_property
     def cases(self) -> Mapping[str, IndexedCase]:
@@ -173,8 +179,9 @@ class OperatorSuite:
         """Check that the cases, rules, inputs and arrays that each case refers to exist.
 
         Raises:
-            SuiteError: a case is inconsistent.
+            SuiteError: a case is inconsistent, or the pack is missing or damaged.
         """
+        pack_size = len(self.read_pack())
         preceding: dict[str, IndexedCase] = {}
         for case in self.index.cases:
             problem = self._inconsistency(case, preceding)
@@ -183,7 +190,7 @@ class OperatorSuite:
             preceding[case.id] = case
             for record in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs):
                 if isinstance(record, StoredArray):
-                    self._check_stored(record)
+                    self._check_stored(record, pack_size)
 
     def _inconsistency(self, case: IndexedCase, preceding: Mapping[str, IndexedCase]) -> str | None:
         """Return the inconsistency of a case, or None; `preceding` are the earlier cases by id."""
@@ -225,13 +232,13 @@ class OperatorSuite:
             raise inconsistent_suite(self.folder / self.entry.index, text)
         return array
 
-    def _check_stored(self, record: StoredArray) -> None:
+    def _check_stored(self, record: StoredArray, pack_size: int) -> None:
         size = prod(record.shape) * stored_dtype(record.type).itemsize
-        if record.offset + size > len(self.pack):
-            text = f"array {record.array} exceeds the {len(self.pack)} bytes of the pack"
+        if record.offset + size > pack_size:
+            text = f"array {record.array} exceeds the {pack_size} bytes of the pack"
             raise inconsistent_suite(self.folder / self.entry.pack, text)
         for alternative in record.alternatives:
-            self._check_stored(alternative)
+            self._check_stored(alternative, pack_size)
 
     def _read_stored(self, record: StoredArray) -> Array:
         stored = read_elements(self.pack, record.offset, record.shape, stored_dtype(record.type))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -64,7 +65,8 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
             mistakes += error.mistakes
             continue
         index = Index.model_validate_json(files[entry.index], context={})
-        operator = OperatorSuite(entry, index, files[entry.pack], Path(entry.spec).parent)
+        read_pack = partial(files.__getitem__, entry.pack)
+        operator = OperatorSuite(entry, index, read_pack, Path(entry.spec).parent)
         decisive = [case for case in cases if case.ambiguity is None]
         counts = _count_cases(spec_file, decisive)
         mistakes += _aliasing(spec_file, vectors)

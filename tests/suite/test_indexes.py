@@ -128,6 +128,21 @@ def test_a_case_that_contradicts_the_format_or_the_other_cases_is_an_error(
     assert message in refusal(folder, INDEX)
 
 
+@pytest.mark.parametrize("levels", [[], ["one"] * 100, {}, None], ids=["[]", "100", "{}", "null"])
+def test_levels_that_are_not_one_for_each_factor_are_an_error(folder: Path, levels: Any) -> None:
+    edit_index(folder, lambda index: index["cases"][-1].update(levels=levels))
+    assert ".levels: found" in refusal(folder, INDEX)
+
+
+def test_a_level_that_is_no_name_is_an_error(folder: Path) -> None:
+    def edit(index: Any) -> None:
+        planned = next(case for case in index["cases"] if "levels" in case)
+        planned["levels"][-1] = 1
+
+    edit_index(folder, edit)
+    assert ".levels: found" in refusal(folder, INDEX)
+
+
 @pytest.mark.parametrize("key", ["baseline", "violated_rule"])
 def test_a_rejection_without_baseline_or_violated_rule_is_an_error(folder: Path, key: str) -> None:
     def edit(index: Any) -> None:
