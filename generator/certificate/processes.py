@@ -14,6 +14,7 @@ from opcert.backends import SourceFiles, close_backend
 from opcert.certificate.setup import Setup
 from opcert.certificate.tasks import Finished, Task, TaskRun, Tasks
 from opcert.errors import BackendError, OpcertError
+from opcert.parent_process import end_with_parent
 from opcert.scope import checked_support
 from opcert.suite import Suite
 from opcert.verdicts import Batch, Certification, Verdict
@@ -104,6 +105,7 @@ def _run_batches(
     thresholds: tuple[int, int, int],
 ) -> None:
     """Run batches that arrive on a connection, and send verdicts, until the connection ends."""
+    end_with_parent()
     gc.set_threshold(*thresholds)
     # An interrupt of the terminal reaches all its processes; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -4,10 +4,8 @@ It reads requests from the first file descriptor, answers on the second, and sha
 the third. Output that the backend prints goes to the log of the process.
 """
 
-import ctypes
 import json
 import os
-import signal
 import sys
 from collections import deque
 from collections.abc import Sequence
@@ -37,12 +35,11 @@ from opcert.isolation.messages import (
     receive_lines,
     send_message,
 )
+from opcert.parent_process import end_with_parent
 from opcert.run.freed_memory import dirty_freed_memory
 from opcert.run.outcome import Outcome, call_backend
 from opcert.run.vanished_memory import ArrayMemory
 
-# Of Linux's prctl.
-_PR_SET_PDEATHSIG = 1
 # The number of earlier calls whose outputs are compared again for every answer.
 WATCHED_CALLS = 3
 
@@ -194,19 +191,10 @@ def serve(requests: int, replies: int, area: SharedArea) -> None:
     close_backend(backend)
 
 
-def _end_with_parent() -> None:
-    """Have Linux kill this process with its parent, even in the middle of a call.
-
-    Elsewhere, it ends when it reads the next request.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def main() -> None:
     """Host the backend that the first request names."""
     requests, replies, memory = map(int, sys.argv[1:])
-    _end_with_parent()
+    end_with_parent()
     serve(requests, replies, SharedArea(memory))
     # Threads that the backend still runs must not keep the process alive.
     os._exit(0)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from opcert.cases import generate_cases, iterate_vectors
 from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError
+from opcert.parent_process import end_with_parent
 from opcert.specification import SpecFile, find_spec_files, read_spec
 from opcert.suite.emit import OperatorPart, operator_files
 
@@ -70,7 +71,8 @@ def parts_in_processes(jobs: int) -> MakeParts:
         waiting = iter(_longest_first(tasks))
         given: dict[Future[Part], PartTask] = {}
         # Spawned rather than forked: the caller may have threads.
-        pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+        context = get_context("spawn")
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent)
         try:
             while True:
                 for task in islice(waiting, _TASKS_PER_PROCESS * jobs - len(given)):

@@ -27,14 +27,16 @@ class Row:
 
 
 def _unit(seconds: float) -> str:
+    if seconds >= 10:
+        return f"{seconds:.1f} s"
     return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-2 else f"{seconds * 1e6:.0f} µs"
 
 
-def measured(work: Work, floor: Work) -> tuple[float, float]:
+def measured(work: Work, floor: Work, repeats: int = REPEATS) -> tuple[float, float]:
     """Return the median times of both, run in turn after one run each that does not count."""
     work()
     floor()
-    pairs = [(_time(work), _time(floor)) for _ in range(REPEATS)]
+    pairs = [(_time(work), _time(floor)) for _ in range(repeats)]
     return median(pair[0] for pair in pairs), median(pair[1] for pair in pairs)
 
 

@@ -69,13 +69,28 @@ def test_a_daemon_of_a_backend_ends_with_an_interrupt(number: signal.Signals, jo
     assert not psutil.wait_procs(started_daemons, timeout=30)[1]
 
 
+LOOPS = ("--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=loop")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
-def test_a_worker_in_a_call_ends_with_opcert(tmp_path: Path) -> None:
-    backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=loop"
-    with started("certify", "--out", tmp_path, *backend, "--case", CASES) as run:
-        assert run.stderr is not None
-        assert run.stderr.readline().startswith("1/")
-        (worker,) = psutil.Process(run.pid).children()
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("certify", *LOOPS, "--case", CASES),
+        ("certify", *LOOPS, "--case", CASES, "--jobs", "2"),
+        ("generate", "--profile", "full", "--jobs", "2"),
+    ],
+    ids=["certify", "certify --jobs", "generate --jobs"],
+)
+def test_busy_processes_end_with_opcert(tmp_path: Path, command: tuple[str, ...]) -> None:
+    with started(*command, "--out", tmp_path / "out") as run:
+        while True:
+            processes = psutil.Process(run.pid).children(recursive=True)
+            # One that has only started needs less.
+            if any(process.cpu_times().user > 3 for process in processes):
+                break
+            assert run.poll() is None
+            time.sleep(0.1)
         run.kill()
-    _, alive = psutil.wait_procs([worker], timeout=30)
+    _, alive = psutil.wait_procs(processes, timeout=30)
     assert not alive
