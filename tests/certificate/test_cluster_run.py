@@ -1,6 +1,7 @@
 """A run on a cluster reaches what a run on one machine does."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from signal import SIGKILL
 
@@ -158,21 +159,25 @@ def test_an_interrupted_run_is_resumed(cluster: Cluster) -> None:
 def test_a_lost_cluster_leaves_a_certificate_to_resume(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, reason: str
 ) -> None:
-    monkeypatch.setattr("opcert.cluster.WORKERS_SECONDS", 0.1)
-    # For so long, the client also tries to connect again.
-    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 3.0)
-    with real_cluster(tmp_path, {}) as (file, processes), Cluster(str(file)) as cluster:
+    run = partial(certify, "reference", core_suite(), operator=SPLIT)
+    with real_cluster(tmp_path, {}) as (file, processes):
+        # This waits for the worker, which may start slowly.
+        Cluster(str(file)).close()
+        # For so long, the client also tries to connect again.
+        monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 3.0)
+        with Cluster(str(file)) as cluster:
 
-        def lose_one(_: object, verdict: int, __: int) -> None:
-            if verdict == 1:
-                processes[number].kill()
+            def lose_one(_: object, verdict: int, __: int) -> None:
+                if verdict == 1:
+                    monkeypatch.setattr("opcert.cluster.WORKERS_SECONDS", 0.1)
+                    processes[number].kill()
 
-        with pytest.raises(CertificationInterrupted) as interrupted:
-            certify("reference", core_suite(), operator=SPLIT, cluster=cluster, progress=lose_one)
+            with pytest.raises(CertificationInterrupted) as interrupted:
+                run(cluster=cluster, progress=lose_one)
     assert interrupted.value.reason.endswith(reason)
     reached = interrupted.value.certificate
     assert reached.counts["not-run"]
-    assert certify("reference", core_suite(), operator=SPLIT, resume=reached).conformant
+    assert run(resume=reached).conformant
 
 
 VERSIONED = """
