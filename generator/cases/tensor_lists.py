@@ -10,6 +10,7 @@ from opcert.arrays import (
     Call,
     Tensor,
     argument_of,
+    fits,
     flatten_variadic,
     tensors_in,
 )
@@ -60,9 +61,14 @@ def _exchanged_inside(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
 
 
 def _resized(tensors: Sequence[Tensor]) -> Sequence[Sequence[Tensor]]:
-    """Return lists whose second tensor, or the only one, is longer by one along some axis."""
+    """Return lists whose second tensor, or the only one, is longer by one along some axis.
+
+    The tensors of an example have values, which would not fill a longer one.
+    """
     number = min(1, len(tensors) - 1)
     changed = tensors[number]
+    if changed.values is not None:
+        return []
     shapes = (
         (*changed.shape[:axis], changed.shape[axis] + 1, *changed.shape[axis + 1 :])
         for axis in range(changed.rank)
@@ -82,6 +88,8 @@ TENSOR_LISTS: dict[str, Callable[[tuple[Tensor, ...]], Sequence[Sequence[Tensor]
     "other-layout": _relaid,
     "other-length": _resized,
     "other-type": lambda tensors: [
-        [replace(tensor, type=name) for tensor in tensors] for name in ELEMENT_TYPES
+        [replace(tensor, type=name) for tensor in tensors]
+        for name in ELEMENT_TYPES
+        if all(fits(name, value) for tensor in tensors for value in tensor.values or ())
     ],
 }

@@ -8,6 +8,7 @@ from opcert.arrays import (
     Call,
     Tensor,
     filled,
+    flatten_variadic,
     tensor,
     vector,
     with_layout,
@@ -119,6 +120,17 @@ def test_everything_else_stays_the_same(respect: str) -> None:
     for neighbour in neighbours:
         same = [key for key in original.inputs if neighbour.inputs[key] is original.inputs[key]]
         assert len(same) + (neighbour.attributes == original.attributes) == 3
+
+
+def test_tensors_with_values_keep_their_length_and_fit_their_type() -> None:
+    tensors = [tensor("i16", (1, 2), values) for values in ((1, 2), (3, 300))]
+    original = Call(flatten_variadic({"inputs": tensors}), {"axis": 0})
+    by_name = variations(spec("Concat-1").spec, lambda _: [])
+    assert not [*by_name["other-length-of-inputs"](original, [])]
+    neighbours = by_name["other-type-of-inputs"](original, [])
+    types = {neighbour.inputs["inputs[0]"].type for neighbour in neighbours}
+    assert types >= {"i32", "u64", "f16"}
+    assert types.isdisjoint({"i8", "u8", "boolean"})
 
 
 def test_the_second_half_of_the_data_is_inverted() -> None:
