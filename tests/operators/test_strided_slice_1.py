@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import Array
+from opcert.arrays import Array, Call, filled, materialize, vector
+from opcert.cases import Conditions
 from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
+from tests.shipped import spec
 
 OPERATOR = "openvino/StridedSlice-1"
 MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
@@ -251,3 +253,16 @@ FAULTS: dict[str, Compute] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(name: str) -> None:
     assert first_failure(OPERATOR, FAULTS[name]) is not None
+
+
+def test_spec_and_reference_read_a_step_that_skips_and_inserts_alike() -> None:
+    tensors = {
+        "data": filled("i8", (2, 3)),
+        "begin": vector("i64", (0, 0)),
+        "end": vector("i64", (0, 1)),
+    }
+    masks = {"begin_mask": [], "end_mask": [], "new_axis_mask": [1], "ellipsis_mask": [1]}
+    (declared,) = Conditions(spec("StridedSlice-1").spec).outputs(Call(tensors, masks))
+    inputs = {name: materialize(tensor) for name, tensor in tensors.items()}
+    (output,) = right(OPERATOR, inputs, masks)
+    assert output.shape == declared.shape == (2, 1)
