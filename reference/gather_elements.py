@@ -33,5 +33,6 @@ def gather_elements_6(data: Array, indices: Array, axis: int) -> list[Array]:
     if not data.size:
         return [np.zeros(indices.shape, data.dtype)]
     # The document leaves open what an index outside of the axis gives.
-    places = np.clip(indices, 0, data.shape[axis] - 1).astype(np.intp)
-    return [np.take_along_axis(data, places, axis)]
+    places: list[Array] = list(np.indices(indices.shape, sparse=True))
+    places[axis] = np.clip(indices, 0, data.shape[axis] - 1).astype(np.intp)
+    return [data[tuple(places)]]

@@ -34,7 +34,7 @@ def scatter_elements_update_3(
     is_inside = bool(np.all((indices >= 0) & (indices < data.shape[number])))
     require(is_inside, f"{slug}/indices-range", f"an index outside of axis {number}, {shapes}")
     output = data.copy()
-    places: list[Array] = list(np.indices(indices.shape))
+    places: list[Array] = list(np.indices(indices.shape, sparse=True))
     places[number] = indices.astype(np.intp)
     output[tuple(places)] = updates
     return [output]

@@ -50,6 +50,8 @@ from opcert.yaml_files import YamlPath
 
 # How many elements of an output are compared; of a larger one, some indices of each axis.
 MAX_COMPARED = 4096
+# How many candidates they have in all, if each has one at every index along an axis of an input.
+_MAX_CANDIDATES = 1 << 22
 
 # Inputs by name, and the outputs that the reference gives for them.
 _InputsAndOutputs = tuple[Mapping[str, Array], Sequence[Array]]
@@ -81,7 +83,8 @@ class ElementFormulas:
             shape = runs[0][1][number].shape
             if descriptions[k].element is None or 0 in shape:
                 continue
-            coordinates = _coordinates(shape, f"{case.id}|{number}")
+            most = _most_compared(descriptions[k], case.call)
+            coordinates = _coordinates(shape, most, f"{case.id}|{number}")
             try:
                 index = _index_values(coordinates)
                 tensors, scope = scopes[0]
@@ -180,12 +183,23 @@ def _indexed(name: str, tensor: Tensor, first: int, array: Array) -> IndexedInpu
     )
 
 
-def _coordinates(shape: tuple[int, ...], seed: str) -> _Coordinates:
-    """Return all indices of an output; of a large one the first, the last and some at random."""
-    if prod(shape) <= MAX_COMPARED:
+def _most_compared(output: Output, call: Call) -> int:
+    """Return how many elements of an output are compared, each with all of its candidates."""
+    if not output.has_candidates:
+        return MAX_COMPARED
+    extents = [extent for tensor in call.inputs.values() for extent in tensor.shape]
+    return min(MAX_COMPARED, _MAX_CANDIDATES // max(1, *extents))
+
+
+def _coordinates(shape: tuple[int, ...], most: int, seed: str) -> _Coordinates:
+    """Return all indices of an output; of a large one the first, the last and some at random.
+
+    They are those of `most` elements, and at least of one.
+    """
+    if prod(shape) <= most:
         return tuple(map(range, shape))
     counts = list(shape)
-    while prod(counts) > MAX_COMPARED:
+    while prod(counts) > max(most, 1):
         longest = counts.index(max(counts))
         counts[longest] = -(-counts[longest] // 2)
     random = Random(seed)  # noqa: S311 -- which elements are compared is no secret

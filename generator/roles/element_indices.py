@@ -18,7 +18,7 @@ from opcert.arrays import (
     with_layout,
 )
 from opcert.roles.argument import BoundExpressions
-from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE
+from opcert.roles.data import LAYOUT_WORDS, MILLION, PAST_A_TILE
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -134,6 +134,7 @@ class ElementIndicesRole(IndexingRole):
                 and (
                     (around in PAST_A_TILE and (n > 2 or count == "more"))
                     or (around == "long" and n > LONG)
+                    or (n > MILLION and count in ("equal", "more"))
                 )
             ),
             *(count, n, around),

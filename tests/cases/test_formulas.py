@@ -1,5 +1,6 @@
 """Element formulas: which elements are compared, and how a difference is reported."""
 
+import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
@@ -89,6 +90,18 @@ def test_corners_and_random_elements_of_large_outputs_are_compared(
     index = str([0 if place == 0 else extent - 1 for extent in shape])
     assert f"at {index} the formula gives data{index}" in difference(spec_file, data, change_one)
     assert difference(spec_file, data, change_inner)
+
+
+def test_many_candidates_of_each_element_take_little_memory(tmp_path: Path) -> None:
+    element = '"one_of([(at[0] == k, data[k]) for k in each(data.shape[0])], 0)"'
+    spec_file, data = take(tmp_path, element), filled("i8", (70000,))
+    tracemalloc.start()
+    try:
+        assert not difference(spec_file, data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 28
 
 
 def test_all_elements_of_a_moderate_output_are_compared(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays import Array
+from opcert.reference import unchecked
 from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
 
 OPERATOR = "openvino/GatherElements-6"
@@ -217,3 +218,10 @@ def test_a_planted_fault_is_found(name: str) -> None:
 @pytest.mark.slow
 def test_any_element_for_an_index_outside_is_right() -> None:
     assert first_failure(OPERATOR, _valid(take)) is None
+
+
+def test_without_the_check_of_extents_nothing_is_broadcast() -> None:
+    # Otherwise two tensors of a megabyte could become one of gigabytes.
+    inputs = {"data": np.zeros((3, 2, 1), np.int8), "indices": np.zeros((1, 1, 3), np.int64)}
+    with unchecked("gather-elements-6/indices-extents"), pytest.raises(IndexError):
+        right(OPERATOR, inputs, {"axis": 1})
