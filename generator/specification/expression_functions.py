@@ -53,7 +53,9 @@ def count_elements(value: Any, limit: int) -> int:
     """
     count: int = 1 if isinstance(value, range) else len(value)
     if isinstance(value, list | tuple | dict):
-        for item in value.values() if isinstance(value, dict) else value:
+        items = value.values() if isinstance(value, dict) else value
+        # Most are long lists of numbers, and need no loop.
+        for item in () if {*map(type, items)} <= {int, bool} else items:
             if count > limit:
                 break
             if isinstance(item, list | tuple | dict | str):

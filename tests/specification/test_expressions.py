@@ -269,6 +269,7 @@ HOSTILE = [
     *["[[0] * 999] * 999", "[[[0] * 99] * 99] * 99", "('a' * 999,) * 999"],
     *["sum([[0] * 99] * 99, [])", "[*range(10**6)]", "(*range(10**6), *range(10**6))"],
     *["[[0] * 99999 for n in range(9999)]", "[list(range(10**6)) for n in range(99)]"],
+    "[{0: [0] * 99999} for n in range(99)]",
     *["[sum(range(10**6)) for n in range(99)]", "[set(range(10**6)) for n in range(99)]"],
     "[1 for n in [1] " + "".join(f"for {a} in [[{b}, {b}]] " for b, a in pairwise(LETTERS)) + "]",
     *["+".join(["axis"] * 2000), "prod([2**4000] * 32) * 1 < [0] * 99"],
