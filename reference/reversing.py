@@ -1,7 +1,5 @@
 """ReverseSequence: the beginnings of sequences, each of its own length, in reverse order."""
 
-import numpy as np
-
 from opcert.reference.rules import Array, require, requires_arguments
 
 
@@ -30,9 +28,9 @@ def reverse_sequence_1(
     require(all(1 <= k <= n for k in lengths), f"{slug}/lengths-range", f"{lengths} of {n}")
     output = data.copy()
     for i, length in enumerate(map(int, lengths)):
-        part = [slice(None)] * rank
-        part[seq_axis] = slice(length)
+        target, source = [slice(None)] * rank, [slice(None)] * rank
+        target[seq_axis], source[seq_axis] = slice(length), slice(length - 1, None, -1)
         # If both axes are one, this takes the place of the former: a slice of one element.
-        part[batch_axis] = slice(i, i + 1)
-        output[tuple(part)] = np.flip(data[tuple(part)], seq_axis)
+        target[batch_axis] = source[batch_axis] = slice(i, i + 1)
+        output[tuple(target)] = data[tuple(source)]
     return [output]

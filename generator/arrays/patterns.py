@@ -117,12 +117,11 @@ def with_special_values(array: Array, tensor: Tensor, outputs: Sequence[Array]) 
         return array
     specials = special_bits(tensor.type)
     bits = bits_of(array).ravel()
-    if not specials or bits.size > 1 << min(63, bit_width(tensor.type)):
+    if not specials or not 0 < bits.size <= 1 << min(63, bit_width(tensor.type)):
         return array
     same_type = [bits_of(output).ravel() for output in outputs if output.dtype == array.dtype]
-    in_outputs = np.isin(bits, np.concatenate([bits[:0], *same_type]))
     # An operator may produce zeros of its own, so that a zero in an output proves nothing.
-    reached = np.flatnonzero(in_outputs & (bits != 0))
+    reached = np.flatnonzero(_occur(bits, same_type) & (bits != 0))
     count = min(len(specials), (len(reached) + 1) // 2)
     start = _hash(f"{tensor.pattern}|specials")
     for k in range(count):
@@ -132,6 +131,19 @@ def with_special_values(array: Array, tensor: Tensor, outputs: Sequence[Array]) 
         bits[bits == special] = bits[position]
         bits[position] = special
     return bits.view(array.dtype).reshape(array.shape)
+
+
+def _occur(bits: Array, arrays: Sequence[Array]) -> Array:
+    """Return which of `bits` occur in any of `arrays`, as np.isin does by sorting all of them.
+
+    The arrays may have millions of elements more than `bits`.
+    """
+    known = np.unique(bits)
+    is_found = np.zeros(known.size, np.bool_)
+    for array in arrays:
+        places = np.searchsorted(known[:-1], array)
+        is_found[places[known[places] == array]] = True
+    return is_found[np.searchsorted(known, bits)]
 
 
 def _hash(seed: str) -> int:
