@@ -8,10 +8,12 @@ dictionary, the cases that reveal a common fault are listed, here with the help 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import prod
+from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, bits_of
+from opcert.arrays import ELEMENT_TYPES, Array, bits_of
 from opcert.cases import Conditions
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.specification import SpecFile, golden_outputs
@@ -33,21 +35,22 @@ class Narrowing:
 
     def levels(self, operator: OperatorSuite, case: IndexedCase) -> frozenset[str]:
         """Return to how many bits the integers of a case cannot be narrowed without effect."""
-        arrays = operator.inputs(case)
-        if sum(array.size for array in arrays.values()) > _MAX_ELEMENTS:
+        if sum(prod(stored.shape) for stored in case.inputs.values()) > _MAX_ELEMENTS:
+            return frozenset()
+        numbers = [
+            operator.read_array(stored)
+            for name, stored in case.inputs.items()
+            if _is_number(name, ELEMENT_TYPES[stored.type], case.data_inputs)
+        ]
+        widths = [bits for bits in _WIDTHS if any(_exceeds(array, bits) for array in numbers)]
+        if not widths:
             return frozenset()
         layouts = {name: stored.layout for name, stored in case.inputs.items()}
-        call = Candidate(arrays, case.attributes, layouts, case.data_inputs)
-        own = None
-        levels = set()
-        for bits in _WIDTHS:
-            narrowed = _narrowed(call, bits)
-            if narrowed is not None:
-                if own is None:
-                    own = self._result(call) if case.expects == "outputs" else ()
-                if self._result(narrowed) != own:
-                    levels.add(f"{bits} bits")
-        return frozenset(levels)
+        call = Candidate(operator.inputs(case), case.attributes, layouts, case.data_inputs)
+        own = self._result(call) if case.expects == "outputs" else ()
+        return frozenset(
+            f"{bits} bits" for bits in widths if self._result(_narrowed(call, bits)) != own
+        )
 
     def _result(self, call: Candidate) -> Sequence[object]:
         """Return what determines the outputs of a call; nothing if the reference rejects it."""
@@ -62,12 +65,23 @@ class Narrowing:
         return ()
 
 
-def _narrowed(call: Candidate, bits: int) -> Candidate | None:
-    """Return a call whose integer inputs have only their low bits; None if that changes none."""
-    inputs: dict[str, Array] = {}
-    changed = False
-    for name, array in call.inputs.items():
-        is_number = array.dtype.kind in "iu" and name not in call.data_inputs
-        inputs[name] = array.astype(f"i{bits // 8}").astype(np.int64) if is_number else array
-        changed |= is_number and inputs[name].tolist() != array.tolist()
-    return replace(call, inputs=inputs) if changed else None
+def _is_number(name: str, dtype: np.dtype[Any], data_inputs: Sequence[str]) -> bool:
+    return dtype.kind in "iu" and name not in data_inputs
+
+
+def _exceeds(array: Array, bits: int) -> bool:
+    """Whether a signed integer of so many bits cannot hold one of the elements."""
+    if not array.size:
+        return False
+    return not -1 << (bits - 1) <= int(array.min()) <= int(array.max()) < 1 << (bits - 1)
+
+
+def _narrowed(call: Candidate, bits: int) -> Candidate:
+    """Return a call whose integer inputs have only their low bits."""
+    inputs = {
+        name: array.astype(f"i{bits // 8}").astype(np.int64)
+        if _is_number(name, array.dtype, call.data_inputs)
+        else array
+        for name, array in call.inputs.items()
+    }
+    return replace(call, inputs=inputs)
