@@ -1,8 +1,6 @@
 """Reads a suite operator by operator, and checks what it reads."""
 
-import ctypes
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -28,7 +26,8 @@ from opcert.suite.format import (
     OperatorEntry,
     SeriesManifest,
 )
-from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite
+from opcert.suite.memory import return_freed_memory
+from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite, release_packs
 from opcert.untrusted_files import read_limited
 from opcert.yaml_files import describe_first_error
 
@@ -107,10 +106,15 @@ class Operators(Mapping[str, OperatorSuite]):
     def __init__(self, suite: "Suite") -> None:
         self._entries, self._read = suite.manifest.operators, suite.read_operator
         self._operators: dict[str, OperatorSuite] = {}
+        self._last = ""
 
     def __getitem__(self, name: str) -> OperatorSuite:
         if name not in self._operators:
             self._operators[name] = self._read(name, self._entries[name])
+        if name != self._last:
+            self._last = name
+            release_packs(self._operators.values())
+            return_freed_memory()
         return self._operators[name]
 
     def __contains__(self, name: object) -> bool:
@@ -306,7 +310,7 @@ class Suite:
         self._read_file(entry.tests)
         path = self.folder / entry.index
         index = parse_file(path, self._read_file(entry.index), Index)
-        _return_freed_memory()
+        return_freed_memory()
         if index.operator != name:
             raise inconsistent_suite(path, f"expected the index of {name}, found {index.operator}")
         counted = {
@@ -331,17 +335,6 @@ class Suite:
         operator = OperatorSuite(entry, index, read_pack, self.folder, self._specs)
         operator.validate()
         return operator
-
-
-def _return_freed_memory() -> None:
-    """Return freed memory to the system, if the C library is glibc.
-
-    To parse an index takes more memory than the index. glibc would keep what is freed of it.
-    """
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -66,7 +66,7 @@ class BeforeWaiver:
     detail: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The judgement of one case.
 
