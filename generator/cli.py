@@ -20,6 +20,7 @@ from opcert.commands.parsing import Command, CommandGroup
 from opcert.commands.sign import sign
 from opcert.commands.specs import check, coverage, generate, schema
 from opcert.commands.verify import verify
+from opcert.memory import reuse_freed_memory
 
 # With the examples of its help.
 COMMANDS: Mapping[str, Mapping[Callable[..., None], Sequence[str]]] = {
@@ -147,6 +148,7 @@ def main() -> None:
     # Commands keep thousands of calls and cases until they end, and make hardly any cycles. To look
     # for cycles after every few objects would cost several percent of their time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
+    reuse_freed_memory()
     _open_standard_streams()
     _interrupt_on_request()
     with tolerant_output():

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from opcert.arrays.calls import Call, Tensor, plain_copy, tensors_in
+from opcert.arrays.element_bytes import digest_of, same_bytes
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
@@ -120,6 +121,7 @@ __all__ = [
     "bits_of",
     "broadcasts",
     "copy_in_layout",
+    "digest_of",
     "elements_of",
     "extent_kinds",
     "filled",
@@ -142,6 +144,7 @@ __all__ = [
     "recipe_seed",
     "repeats",
     "replace",
+    "same_bytes",
     "seeded_array",
     "settled",
     "stored_dtype",

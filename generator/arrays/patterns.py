@@ -29,6 +29,8 @@ _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m
 # f8e4m3 has no infinity: -0.0, both NaNs, extreme subnormals, extreme finite values.
 _F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
 _ATTEMPTS = 64
+# How many elements of a seeded array are computed at once.
+_PART = 1 << 16
 # The number up to which a type represents every whole number.
 _MAX_WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
 # The most bytes of an array that a pack stores; a recipe generates larger ones from a seed.
@@ -48,10 +50,14 @@ def seeded_array(element_type: str, shape: tuple[int, ...], seed: int) -> Array:
     In C order, an element of w bits is the upper w bits of the next output of SplitMix64 seeded
     with `seed`.
     """
-    dtype = ELEMENT_TYPES[element_type]
-    numbers = np.arange(1, prod(shape) + 1, dtype=np.uint64)
-    bits = _split_mix(np.uint64(seed), numbers) >> np.uint64(64 - bit_width(element_type))
-    return bits.astype(bits_dtype(dtype)).view(dtype).reshape(shape)
+    dtype, size = ELEMENT_TYPES[element_type], prod(shape)
+    bits = np.empty(size, bits_dtype(dtype))
+    # Parts of the array fit into a processor's cache.
+    for start in range(0, size, _PART):
+        numbers = np.arange(start + 1, min(start + _PART, size) + 1, dtype=np.uint64)
+        mixed = _split_mix(np.uint64(seed), numbers) >> np.uint64(64 - bit_width(element_type))
+        bits[start : start + _PART] = mixed
+    return bits.view(dtype).reshape(shape)
 
 
 def pattern_array(tensor: Tensor) -> Array:

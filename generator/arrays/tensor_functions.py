@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from opcert.arrays.calls import Tensor
+from opcert.arrays.element_bytes import same_bytes
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
@@ -182,7 +183,7 @@ def same(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors agree in type, shape and every bit."""
     if (one.type, one.shape) != (other.type, other.shape):
         return False
-    return elements_of(one).tobytes() == elements_of(other).tobytes()
+    return same_bytes(elements_of(one), elements_of(other))
 
 
 def concatenated(tensors: Sequence[Tensor], axis: int) -> ArrayTensor:

@@ -10,6 +10,7 @@ from opcert.arrays import (
     alternatives_of,
     invert_bits,
     materialize,
+    same_bytes,
     type_name,
     with_special_values,
 )
@@ -103,7 +104,7 @@ class _VectorMaker:
         if inverted:
             alternate = self._outputs(case, alternate_inputs)
             pairs = zip(alternate, outputs, strict=True)
-            if all(a.tobytes() == invert_bits(b).tobytes() for a, b in pairs):
+            if all(same_bytes(a, invert_bits(b)) for a, b in pairs):
                 alternate = ()
         # The document's formula need not cover what the document leaves open.
         if case.ambiguity is None:

@@ -14,6 +14,7 @@ from opcert.backends import SourceFiles, close_backend
 from opcert.certificate.setup import Setup
 from opcert.certificate.tasks import Finished, Task, TaskRun, Tasks
 from opcert.errors import BackendError, OpcertError
+from opcert.memory import reuse_freed_memory
 from opcert.parent_process import end_with_parent
 from opcert.scope import checked_support
 from opcert.suite import Suite
@@ -106,6 +107,7 @@ def _run_batches(
 ) -> None:
     """Run batches that arrive on a connection, and send verdicts, until the connection ends."""
     end_with_parent()
+    reuse_freed_memory()
     gc.set_threshold(*thresholds)
     # An interrupt of the terminal reaches all its processes; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

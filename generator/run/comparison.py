@@ -7,12 +7,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from opcert.arrays import Array, alternatives_of, bits_dtype, bits_of, settled, type_name
+from opcert.arrays import (
+    Array,
+    alternatives_of,
+    bits_dtype,
+    bits_of,
+    same_bytes,
+    settled,
+    type_name,
+)
 from opcert.errors import class_name
 from opcert.run.excerpts import Excerpt, excerpt_around, excerpt_rows
 
-# How many bytes are compared at once.
-_CHUNK = 1 << 20
 # How many candidates of an open element a message lists, besides the golden one.
 _MAX_OTHERS = 4
 # How a case can fail.
@@ -76,11 +82,11 @@ def _compare_one(i: int, golden: Array, output: Any) -> Difference | None:
     if output.shape != golden.shape:
         shapes = list(output.shape), list(golden.shape)
         return Difference("shape", f"output {i} is {shapes[0]}; expected {shapes[1]}")
-    if _same_bytes(output, golden):
+    if same_bytes(output, golden):
         return None
     # Where the document leaves an element open, each of several is right.
     expected = settled(golden, output)
-    if _same_bytes(output, expected):
+    if same_bytes(output, expected):
         return None
     differs = bits_of(output) != bits_of(expected)
     unequal = differs & ~equal_values(expected, output)
@@ -95,15 +101,6 @@ def _compare_one(i: int, golden: Array, output: Any) -> Difference | None:
     text = f"output {i} differs in {int(wrong.sum())} of {expected.size} elements{remark}"
     others = _others_at(position, golden)
     return Difference(kind, f"{text}; first at {first.summary}{others}", excerpt)
-
-
-def _same_bytes(one: Array, other: Array) -> bool:
-    """Whether arrays of one type and shape have the same bytes; copies only parts of large ones."""
-    if one.nbytes <= _CHUNK:
-        return one.tobytes() == other.tobytes()
-    first, second = (array.reshape(-1).view(np.uint8) for array in (one, other))
-    starts = range(0, one.nbytes, _CHUNK)
-    return all(np.array_equal(first[k : k + _CHUNK], second[k : k + _CHUNK]) for k in starts)
 
 
 def _others_at(position: int, golden: Array) -> str:

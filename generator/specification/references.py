@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, group_variadic, plain_copy
+from opcert.arrays import Array, group_variadic, plain_copy, same_bytes
 from opcert.errors import OpcertError, SpecError, describe_error
 from opcert.python_files import import_file
 from opcert.roles import Role
@@ -129,7 +129,7 @@ def golden_outputs(
         returned = type(outputs).__name__
         raise OpcertError(f"the reference returns {returned}; expected a list of arrays")
     for name, array in inputs.items():
-        if array.tobytes() != copies[name].tobytes():
+        if not same_bytes(array, copies[name]):
             raise OpcertError(f"the reference writes to its input '{name}'; expected it unchanged")
     return outputs
 

@@ -20,6 +20,7 @@ from opcert.arrays import (
     PackWriter,
     Tensor,
     alternatives_of,
+    digest_of,
     recipe_seed,
     stored_dtype,
     type_name,
@@ -277,7 +278,7 @@ class _Pack:
         """Store an array under `name`, unless an equal one is stored, and return its position."""
         element_type = type_name(array.dtype)
         dtype = stored_dtype(element_type)
-        key = dtype, array.shape, sha256(array.tobytes()).digest()
+        key = dtype, array.shape, digest_of(array)
         if key not in self._names:
             self._names[key] = name
             self.writer.add(name, array.view(dtype) if array.dtype != dtype else array)
@@ -299,7 +300,7 @@ class _Pack:
             type=tensor.type,
             shape=array.shape,
             seed=seed,
-            sha256=sha256(array.tobytes()).hexdigest(),
+            sha256=digest_of(array),
             layout=tensor.layout,
         )
 
@@ -322,7 +323,7 @@ class _Pack:
             else DigestedArray(
                 type=type_name(array.dtype),
                 shape=array.shape,
-                sha256=sha256(array.tobytes()).hexdigest(),
+                sha256=digest_of(array),
             )
             for i, array in enumerate(outputs)
         )

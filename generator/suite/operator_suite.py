@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from hashlib import sha256
 from math import prod
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from opcert.arrays import (
     Array,
     argument_of,
     copy_in_layout,
+    digest_of,
     invert_bits,
     inverted_output,
     read_elements,
@@ -155,7 +155,7 @@ class OperatorSuite:
         for record, output in zip(records, computed, strict=True):
             if isinstance(record, StoredArray):
                 outputs.append(self._read_stored(record))
-            elif sha256(output.tobytes()).hexdigest() == record.sha256:
+            elif digest_of(output) == record.sha256:
                 outputs.append(output)
             else:
                 raise self._irreproducible(case, "it returns values with other digests")
@@ -261,7 +261,7 @@ def _generate(record: GeneratedArray) -> Array | None:
     """Return the array that a seed generates, read-only, or None if its digest differs."""
     array = seeded_array(record.type, record.shape, record.seed)
     array.flags.writeable = False
-    return array if sha256(array.tobytes()).hexdigest() == record.sha256 else None
+    return array if digest_of(array) == record.sha256 else None
 
 
 def inconsistent_suite(path: Path, text: str) -> SuiteError:

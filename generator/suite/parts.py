@@ -16,6 +16,7 @@ from typing import NamedTuple
 from opcert.cases import generate_cases, iterate_vectors
 from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError
+from opcert.memory import reuse_freed_memory
 from opcert.parent_process import end_with_parent
 from opcert.specification import SpecFile, find_spec_files, read_spec
 from opcert.suite.emit import OperatorPart, operator_files
@@ -60,6 +61,11 @@ def parts_here(specs: Sequence[SpecFile]) -> MakeParts:
     return make
 
 
+def _start_process() -> None:
+    end_with_parent()
+    reuse_freed_memory()
+
+
 def parts_in_processes(jobs: int) -> MakeParts:
     """Return a function that makes parts in so many processes.
 
@@ -72,7 +78,7 @@ def parts_in_processes(jobs: int) -> MakeParts:
         given: dict[Future[Part], PartTask] = {}
         # Spawned rather than forked: the caller may have threads.
         context = get_context("spawn")
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent)
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_process)
         try:
             while True:
                 for task in islice(waiting, _TASKS_PER_PROCESS * jobs - len(given)):

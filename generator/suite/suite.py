@@ -14,6 +14,7 @@ from pydantic import JsonValue, ValidationError
 
 from opcert.arrays import Array, group_variadic
 from opcert.errors import SuiteError
+from opcert.memory import return_freed_memory
 from opcert.output_files import FileContents
 from opcert.specification import SpecFile, read_specs_in
 from opcert.suite.format import (
@@ -26,7 +27,6 @@ from opcert.suite.format import (
     OperatorEntry,
     SeriesManifest,
 )
-from opcert.suite.memory import return_freed_memory
 from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite, release_packs
 from opcert.untrusted_files import read_limited
 from opcert.yaml_files import describe_first_error
