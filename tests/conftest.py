@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from opcert.memory import reuse_freed_memory
 from opcert.specification import files, find_spec_files
 from opcert.suite import OperatorSuite, Suite, core_suite_folder
 from opcert.suite.format import OperatorEntry
@@ -17,6 +18,8 @@ from opcert.verdicts.case_levels import CaseLevels
 
 # What tests share is large, and Python would look through it for garbage again and again.
 gc.set_threshold(50_000, 20, 100)
+# As the command line does.
+reuse_freed_memory()
 
 # The names of the operators' files, by the names that ids of tests and of their files have.
 OPERATORS = {

@@ -22,6 +22,8 @@ class Reference:
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> list[Array]:
         """Call the operator's reference function."""
-        if operator not in self._functions:
-            raise NotImplementedError(f"no reference for {operator}")
-        return self._functions[operator](**inputs, **attributes)
+        try:
+            function = self._functions[operator]
+        except KeyError:
+            raise NotImplementedError(f"no reference for {operator}") from None
+        return function(**inputs, **attributes)

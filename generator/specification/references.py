@@ -1,7 +1,7 @@
 """The Python objects that specs name: reference functions and role classes."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -34,7 +34,12 @@ def find_spec_files(folder: Path | None) -> list[Path]:
 
 def shipped_operators() -> list[str]:
     """Return the ids of the operators whose specs come with opcert, by the paths of the specs."""
-    return [f"{path.parent.name}/{path.stem}" for path in find_spec_files(None)]
+    return [*_own_spec_files()]
+
+
+@cache
+def _own_spec_files() -> Mapping[str, Path]:
+    return {f"{path.parent.name}/{path.stem}": path for path in find_spec_files(None)}
 
 
 def load_reference(source: YamlSource, name: str) -> Reference:
@@ -140,19 +145,33 @@ def load_references(folder: Path | None) -> Mapping[str, Reference]:
     Raises:
         OpcertError: there is no spec, or a reference cannot be imported.
     """
-    return _references_in(folder) if folder is not None else _own_references()
+    if folder is None:
+        return _OwnReferences()
+    return _references_in(find_spec_files(folder))
+
+
+def _references_in(spec_files: Iterable[Path]) -> Mapping[str, Reference]:
+    return {
+        str(source.data["operator"]): load_reference(source, str(source.data["reference"]))
+        for source in map(YamlSource, spec_files)
+        if isinstance(source.data, dict) and source.data.keys() >= {"operator", "reference"}
+    }
+
+
+class _OwnReferences(Mapping[str, Reference]):
+    """The references of opcert's own specs; each spec is read when its reference is first used."""
+
+    def __getitem__(self, operator: str) -> Reference:
+        return _own_reference(operator)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_own_spec_files())
+
+    def __len__(self) -> int:
+        return len(_own_spec_files())
 
 
 # Other specs may change while the process runs.
 @cache
-def _own_references() -> Mapping[str, Reference]:
-    return _references_in(None)
-
-
-def _references_in(folder: Path | None) -> Mapping[str, Reference]:
-    sources = [YamlSource(path) for path in find_spec_files(folder)]
-    return {
-        str(source.data["operator"]): load_reference(source, str(source.data["reference"]))
-        for source in sources
-        if isinstance(source.data, dict) and source.data.keys() >= {"operator", "reference"}
-    }
+def _own_reference(operator: str) -> Reference:
+    return _references_in([_own_spec_files()[operator]])[operator]
