@@ -49,13 +49,13 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        "Certificate": "certificate.certificate",
-        "__version__": "version",
-        "certify": "certificate.certify_suite",
-        "configurations": "isolation.configuration",
-        "generate": "suite.generation",
-        "load": "suite.opening",
-        "load_series": "suite.series",
-        "read_certificate": "certificate.file",
+        "certificate.certificate": ("Certificate",),
+        "certificate.certify_suite": ("certify",),
+        "certificate.file": ("read_certificate",),
+        "isolation.configuration": ("configurations",),
+        "suite.generation": ("generate",),
+        "suite.opening": ("load",),
+        "suite.series": ("load_series",),
+        "version": ("__version__",),
     },
 )

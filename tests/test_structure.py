@@ -4,6 +4,7 @@ import ast
 import re
 import tomllib
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,12 @@ def test_a_room_imports_only_from_rooms_before_it(name: str) -> None:
 
 def test_no_modules_import_one_another_in_a_circle() -> None:
     TopologicalSorter({name: imported(path) - {name} for name, path in MODULES.items()}).prepare()
+
+
+@pytest.mark.parametrize("name", ["", *(n for n in sorted(MODULES) if "." not in n)])
+def test_a_package_has_the_names_that_it_exports(name: str) -> None:
+    package = import_module(f"opcert.{name}".rstrip("."))
+    assert all(hasattr(package, exported) for exported in getattr(package, "__all__", ()))
 
 
 def test_the_reference_imports_nothing_of_the_generator() -> None:

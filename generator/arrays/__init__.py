@@ -165,4 +165,4 @@ __all__ = [
 ]
 
 # A worker imports this package in each of its processes, and reads no pack.
-__getattr__ = lazy_attributes(__name__, {"PackWriter": "packs", "read_elements": "packs"})
+__getattr__ = lazy_attributes(__name__, {"packs": ("PackWriter", "read_elements")})

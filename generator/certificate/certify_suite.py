@@ -8,7 +8,6 @@ from typing import Any
 
 from opcert.backends import Backend
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.cluster_run import ClusterExecution
 from opcert.certificate.entries import (
     claim_entry,
     current_platform,
@@ -199,6 +198,8 @@ def _execution(
     if cluster is None:
         execution = LocalExecution(setup, suite, jobs)
     else:
+        from opcert.certificate.cluster_run import ClusterExecution  # noqa: PLC0415
+
         execution = ClusterExecution(cluster, setup, suite)
     try:
         yield execution

@@ -22,11 +22,8 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        "CALL_TIMEOUT": "supervised",
-        "Configuration": "configuration",
-        "SupervisedBackend": "supervised",
-        "check_driver": "driver_check",
-        "configurations": "configuration",
-        "start_backend": "supervised",
+        "configuration": ("Configuration", "configurations"),
+        "driver_check": ("check_driver",),
+        "supervised": ("CALL_TIMEOUT", "SupervisedBackend", "start_backend"),
     },
 )

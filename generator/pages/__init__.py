@@ -27,14 +27,10 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        "check_site_folder": "site",
-        "describe_case": "case_descriptions",
-        "explain_case": "explain",
-        "find_case": "explain",
-        "page_name": "addresses",
-        "render_pages": "rendering",
-        "render_site": "site",
-        "render_template": "rendering",
-        "write_site": "site",
+        "addresses": ("page_name",),
+        "case_descriptions": ("describe_case",),
+        "explain": ("explain_case", "find_case"),
+        "rendering": ("render_pages", "render_template"),
+        "site": ("check_site_folder", "render_site", "write_site"),
     },
 )

@@ -5,15 +5,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from opcert.arrays import Array, group_variadic, plain_copy, same_bytes
 from opcert.errors import OpcertError, SpecError, describe_error
 from opcert.python_files import import_file
-from opcert.roles import Role
 from opcert.yaml_files import YamlPath, YamlSource
+
+if TYPE_CHECKING:
+    from opcert.roles import Role
 
 Reference = Callable[..., list[Array]]
 
@@ -55,12 +57,15 @@ def load_reference(source: YamlSource, name: str) -> Reference:
     return function
 
 
-def load_role_classes(source: YamlSource) -> dict[str, type[Role]]:
+def load_role_classes(source: YamlSource) -> "dict[str, type[Role]]":
     """Return the custom role classes of a spec, by the name of the role.
 
     Raises:
         SpecError: one cannot be imported, or is not a role class.
     """
+    # To call a reference takes no roles.
+    from opcert.roles import Role  # noqa: PLC0415
+
     names = source.data.get("roles") if isinstance(source.data, dict) else None
     classes: dict[str, type[Role]] = {}
     for role, name in names.items() if isinstance(names, dict) else ():

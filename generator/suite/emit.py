@@ -44,7 +44,7 @@ from opcert.suite.format import (
     OperatorEntry,
     RuleText,
     StoredArray,
-    StrictModel,
+    json_file,
 )
 from opcert.template_environment import template_environment
 
@@ -147,12 +147,6 @@ class SuiteInProgress:
     def _digested(self, files: FileContents) -> FileContents:
         self._digests |= {path: sha256(data).hexdigest() for path, data in files.items()}
         return files
-
-
-def json_file(model: StrictModel) -> bytes:
-    """Return the content of a JSON file."""
-    text = json.dumps(model.model_dump(mode="json"), indent=1, ensure_ascii=False)
-    return f"{text}\n".encode()
 
 
 def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:

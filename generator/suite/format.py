@@ -1,5 +1,6 @@
 """The JSON format of a suite: its manifest, the index of each operator; and that of a series."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
@@ -36,6 +37,12 @@ class StrictModel(BaseModel):
     """An immutable JSON object that allows no unknown keys and converts no values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def json_file(model: StrictModel) -> bytes:
+    """Return the content of a JSON file."""
+    text = json.dumps(model.model_dump(mode="json"), indent=1, ensure_ascii=False)
+    return f"{text}\n".encode()
 
 
 @lru_cache(maxsize=1 << 16)

@@ -7,7 +7,6 @@ from time import perf_counter
 
 from opcert.specification import SpecFile, read_specs_in, shipped_operators
 from opcert.suite.format import SuiteEntry
-from opcert.suite.generation import generate_suite_files
 from opcert.suite.series import refuse_series
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest
 
@@ -150,6 +149,9 @@ def _generated(
     seed: int = 0,
 ) -> Suite:
     """Return the suite of `spec_files`, files of the folder `specs`, and announce it."""
+    # To open a suite in a folder takes no generation.
+    from opcert.suite.generation import generate_suite_files  # noqa: PLC0415
+
     start = perf_counter()
     # A worker process takes a second to start, about as long as an operator takes.
     workers = min(jobs, (len(spec_files) + 1) // 2)

@@ -5,8 +5,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from opcert.errors import SuiteError
-from opcert.suite.emit import json_file
-from opcert.suite.format import MANIFEST, SERIES, SERIES_FORMAT, CopyEntry, SeriesManifest
+from opcert.suite.format import (
+    MANIFEST,
+    SERIES,
+    SERIES_FORMAT,
+    CopyEntry,
+    SeriesManifest,
+    json_file,
+)
 from opcert.suite.operator_suite import inconsistent_suite
 from opcert.suite.suite import Suite, parse_file, read_file
 

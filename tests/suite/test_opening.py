@@ -146,7 +146,7 @@ def test_the_commands_generate_what_the_core_suite_lacks(
             kept[key] = generate_suite_files(spec_files, *how)  # type: ignore[arg-type]
         return kept[key]
 
-    monkeypatch.setattr(opening, "generate_suite_files", generated_once)
+    monkeypatch.setattr(generation, "generate_suite_files", generated_once)
     out = tmp_path / "results"
     for command in (
         ("certify", "--operator", LACKING, "--out", out),
