@@ -6,6 +6,11 @@ from typing import Any
 
 # Of glibc's mallopt.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+# Of the fields of its mallinfo2.
+_NAMES_OF_MALLINFO = (
+    *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+    *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+)
 # Larger than any array that a suite has.
 _KEPT_BYTES = 1 << 30
 
@@ -21,14 +26,24 @@ def reuse_freed_memory() -> None:
         mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
 
 
-def return_freed_memory() -> None:
-    """Give freed memory back to the system.
+def return_freed_memory(least: int = 0) -> None:
+    """Give freed memory back to the system, if it is `least` bytes or more.
 
     To parse an index takes more memory than the index, and large arrays leave gaps. glibc would
     keep what is freed.
     """
+    if least and (mallinfo := _function_of_glibc("mallinfo2")):
+        mallinfo.restype = _MallInfo
+        if mallinfo().fordblks < least:
+            return
     if malloc_trim := _function_of_glibc("malloc_trim"):
         malloc_trim(0)
+
+
+class _MallInfo(ctypes.Structure):
+    """What glibc's mallinfo2 returns; `fordblks` is how many bytes are free."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in _NAMES_OF_MALLINFO]
 
 
 def _function_of_glibc(name: str) -> Any:

@@ -43,3 +43,12 @@ def test_freed_memory_goes_back() -> None:
     program = "reuse_freed_memory(); new_pages(); print(resident()); return_freed_memory()"
     before, after = printed(f"{program}; print(resident())")
     assert after < before - 80
+
+
+def test_little_freed_memory_is_kept() -> None:
+    program = "reuse_freed_memory(); new_pages(); print(resident())"
+    program += "; return_freed_memory(1 << 30); print(resident())"
+    program += "; return_freed_memory(1 << 26); print(resident())"
+    before, kept, after = printed(program)
+    assert kept > before - 10
+    assert after < before - 80

@@ -32,6 +32,8 @@ from opcert.untrusted_files import read_limited
 from opcert.yaml_files import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest, SeriesManifest)
+# From how many free bytes on a suite gives them back to the system between two operators.
+_MUCH_MEMORY = 1 << 26
 # Ten times the size of the largest pack of the stress profile.
 MAX_FILE_BYTES = 1 << 30
 
@@ -114,7 +116,7 @@ class Operators(Mapping[str, OperatorSuite]):
         if name != self._last:
             self._last = name
             release_packs(self._operators.values())
-            return_freed_memory()
+            return_freed_memory(least=_MUCH_MEMORY)
         return self._operators[name]
 
     def __contains__(self, name: object) -> bool:
