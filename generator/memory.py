@@ -6,11 +6,6 @@ from typing import Any
 
 # Of glibc's mallopt.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-# Of the fields of its mallinfo2.
-_NAMES_OF_MALLINFO = (
-    *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
-    *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
-)
 # Larger than any array that a suite has.
 _KEPT_BYTES = 1 << 30
 
@@ -43,7 +38,11 @@ def return_freed_memory(least: int = 0) -> None:
 class _MallInfo(ctypes.Structure):
     """What glibc's mallinfo2 returns; `fordblks` is how many bytes are free."""
 
-    _fields_ = [(name, ctypes.c_size_t) for name in _NAMES_OF_MALLINFO]
+    _fields_ = [
+        ("others", 8 * ctypes.c_size_t),
+        ("fordblks", ctypes.c_size_t),
+        ("keepcost", ctypes.c_size_t),
+    ]
 
 
 def _function_of_glibc(name: str) -> Any:

@@ -45,7 +45,7 @@ def test_freed_memory_goes_back() -> None:
     assert after < before - 80
 
 
-def test_little_freed_memory_is_kept() -> None:
+def test_freed_memory_goes_back_only_if_it_is_enough() -> None:
     program = "reuse_freed_memory(); new_pages(); print(resident())"
     program += "; return_freed_memory(1 << 30); print(resident())"
     program += "; return_freed_memory(1 << 26); print(resident())"

@@ -32,7 +32,7 @@ from opcert.untrusted_files import read_limited
 from opcert.yaml_files import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest, SeriesManifest)
-# From how many free bytes on a suite gives them back to the system between two operators.
+# Between two operators, a suite gives freed memory back to the system if it is so many bytes.
 _MUCH_MEMORY = 1 << 26
 # Ten times the size of the largest pack of the stress profile.
 MAX_FILE_BYTES = 1 << 30
