@@ -9,13 +9,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from opcert.arrays import ELEMENT_TYPES, Array, flatten_variadic, type_name
-from opcert.backends import close_backend, parse_backend_options
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.variadic import flatten_variadic
+from opcert.backends.contract import close_backend
+from opcert.backends.lookup import parse_backend_options
 from opcert.errors import OpcertError, SpecError, SuiteError
-from opcert.isolation import start_backend
-from opcert.scope import Waivers, read_claim, read_waivers
-from opcert.suite import Suite, SuiteCase
-from opcert.verdicts import WAIVABLE_KINDS, Certification, Verdict, unverified_reasons
+from opcert.isolation.supervised import start_backend
+from opcert.scope.claims import read_claim
+from opcert.scope.waivers import Waivers, read_waivers
+from opcert.suite.suite import Suite, SuiteCase
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.verdict import WAIVABLE_KINDS, Verdict, unverified_reasons
 
 # Statuses that do not block conformance; pytest reports them as skipped.
 SKIPPED_STATUSES = ("unsupported", "implementation-defined", "out-of-claim", "waived")

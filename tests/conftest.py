@@ -10,11 +10,13 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from opcert.memory import reuse_freed_memory
-from opcert.specification import files, find_spec_files
-from opcert.suite import OperatorSuite, Suite, core_suite_folder
+from opcert.specification import files
+from opcert.specification.references import find_spec_files
 from opcert.suite.format import OperatorEntry
-from opcert.verdicts import Diagnosis
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite, core_suite_folder
 from opcert.verdicts.case_levels import CaseLevels
+from opcert.verdicts.causes import Diagnosis
 
 # What tests share is large, and Python would look through it for garbage again and again.
 gc.set_threshold(50_000, 20, 100)

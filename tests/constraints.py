@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opcert.combinatorics import BoolArray, LevelColumns, LevelConstraint, Row
+from opcert.combinatorics.tables import BoolArray, LevelColumns, LevelConstraint, Row
 
 
 def constraint(factors: tuple[int, ...], allows: Callable[[Row], bool]) -> LevelConstraint:

@@ -5,9 +5,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from opcert.suite import Suite, write_suite
 from opcert.suite.emit import suite_files
 from opcert.suite.format import OperatorEntry
+from opcert.suite.suite import Suite
+from opcert.suite.writing import write_suite
 from tests.faults.finding import core_suite
 
 _FOLDER = TemporaryDirectory(prefix="opcert-few-cases-")

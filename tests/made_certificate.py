@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from opcert.certificate import BackendEntry, Certificate
-from opcert.certificate.certificate import Run, Selection
+from opcert.certificate.certificate import BackendEntry, Certificate, Run, Selection
 from opcert.certificate.entries import current_platform
-from opcert.suite import SuiteEntry
-from opcert.verdicts import Verdict
+from opcert.suite.format import SuiteEntry
+from opcert.verdicts.verdict import Verdict
 
 OPERATOR = "vendor/A-1"
 DIGEST = "0123456789abcdef" * 4

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from opcert import Certificate, certify
-from opcert.arrays import Array
-from opcert.certificate import SeriesEntry, WaiversEntry, copy_result, series_result
-from opcert.report import SeriesPage, certified_copy
-from opcert.scope import Waiver
-from opcert.suite import Suite
-from opcert.verdicts import Diagnosis, Status, Verdict
+from opcert.arrays.element_types import Array
+from opcert.certificate.certificate import WaiversEntry
+from opcert.certificate.series_result import SeriesEntry, copy_result, series_result
+from opcert.report.series_page import SeriesPage, certified_copy
+from opcert.scope.waivers import Waiver
+from opcert.suite.suite import Suite
+from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.verdict import Status, Verdict
 from tests.made_certificate import DIGEST
 from tests.wrong_backends import AcceptsEverything, Right
 

@@ -10,11 +10,16 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from opcert.cases import Case, Vector, generate_cases, iterate_vectors, make_vectors
-from opcert.specification import SpecFile, files, find_spec_files
+from opcert.cases.case import Case
+from opcert.cases.generation import generate_cases
+from opcert.cases.vectors import Vector, iterate_vectors, make_vectors
+from opcert.specification import files
+from opcert.specification.files import SpecFile
+from opcert.specification.references import find_spec_files
 from opcert.specs import CORE_OPERATORS
-from opcert.suite import Suite, write_suite
 from opcert.suite.emit import operator_files, suite_files
+from opcert.suite.suite import Suite
+from opcert.suite.writing import write_suite
 from tests.faults.finding import core_suite
 
 SPECS = {path.stem: path for path in find_spec_files(None)}

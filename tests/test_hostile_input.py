@@ -14,15 +14,16 @@ from pydantic import ValidationError
 from opcert.backends.lookup import load_code
 from opcert.commands.options import print_error
 from opcert.errors import OpcertError, SpecError, visible_text
-from opcert.pages import render_template, rendering
-from opcert.programs import CallText, InputText, write_program
+from opcert.pages import rendering
+from opcert.pages.rendering import render_template
+from opcert.programs.program import CallText, InputText, write_program
 from opcert.report.junit import junit_xml
-from opcert.run import Excerpt
-from opcert.specification import read_spec
+from opcert.run.excerpts import Excerpt
+from opcert.specification.files import read_spec
 from opcert.suite import emit
 from opcert.untrusted_files import read_limited
-from opcert.verdicts import Verdict
 from opcert.verdicts.reproduction import Reproduction, SerializedArray
+from opcert.verdicts.verdict import Verdict
 from tests.made_certificate import OPERATOR, certificate
 from tests.small_spec import TAKE, spec
 

@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from opcert import certify
-from opcert.suite import Suite, write_suite
+from opcert.suite.suite import Suite
+from opcert.suite.writing import write_suite
 from tests import wrong_backends
 from tests.command_line import WRONG
 from tests.small_suite import INDEX, MANIFEST, OPERATOR, PACK, TESTS, edit, files, reseal

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification import call_reference, load_references, read_specs_in
-from opcert.verdicts import Certification
+from opcert.specification.files import read_specs_in
+from opcert.specification.references import call_reference, load_references
+from opcert.verdicts.certification import Certification
 from tests import shipped
 
 # The rules whose missing check another check of the reference hides, and what that one finds.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.specification import read_specs_in
+from opcert.specification.files import read_specs_in
 
 ROOT = Path(__file__).parent.parent
 GENERATOR = ROOT / "generator"

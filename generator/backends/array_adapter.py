@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.backends.composition import (
     axes_order,
     check_descriptions,

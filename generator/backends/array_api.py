@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from opcert.arrays import Array, type_name
+from opcert.arrays.element_types import Array, type_name
 from opcert.backends.array_adapter import ArrayAdapter, Compute
 from opcert.backends.composition import GatherPlan, are_integers, import_runtime, spread_shape
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import INTEGERS, Array, type_name
+from opcert.arrays.element_types import INTEGERS, Array, type_name
 from opcert.errors import BackendError
 
 # An option of several adapters: whether later calls of the same form reuse compiled code.

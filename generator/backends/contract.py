@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.backends.own_lines import own_lines
 from opcert.errors import BackendError, describe_error, safe_repr
 

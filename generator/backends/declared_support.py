@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, INTEGERS, bit_width
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, bit_width
 
 # How the adapters with probed types implement each operator. `opcert backends` reads this without
 # importing the runtimes.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.backends.array_adapter import ArrayAdapter, Compute
 from opcert.backends.composition import (
     CACHE,

@@ -273,11 +273,11 @@ def load_code(name: str, options: Mapping[str, Any]) -> str:
     """Return Python code that defines `backend` as `name` with `options`, by opcert."""
     if name.startswith(DRIVER_PREFIX):
         return (
-            "from opcert.isolation import start_backend\n\n"
+            "from opcert.isolation.supervised import start_backend\n\n"
             f"backend = start_backend({name!r}, {dict(options)!r})"
         )
     arguments = ", ".join(filter(None, [repr(name), _keywords(options)]))
-    return f"from opcert.backends import load\n\nbackend = load({arguments})"
+    return f"from opcert.backends.lookup import load\n\nbackend = load({arguments})"
 
 
 def _keywords(options: Mapping[str, Any]) -> str:

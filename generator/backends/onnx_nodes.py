@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from opcert.arrays import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 from opcert.backends.composition import are_integers, has_axis, replace_rest, to_list
 from opcert.backends.declared_support import DML_SPLIT, DML_TYPES
 

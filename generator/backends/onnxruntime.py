@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, INTEGERS, Array, bits_of, type_name
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    FOUR_BIT_TYPES,
+    INTEGERS,
+    Array,
+    bits_of,
+    type_name,
+)
 from opcert.backends.composition import CACHE, check_options, to_int64
 from opcert.backends.contract import adapter_rejections
 from opcert.backends.declared_support import DECLARED_SUPPORT, PLAIN_CALLS, probe_types

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import openvino
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.backends.composition import CACHE, check_options
 from opcert.backends.contract import adapter_rejections
 from opcert.backends.declared_support import DECLARED_SUPPORT, probe_types

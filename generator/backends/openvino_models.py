@@ -10,7 +10,7 @@ from openvino import Model, PartialShape
 from openvino.op import Constant, Parameter
 from openvino.utils.node_factory import NodeFactory
 
-from opcert.arrays import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 from opcert.backends.openvino_tensors import TYPES, to_tensor
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from openvino import Tensor, Type
 
-from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
+from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
 
 # OpenVINO's element types have the names that opcert uses.
 TYPES = {name: getattr(Type, name) for name in ELEMENT_TYPES}

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from opcert import __version__
-from opcert.arrays import Array
-from opcert.specification import load_references
+from opcert.arrays.element_types import Array
+from opcert.specification.references import load_references
 
 
 class Reference:

@@ -21,8 +21,10 @@ from opcert.cases.list_mutations import (
     order_mutations,
 )
 from opcert.cases.record_mutations import field_mutations, record_mutations
-from opcert.roles import Attribute, MaskRole, Role
-from opcert.specification import Spec
+from opcert.roles.argument import Attribute
+from opcert.roles.mask import MaskRole
+from opcert.roles.role import Role
+from opcert.specification.model import Spec
 
 # Returns the replacement of an attribute; None where the mutation does not apply.
 ValueMutation = Callable[[Any, MutationContext], Any]

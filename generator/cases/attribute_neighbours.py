@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from opcert.arrays import Call, Tensor
+from opcert.arrays.calls import Call, Tensor
 from opcert.errors import ExpressionError, Inapplicable
 
 # Returns the declared outputs of a call.

@@ -12,20 +12,22 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-from opcert.arrays import TENSOR_BUILDERS, TENSOR_CHANGES, Call, recipe_seed
+from opcert.arrays.calls import Call
+from opcert.arrays.patterns import recipe_seed
+from opcert.arrays.tensor_functions import TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.cases.case import Case, Change, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification import (
-    bind_names,
+from opcert.specification.expressions import (
     evaluate_in,
     evaluate_integer,
     evaluation_scope,
     parse_expression,
 )
-from opcert.yaml_files import YamlPath
+from opcert.specification.named_values import bind_names
+from opcert.yaml_files.source import YamlPath
 
 # To how many baselines a mutation is applied.
 _APPLICATIONS = {"core": 16, "full": 64, "stress": 12}

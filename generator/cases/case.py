@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from opcert.arrays import Call
+from opcert.arrays.calls import Call
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
-from opcert.specification import Example, SpecFile
-from opcert.yaml_files import YamlPath
+from opcert.specification.files import SpecFile
+from opcert.specification.model import Example
+from opcert.yaml_files.source import YamlPath
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,20 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from opcert.arrays import ELEMENT_TYPES, Call, Tensor, tensors_in
+from opcert.arrays.calls import Call, Tensor, tensors_in
+from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification import (
-    Ambiguity,
+from opcert.specification.expressions import (
     EvaluationScope,
-    Rule,
-    Spec,
     abbreviate,
     evaluate_condition_in,
     evaluate_in,
     evaluation_scope,
-    needed_names,
     parse_expression,
-    with_named_values,
 )
-from opcert.yaml_files import YamlPath
+from opcert.specification.model import Ambiguity, Rule, Spec
+from opcert.specification.named_values import needed_names, with_named_values
+from opcert.yaml_files.source import YamlPath
 
 _MAX_OUTPUTS = 1000
 

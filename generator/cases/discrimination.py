@@ -6,9 +6,11 @@ data, for instance, are not tested together.
 
 from collections.abc import Iterable, Sequence
 
-from opcert.arrays import Array, Call, bits_of, invert_bits, materialize_numbered
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import Array, bits_of, invert_bits
+from opcert.arrays.patterns import materialize_numbered
 from opcert.errors import OpcertError
-from opcert.specification import Reference, golden_outputs
+from opcert.specification.references import Reference, golden_outputs
 
 # Larger calls are assumed to discriminate: measuring takes long.
 _MAX_MEASURED_ELEMENTS = 1 << 20

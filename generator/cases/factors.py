@@ -7,16 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from opcert.errors import ExpressionError
-from opcert.roles import Factor
-from opcert.specification import (
-    EXPRESSION_FUNCTIONS,
-    Expression,
-    Levels,
-    Spec,
-    abbreviate,
-    evaluate,
-    parse_expression,
-)
+from opcert.roles.factors import Factor
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.specification.expressions import Expression, abbreviate, evaluate, parse_expression
+from opcert.specification.model import Levels, Spec
 
 # The value of a level, given the values of the factors that it depends on.
 LevelValue = Callable[[Mapping[str, Any]], Any]

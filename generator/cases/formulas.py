@@ -13,40 +13,34 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import (
-    FLOATS,
-    Array,
-    Call,
-    Tensor,
-    bits_dtype,
-    bits_of,
-    group_variadic,
-    type_name,
-    with_alternatives,
-)
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import FLOATS, Array, bits_dtype, bits_of, type_name
+from opcert.arrays.open_elements import with_alternatives
+from opcert.arrays.variadic import group_variadic
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, SpecError
-from opcert.specification import (
-    FORMULA_FUNCTIONS,
+from opcert.specification.elementwise import FORMULA_FUNCTIONS, parse_elementwise
+from opcert.specification.elementwise_values import (
     OUTSIDE_SOURCE,
     ZERO_SOURCE,
     CandidateElements,
     ElementwiseValues,
-    EvaluationScope,
     IndexedInput,
     IndexedInputs,
-    Output,
-    SpecFile,
-    abbreviate,
     candidate_functions,
+    source_positions,
+)
+from opcert.specification.expressions import (
+    EvaluationScope,
+    abbreviate,
     evaluate_in,
     evaluation_scope,
-    parse_elementwise,
-    source_positions,
-    with_named_values,
 )
-from opcert.yaml_files import YamlPath
+from opcert.specification.files import SpecFile
+from opcert.specification.model import Output
+from opcert.specification.named_values import with_named_values
+from opcert.yaml_files.source import YamlPath
 
 # How many elements of an output are compared; of a larger one, some indices of each axis.
 MAX_COMPARED = 4096

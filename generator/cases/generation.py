@@ -8,7 +8,7 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.negative import NegativeCases
 from opcert.cases.neighbours import neighbour_cases
 from opcert.cases.positive import PositiveCases
-from opcert.specification import SpecFile
+from opcert.specification.files import SpecFile
 
 # The strength t of each profile's covering array: any t factors have every combination of levels
 # that can occur. Pairs trigger most faults (Kuhn, Wallace and Gallo, 2004); triples cost ten times

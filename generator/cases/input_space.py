@@ -4,7 +4,9 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from opcert.arrays import TENSOR_BUILDERS, Call, Tensor, flatten_variadic
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.tensor_functions import TENSOR_BUILDERS
+from opcert.arrays.variadic import flatten_variadic
 from opcert.cases.factors import FactorLevels, RowChoice
 from opcert.cases.level_constraints import (
     constraint_from_expression,
@@ -12,22 +14,20 @@ from opcert.cases.level_constraints import (
     derivation_from_expression,
     derivation_from_role,
 )
-from opcert.combinatorics import (
-    FeasibleRows,
-    LevelConstraint,
-    Row,
-    covering_array,
-    solve_constraints,
-)
+from opcert.combinatorics.covering_arrays import covering_array
+from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints
+from opcert.combinatorics.tables import LevelConstraint, Row
 from opcert.errors import ExpressionError
-from opcert.roles import (
-    BuildContext,
-    RandomSource,
-    Sampler,
-    bound_draw_functions,
-    is_plain_value,
+from opcert.roles.argument import is_plain_value
+from opcert.roles.factors import BuildContext
+from opcert.roles.samplers import RandomSource, Sampler, bound_draw_functions
+from opcert.specification.expressions import (
+    abbreviate,
+    evaluate_in,
+    evaluation_scope,
+    parse_expression,
 )
-from opcert.specification import Spec, abbreviate, evaluate_in, evaluation_scope, parse_expression
+from opcert.specification.model import Spec
 
 
 class InputSpace:

@@ -9,17 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from opcert.arrays import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import Array
+from opcert.arrays.tensor_functions import (
     LAW_FUNCTIONS,
     TENSOR_BUILDERS,
-    Array,
-    Call,
-    Tensor,
     elements_of,
-    flatten_variadic,
-    group_variadic,
     tensor_of_array,
 )
+from opcert.arrays.variadic import flatten_variadic, group_variadic
 from opcert.cases.conditions import Conditions
 from opcert.cases.vectors import Vector
 from opcert.errors import (
@@ -30,19 +28,18 @@ from opcert.errors import (
     SpecError,
     did_you_mean,
 )
-from opcert.specification import (
-    EXPRESSION_FUNCTIONS,
-    LawCall,
-    Reference,
-    SpecFile,
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.specification.expressions import (
     abbreviate,
     evaluate,
     evaluate_condition,
-    golden_outputs,
     parse_expression,
-    with_named_values,
 )
-from opcert.yaml_files import YamlPath
+from opcert.specification.files import SpecFile
+from opcert.specification.model import LawCall
+from opcert.specification.named_values import with_named_values
+from opcert.specification.references import Reference, golden_outputs
+from opcert.yaml_files.source import YamlPath
 
 References: TypeAlias = Mapping[str, Reference]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opcert.cases.factors import FactorLevels
-from opcert.combinatorics import (
+from opcert.combinatorics.tables import (
     BoolArray,
     IntArray,
     LevelColumns,
@@ -22,8 +22,8 @@ from opcert.combinatorics import (
     unique_codes,
 )
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
-from opcert.roles import Constraint, DerivedFactor, LevelName
-from opcert.specification import (
+from opcert.roles.factors import Constraint, DerivedFactor, LevelName
+from opcert.specification.expressions import (
     EvaluationScope,
     Expression,
     abbreviate,

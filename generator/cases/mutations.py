@@ -12,20 +12,19 @@ from itertools import cycle, islice
 from math import prod
 from typing import Any
 
-from opcert.arrays import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
     FOUR_BIT_TYPES,
-    MAX_STORED_BYTES,
     SIGNED_INTEGERS,
     UNSIGNED_INTEGERS,
-    Call,
-    Tensor,
     fits,
     highest,
     lowest,
-    with_type,
 )
+from opcert.arrays.patterns import MAX_STORED_BYTES
+from opcert.arrays.tensor_functions import with_type
 from opcert.cases.attribute_mutations import attribute_mutations
 from opcert.cases.list_mutations import (
     AT_A_BOUND,
@@ -40,8 +39,10 @@ from opcert.cases.list_mutations import (
     pair_mutations,
 )
 from opcert.errors import Inapplicable
-from opcert.roles import FillRole, Input, Role
-from opcert.specification import Spec
+from opcert.roles.argument import Input
+from opcert.roles.fill import FillRole
+from opcert.roles.role import Role
+from opcert.specification.model import Spec
 
 # Returns the replacement of an argument in a call; None where the mutation does not apply.
 ArgumentMutation = Callable[[Any, MutationContext], Any]

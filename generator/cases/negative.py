@@ -10,13 +10,16 @@ from contextlib import suppress
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, materialize
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
+from opcert.arrays.patterns import materialize
 from opcert.cases.candidates import Candidate, CandidateSearch, UncheckedResult
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification import Reference, Rule, Spec, call_reference
+from opcert.specification.model import Rule, Spec
+from opcert.specification.references import Reference, call_reference
 
 # The most cases of a stratum: the calls that violate a requirement by one kind of mutation of one
 # argument.

@@ -3,20 +3,21 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from opcert.arrays import Call
+from opcert.arrays.calls import Call
 from opcert.cases.conditions import Conditions
 from opcert.cases.factors import Level, levels_by_factor, role_factors
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles import DataRole, ObservationPoint, ObservedLevels
-from opcert.specification import (
-    EXPRESSION_FUNCTIONS,
-    Spec,
+from opcert.roles.data import DataRole
+from opcert.roles.factors import ObservationPoint, ObservedLevels
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.specification.expressions import (
     evaluate,
     evaluate_condition_in,
     evaluate_in,
     evaluation_scope,
     parse_expression,
 )
+from opcert.specification.model import Spec
 
 
 class Observer:

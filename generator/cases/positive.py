@@ -6,22 +6,21 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from opcert.arrays import MAX_ELEMENTS, Call, Tensor, flatten_variadic
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.tensor_functions import MAX_ELEMENTS
+from opcert.arrays.variadic import flatten_variadic
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.discrimination import can_discriminate
 from opcert.cases.input_space import InputSpace
 from opcert.cases.observation import Observer
-from opcert.combinatorics import Row
+from opcert.combinatorics.tables import Row
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification import (
-    EXPRESSION_FUNCTIONS,
-    DocumentedTensor,
-    SpecFile,
-    evaluate,
-    parse_expression,
-)
-from opcert.yaml_files import YamlPath
+from opcert.specification.documented import DocumentedTensor
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.specification.expressions import evaluate, parse_expression
+from opcert.specification.files import SpecFile
+from opcert.yaml_files.source import YamlPath
 
 # How many calls are built for a row until one exhibits all of its levels.
 MAX_DRAWS = 256

@@ -3,17 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    LAYOUTS,
-    MAX_STORED_BYTES,
-    Call,
-    Tensor,
-    argument_of,
-    fits,
-    flatten_variadic,
-    tensors_in,
-)
+from opcert.arrays.calls import Call, Tensor, tensors_in
+from opcert.arrays.element_types import ELEMENT_TYPES, fits
+from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.patterns import MAX_STORED_BYTES
+from opcert.arrays.variadic import argument_of, flatten_variadic
 
 # Neighbours of a call with more tensors of one variadic input would take much space.
 _MAX_TENSORS = 32

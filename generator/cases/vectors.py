@@ -3,22 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from opcert.arrays import (
-    Array,
-    Call,
-    Tensor,
-    alternatives_of,
-    invert_bits,
-    materialize,
-    same_bytes,
-    type_name,
-    with_special_values,
-)
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_bytes import same_bytes
+from opcert.arrays.element_types import Array, invert_bits, type_name
+from opcert.arrays.open_elements import alternatives_of
+from opcert.arrays.patterns import materialize, with_special_values
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
 from opcert.errors import ExpressionError, OpcertError, SpecError
-from opcert.specification import DocumentedTensor, RejectedError, SpecFile, golden_outputs
+from opcert.specification.documented import DocumentedTensor
+from opcert.specification.files import SpecFile
+from opcert.specification.references import RejectedError, golden_outputs
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from opcert.backends import Backend
+from opcert.backends.contract import Backend
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.entries import (
     claim_entry,
@@ -22,17 +22,15 @@ from opcert.certificate.journal import Journal
 from opcert.certificate.setup import Setup
 from opcert.cluster import Cluster, ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
-from opcert.isolation import CALL_TIMEOUT
-from opcert.scope import Waivers, read_claim, read_waivers
-from opcert.suite import Suite, SuiteEntry, open_suite
-from opcert.verdicts import (
-    FAILURE_STATUSES,
-    MAX_CRASHES,
-    WAIVABLE_KINDS,
-    Certification,
-    Verdict,
-)
-from opcert.yaml_files import YamlSource
+from opcert.isolation.supervised import CALL_TIMEOUT
+from opcert.scope.claims import read_claim
+from opcert.scope.waivers import Waivers, read_waivers
+from opcert.suite.format import SuiteEntry
+from opcert.suite.opening import open_suite
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import MAX_CRASHES, Certification
+from opcert.verdicts.verdict import FAILURE_STATUSES, WAIVABLE_KINDS, Verdict
+from opcert.yaml_files.source import YamlSource
 
 # Called with each verdict, its number, and the number of cases to run.
 OnVerdict = Callable[[Verdict, int, int], None]

@@ -9,17 +9,19 @@ from typing import Any
 
 import yaml
 
-from opcert.arrays import ELEMENT_TYPES
-from opcert.backends import Backend
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.backends.contract import Backend
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict, certify
 from opcert.certificate.file import refuse_path_in_suite
 from opcert.errors import OpcertError
-from opcert.isolation import CALL_TIMEOUT
+from opcert.isolation.supervised import CALL_TIMEOUT
 from opcert.output_files import check_output_folder, write_files
-from opcert.scope import rules_and_levels
-from opcert.suite import IndexedCase, Suite, open_suite
-from opcert.verdicts import FAILURE_STATUSES
+from opcert.scope.support import rules_and_levels
+from opcert.suite.format import IndexedCase
+from opcert.suite.opening import open_suite
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import FAILURE_STATUSES
 
 # A key of a claim's scope and one of its values, such as ("ranks", 7).
 Property = tuple[str, str | int]

@@ -26,15 +26,14 @@ from opcert.certificate.setup import Setup
 from opcert.certificate.tasks import Finished, Task, Tasks
 from opcert.cluster import Cluster, ClusterLostError, TaskKilledError
 from opcert.errors import BackendError
-from opcert.suite import Suite, SuiteEntry
-from opcert.verdicts import (
-    Cause,
-    Certification,
-    Confirmed,
-    DecidingCall,
-    Verdict,
-    batches,
-)
+from opcert.suite.format import SuiteEntry
+from opcert.suite.suite import Suite
+from opcert.verdicts.batches import batches
+from opcert.verdicts.causes import Cause
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.confirmation import Confirmed
+from opcert.verdicts.deciding_call import DecidingCall
+from opcert.verdicts.verdict import Verdict
 
 # Tasks are handed out in groups of so many seconds, and so many batches at most.
 _GROUP_SECONDS, _MAX_GROUP = 4.0, 50

@@ -11,23 +11,22 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
 
-from opcert.backends import close_backend
+from opcert.backends.contract import close_backend
 from opcert.certificate.certificate import BackendEntry, Run, WorkerPlatform
 from opcert.certificate.execution import confirmed
 from opcert.certificate.setup import Setup
 from opcert.certificate.tasks import Finished, Task, TaskRun
 from opcert.errors import BackendError, OpcertError, SuiteError
-from opcert.exploration import deciding_calls
-from opcert.isolation import SupervisedBackend
-from opcert.scope import checked_support
-from opcert.suite import Suite, SuiteEntry, open_certified_suite
-from opcert.verdicts import (
-    Cause,
-    Confirmed,
-    DecidingCall,
-    Diagnosis,
-    Verdict,
-)
+from opcert.exploration.deciding_calls import deciding_calls
+from opcert.isolation.supervised import SupervisedBackend
+from opcert.scope.support import checked_support
+from opcert.suite.format import SuiteEntry
+from opcert.suite.opening import open_certified_suite
+from opcert.suite.suite import Suite
+from opcert.verdicts.causes import Cause, Diagnosis
+from opcert.verdicts.confirmation import Confirmed
+from opcert.verdicts.deciding_call import DecidingCall
+from opcert.verdicts.verdict import Verdict
 
 Result = TypeVar("Result")
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from typing import Any
 
-from opcert.backends import Backend, declared_reuse
+from opcert.backends.contract import Backend, declared_reuse
 from opcert.certificate.certificate import (
     BackendEntry,
     ClaimEntry,
@@ -21,9 +21,11 @@ from opcert.certificate.certificate import (
     WorkerPlatform,
 )
 from opcert.errors import printable_line
-from opcert.run import IsolatedBackend
-from opcert.scope import Claim, Support, Waivers
-from opcert.verdicts import redact_text
+from opcert.run.outcome import IsolatedBackend
+from opcert.scope.claims import Claim
+from opcert.scope.support import Support
+from opcert.scope.waivers import Waivers
+from opcert.verdicts.redaction import redact_text
 
 # How far the clock of another machine may be ahead.
 _CLOCK_TOLERANCE = timedelta(days=1)

@@ -3,23 +3,19 @@
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 
-from opcert.backends import Backend, close_backend
+from opcert.backends.contract import Backend, close_backend
 from opcert.certificate.certificate import BackendEntry, ClusterEntry, Run
 from opcert.certificate.processes import Processes
 from opcert.certificate.setup import Setup
-from opcert.exploration import deciding_calls
-from opcert.isolation import SupervisedBackend
-from opcert.suite import Suite
-from opcert.verdicts import (
-    Cause,
-    Certification,
-    Confirmation,
-    Confirmed,
-    DecidingCall,
-    Diagnosis,
-    Verdict,
-    batches,
-)
+from opcert.exploration.deciding_calls import deciding_calls
+from opcert.isolation.supervised import SupervisedBackend
+from opcert.suite.suite import Suite
+from opcert.verdicts.batches import batches
+from opcert.verdicts.causes import Cause, Diagnosis
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.confirmation import Confirmation, Confirmed
+from opcert.verdicts.deciding_call import DecidingCall
+from opcert.verdicts.verdict import Verdict
 
 
 class Execution(ABC):

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from opcert.certificate.certificate import SCHEMA, Certificate
 from opcert.errors import OpcertError, SuiteError
 from opcert.output_files import check_output_folder
-from opcert.suite import core_suite_folder
+from opcert.suite.suite import core_suite_folder
 from opcert.untrusted_files import read_limited
-from opcert.yaml_files import describe_first_error
+from opcert.yaml_files.validation import describe_first_error
 
 CERTIFICATE_FILE = "certificate.json"
 # Ten times the size of the largest suite's certificate.

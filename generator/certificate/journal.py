@@ -17,7 +17,7 @@ from opcert.certificate.file import (
 )
 from opcert.errors import OpcertError
 from opcert.untrusted_files import open_untrusted
-from opcert.verdicts import Verdict
+from opcert.verdicts.verdict import Verdict
 
 JOURNAL_FILE = "journal.jsonl"
 # It becomes the journal when it has what was reached before.

@@ -10,15 +10,18 @@ from multiprocessing.process import BaseProcess
 from time import monotonic
 from typing import cast
 
-from opcert.backends import SourceFiles, close_backend
+from opcert.backends.contract import close_backend
+from opcert.backends.source_files import SourceFiles
 from opcert.certificate.setup import Setup
 from opcert.certificate.tasks import Finished, Task, TaskRun, Tasks
 from opcert.errors import BackendError, OpcertError
 from opcert.memory import reuse_freed_memory
 from opcert.parent_process import end_with_parent
-from opcert.scope import checked_support
-from opcert.suite import Suite
-from opcert.verdicts import Batch, Certification, Verdict
+from opcert.scope.support import checked_support
+from opcert.suite.suite import Suite
+from opcert.verdicts.batches import Batch
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.verdict import Verdict
 
 # Verdicts are sent together that come within so many seconds.
 _GROUP_SECONDS = 0.05

@@ -13,9 +13,10 @@ from pydantic import Field, ValidationError
 from opcert.certificate.certificate import Certificate, Name
 from opcert.certificate.file import read_certificate_bytes
 from opcert.errors import OpcertError
-from opcert.suite import COPY_FOLDER, Digest, Extent, Series, StrictModel
-from opcert.verdicts import STATUSES, Status
-from opcert.yaml_files import describe_first_error
+from opcert.suite.format import COPY_FOLDER, Digest, Extent, StrictModel
+from opcert.suite.series import Series
+from opcert.verdicts.verdict import STATUSES, Status
+from opcert.yaml_files.validation import describe_first_error
 
 SERIES_RESULT_FILE = "certificates.json"
 RESULT_FORMAT = 1

@@ -6,13 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opcert.backends import Backend, SourceFiles, in_process_backend, with_reference_specs
+from opcert.backends.contract import Backend
+from opcert.backends.lookup import in_process_backend, with_reference_specs
+from opcert.backends.source_files import SourceFiles
 from opcert.certificate.certificate import BackendEntry, Run
 from opcert.certificate.entries import backend_entry, run_entry
-from opcert.isolation import start_backend
-from opcert.scope import Claim, Support, checked_support
-from opcert.suite import Suite
-from opcert.verdicts import Certification
+from opcert.isolation.supervised import start_backend
+from opcert.scope.claims import Claim
+from opcert.scope.support import Support, checked_support
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import Certification
 
 
 @dataclass(frozen=True)

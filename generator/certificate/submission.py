@@ -11,7 +11,7 @@ from opcert.certificate.certificate import FILE_NAME, Certificate
 from opcert.certificate.file import CERTIFICATE_FILE, MAX_CERTIFICATE_BYTES, certificate_path
 from opcert.certificate.journal import JOURNAL_DRAFT_FILE, JOURNAL_FILE, is_journal
 from opcert.output_files import files_below, write_files
-from opcert.suite import refuse_foreign_files
+from opcert.suite.writing import refuse_foreign_files
 from opcert.untrusted_files import open_untrusted
 
 CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"

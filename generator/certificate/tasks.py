@@ -5,9 +5,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from opcert.backends import Backend
-from opcert.run import Excerpt
-from opcert.verdicts import Batch, Certification, Verdict
+from opcert.backends.contract import Backend
+from opcert.run.excerpts import Excerpt
+from opcert.verdicts.batches import Batch
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.verdict import Verdict
 
 # Returns a certification on a backend, given keyword arguments for one batch.
 StartCertification: TypeAlias = Callable[..., Certification]

@@ -28,9 +28,9 @@ from opcert.commands.options import (
 def backends() -> None:
     """List the available backends, and what they support."""
     from opcert.commands.tables import print_backends
-    from opcert.report import console
-    from opcert.run import available_backends
-    from opcert.specification import shipped_operators
+    from opcert.report.terminal import console
+    from opcert.run.backend_list import available_backends
+    from opcert.specification.references import shipped_operators
 
     print_backends(available_backends(), shipped_operators(), console())
 
@@ -58,11 +58,11 @@ def claim(
 
     Exit codes: 0 written; 1 nothing to claim; 2 invalid input.
     """
-    from opcert.backends import parse_backend_options
-    from opcert.certificate import claim_path, draft_claim, write_claim
+    from opcert.backends.lookup import parse_backend_options
+    from opcert.certificate.claim_draft import claim_path, draft_claim, write_claim
     from opcert.commands.output import case_progress
     from opcert.commands.selection import check_selection
-    from opcert.suite import open_suite
+    from opcert.suite.opening import open_suite
 
     options = parse_backend_options(backend_option)
     target = claim_path(out, suite)
@@ -104,9 +104,9 @@ def driver_check(
 
     Exit codes: 0 all steps passed; 1 a step failed; 2 invalid input.
     """
-    from opcert.backends import DRIVER_PREFIX, parse_backend_options
-    from opcert.isolation import check_driver
-    from opcert.suite import Suite
+    from opcert.backends.lookup import DRIVER_PREFIX, parse_backend_options
+    from opcert.isolation.driver_check import check_driver
+    from opcert.suite.suite import Suite
 
     options = parse_backend_options(backend_option)
     steps = []

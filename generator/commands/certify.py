@@ -44,10 +44,10 @@ from opcert.errors import OpcertError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from opcert.certificate import Certificate
+    from opcert.certificate.certificate import Certificate
     from opcert.certificate.signing import Sign
-    from opcert.isolation import Configuration
-    from opcert.suite import Suite
+    from opcert.isolation.configuration import Configuration
+    from opcert.suite.suite import Suite
 
 
 def certify(
@@ -120,13 +120,14 @@ def certify(
 
     Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
     """
-    from opcert.backends import parse_backend_options
-    from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, submission_path
-    from opcert.certificate import certify as certify_suite
-    from opcert.isolation import configurations
+    from opcert.backends.lookup import parse_backend_options
+    from opcert.certificate.certify_suite import certify as certify_suite
+    from opcert.certificate.submission import CLAIM_FILE, WAIVERS_FILE, submission_path
+    from opcert.isolation.configuration import configurations
     from opcert.output_files import check_output_folder
-    from opcert.suite import is_series, load_series, open_suite
-    from opcert.yaml_files import YamlSource
+    from opcert.suite.opening import open_suite
+    from opcert.suite.series import is_series, load_series
+    from opcert.yaml_files.source import YamlSource
 
     _check_options(out, sign=sign, resume=resume, quiet=quiet, verbose=verbose)
     # Before the run, so that a wrong key wastes no run and no backend sees the passphrase.
@@ -238,7 +239,8 @@ def _former_certificates(
     Raises:
         OpcertError: no configuration has a certificate, or one cannot be read.
     """
-    from opcert.certificate import CERTIFICATE_FILE, read_former_certificate
+    from opcert.certificate.file import CERTIFICATE_FILE
+    from opcert.certificate.journal import read_former_certificate
 
     found = {each.name: read_former_certificate(out / each.name) for each in selected}
     former = {name: certificate for name, certificate in found.items() if certificate is not None}
@@ -294,12 +296,9 @@ class _Request:
 
     def run(self, configuration: "Configuration") -> ExitCode:
         """Certify one configuration, write and print its certificate, and return the exit code."""
-        from opcert.certificate import (
-            JOURNAL_FILE,
-            CertificationInterrupted,
-            UnusedWaiverError,
-        )
-        from opcert.report import conclusion_line, console, print_certificate
+        from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
+        from opcert.certificate.journal import JOURNAL_FILE
+        from opcert.report.terminal import conclusion_line, console, print_certificate
 
         interrupted = ""
         target = self.targets.get(configuration.name)
@@ -346,8 +345,8 @@ class _Request:
 
         Only a finished run has a report.
         """
-        from opcert.certificate import write_submission
-        from opcert.report import report_files
+        from opcert.certificate.submission import write_submission
+        from opcert.report.files import report_files
 
         reports = (
             report_files(certificate, self.suite, self.specs) if certificate.is_finished else {}

@@ -11,10 +11,13 @@ from opcert.commands.options import ExitCode, echo_line, interruption_text, prin
 from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
-    from opcert.certificate import BackendName, Certificate
-    from opcert.isolation import Configuration
-    from opcert.report import CertifiedCopy
-    from opcert.suite import CopyEntry, Series, Suite
+    from opcert.certificate.certificate import Certificate
+    from opcert.certificate.series_result import BackendName
+    from opcert.isolation.configuration import Configuration
+    from opcert.report.series_page import CertifiedCopy
+    from opcert.suite.format import CopyEntry
+    from opcert.suite.series import Series
+    from opcert.suite.suite import Suite
 
     # Certifies a copy, writes its certificate to a path, and resumes an earlier one.
     CertifyCopy = Callable[[Suite, Path, Certificate | None], ExitCode]
@@ -95,14 +98,11 @@ class _SeriesRun:
         resume: bool,
         announce: Callable[[str], None],
     ) -> None:
-        from opcert.certificate import (
-            CERTIFICATE_FILE,
-            JOURNAL_FILE,
-            SERIES_RESULT_FILE,
-            refuse_path_in_suite,
-            submission_path,
-        )
-        from opcert.report import check_series_folder
+        from opcert.certificate.file import CERTIFICATE_FILE, refuse_path_in_suite
+        from opcert.certificate.journal import JOURNAL_FILE
+        from opcert.certificate.series_result import SERIES_RESULT_FILE
+        from opcert.certificate.submission import submission_path
+        from opcert.report.files import check_series_folder
 
         self._series, self._out, self._certify_copy = series, out, certify_copy
         self._announce = announce
@@ -128,7 +128,7 @@ class _SeriesRun:
         same, which checks that the run has the same arguments, and so are copies with waivers,
         which may be unused.
         """
-        from opcert.certificate import UnusedWaiverError
+        from opcert.certificate.certify_suite import UnusedWaiverError
 
         target = self._targets[entry.folder]
         former = self._former(entry)
@@ -151,14 +151,14 @@ class _SeriesRun:
 
     def _former(self, entry: "CopyEntry") -> "Certificate | None":
         """Return what the run that is resumed had reached in a copy."""
-        from opcert.certificate import read_former_certificate
+        from opcert.certificate.journal import read_former_certificate
 
         folder = self._targets[entry.folder].parent
         former = read_former_certificate(folder) if self._resume else None
         return former if former is not None and former.platform.date >= self._began else None
 
     def _is_finished(self, entry: "CopyEntry", former: "Certificate") -> bool:
-        from opcert.certificate import JOURNAL_FILE
+        from opcert.certificate.journal import JOURNAL_FILE
 
         # A journal lacks the cases that a killed run had not reached.
         was_killed = self._targets[entry.folder].with_name(JOURNAL_FILE).exists()
@@ -170,15 +170,13 @@ class _SeriesRun:
         Raises:
             OpcertError: it is of another suite, or of another run than those before it.
         """
-        from opcert.certificate import (
-            backend_name,
-            copy_result,
-            identity_of_run,
+        from opcert.certificate.file import (
             json_differences,
             parse_certificate,
             read_certificate_bytes,
         )
-        from opcert.report import certified_copy
+        from opcert.certificate.series_result import backend_name, copy_result, identity_of_run
+        from opcert.report.series_page import certified_copy
 
         target = self._targets[entry.folder]
         content = read_certificate_bytes(target)
@@ -202,9 +200,10 @@ class _SeriesRun:
         After an early end, it has the other copies that the resumed run had reached. The copies of
         a run that was replaced are removed.
         """
-        from opcert.certificate import SERIES_RESULT_FILE, series_entry, series_result
+        from opcert.certificate.series_result import SERIES_RESULT_FILE, series_entry, series_result
         from opcert.output_files import write_files
-        from opcert.report import SeriesPage, render_series
+        from opcert.report.files import render_series
+        from opcert.report.series_page import SeriesPage
 
         if self._backend is None:
             return
@@ -227,7 +226,8 @@ class _SeriesRun:
         Raises:
             OpcertError: the files are damaged, or of a run with other arguments.
         """
-        from opcert.certificate import JOURNAL_FILE, own_files, read_former_certificate
+        from opcert.certificate.journal import JOURNAL_FILE, read_former_certificate
+        from opcert.certificate.submission import own_files
 
         folder = self._targets[entry.folder].parent
         former = read_former_certificate(folder)

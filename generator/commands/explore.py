@@ -34,9 +34,9 @@ def explore(
 
     Exit codes: 0 no failing call found; 1 failing calls found; 2 invalid input.
     """
-    from opcert.backends import parse_backend_options, setup_code
-    from opcert.exploration import explore as run
-    from opcert.exploration import result_text
+    from opcert.backends.lookup import parse_backend_options, setup_code
+    from opcert.exploration.explore import explore as run
+    from opcert.exploration.snippets import result_text
 
     options = parse_backend_options(backend_option)
     failures = 0

@@ -13,9 +13,9 @@ from opcert import output_files
 from opcert.errors import OpcertError, SpecError, printable_line
 
 if TYPE_CHECKING:
-    from opcert.certificate import Certificate
+    from opcert.certificate.certificate import Certificate
     from opcert.cluster import Cluster
-    from opcert.suite import Suite
+    from opcert.suite.suite import Suite
 
 
 # Beyond any sensible value of an option.
@@ -87,13 +87,13 @@ def whole_number(
 
 
 def _complete_backend() -> list[str]:
-    from opcert.backends import BUILT_IN_BACKENDS, registered_backends
+    from opcert.backends.lookup import BUILT_IN_BACKENDS, registered_backends
 
     return [*BUILT_IN_BACKENDS, *registered_backends()]
 
 
 def _complete_operator() -> list[str]:
-    from opcert.specification import shipped_operators
+    from opcert.specification.references import shipped_operators
 
     return shipped_operators()
 
@@ -320,7 +320,7 @@ def worker_count() -> int:
 
 def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> None:
     """Warn of declared operators that neither `suite` nor the shipped specs have."""
-    from opcert.scope import unknown_operators
+    from opcert.scope.support import unknown_operators
 
     names = unknown_operators(certificate.backend.support or {}, suite)
     if names:

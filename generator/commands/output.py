@@ -12,8 +12,8 @@ from opcert.commands.options import ExitCode, echo_line
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-    from opcert.certificate import OnVerdict
-    from opcert.verdicts import Verdict
+    from opcert.certificate.certify_suite import OnVerdict
+    from opcert.verdicts.verdict import Verdict
 
 
 class _TolerantWriter(io.RawIOBase):
@@ -73,7 +73,7 @@ def _tolerant(stream: TextIO | None) -> tuple[TextIO, _TolerantWriter]:
 @contextmanager
 def case_progress(quiet: bool, verbose: bool) -> Iterator["OnVerdict"]:
     """Print the progress of a run to stderr: nothing, a line for each case, or as usual."""
-    from opcert.report import console, progress
+    from opcert.report.terminal import console, progress
 
     def print_verdict(verdict: "Verdict", number: int, total: int) -> None:
         kind = f" ({verdict.kind})" if verdict.kind else ""

@@ -41,12 +41,12 @@ def docs(
     quiet: QuietOption = False,
 ) -> None:
     """Write a site: the guides, and pages of each operator."""
-    from opcert.certificate import refuse_path_in_suite
+    from opcert.certificate.file import refuse_path_in_suite
     from opcert.output_files import check_output_folder
-    from opcert.pages import check_site_folder, render_site, write_site
-    from opcert.panel import measure_strength
-    from opcert.specification import read_specs_in
-    from opcert.suite import open_suite
+    from opcert.pages.site import check_site_folder, render_site, write_site
+    from opcert.panel.strength import measure_strength
+    from opcert.specification.files import read_specs_in
+    from opcert.suite.opening import open_suite
 
     refuse_path_in_suite(check_output_folder(out), suite)
     check_site_folder(out)
@@ -78,10 +78,11 @@ def explain(
 
     The program makes the call and checks the result. With --backend it calls this backend.
     """
-    from opcert.backends import parse_backend_options, setup_code
-    from opcert.pages import describe_case, explain_case, find_case
-    from opcert.programs import case_program
-    from opcert.suite import open_suite_of_case
+    from opcert.backends.lookup import parse_backend_options, setup_code
+    from opcert.pages.case_descriptions import describe_case
+    from opcert.pages.explain import explain_case, find_case
+    from opcert.programs.case_programs import case_program
+    from opcert.suite.opening import open_suite_of_case
 
     if backend_option and backend is None:
         raise OpcertError("--backend-option needs --backend, the backend that takes the option")
@@ -134,19 +135,22 @@ def report(
     quiet: QuietOption = False,
 ) -> None:
     """Show a certificate or those of a series, or compare several."""
-    from opcert.certificate import has_series_result, read_certificate, refuse_path_in_suite
+    from opcert.certificate.file import read_certificate, refuse_path_in_suite
+    from opcert.certificate.series_result import has_series_result
     from opcert.output_files import check_output_folder
-    from opcert.report import (
+    from opcert.report.files import (
         check_report_folder,
-        conclusion_line,
-        console,
-        print_certificate,
-        print_side_by_side,
         render_side_by_side,
         report_files,
         write_report,
     )
-    from opcert.suite import open_certified_suite
+    from opcert.report.terminal import (
+        conclusion_line,
+        console,
+        print_certificate,
+        print_side_by_side,
+    )
+    from opcert.suite.opening import open_certified_suite
 
     of_series = [path for path in certificates if has_series_result(path)]
     if of_series and len(certificates) > 1:
@@ -185,14 +189,9 @@ def report(
 def _report_series(folder: Path, out: Path | None, quiet: bool) -> None:
     """Show the certificates of a series, and write a page about them that links their reports."""
     from opcert.output_files import check_output_folder
-    from opcert.report import (
-        check_report_folder,
-        console,
-        print_series,
-        read_series_page,
-        render_series,
-        write_report,
-    )
+    from opcert.report.files import check_report_folder, render_series, write_report
+    from opcert.report.series_page import read_series_page
+    from opcert.report.terminal import console, print_series
 
     if out is not None:
         check_output_folder(out)

@@ -173,7 +173,7 @@ def _see_help(ctx: typer.Context | None) -> str:
 
 def _quoting_hint(command: str | None, args: Sequence[str], surplus: str) -> str:
     """Return how to quote the command of a driver, if `surplus` seems to be a part of it."""
-    from opcert.backends import DRIVER_PREFIX
+    from opcert.backends.lookup import DRIVER_PREFIX
 
     if command == _DRIVER_COMMAND:
         words, place = list(args), f"opcert {_DRIVER_COMMAND} "

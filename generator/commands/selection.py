@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from opcert.errors import OpcertError, did_you_mean
 
 if TYPE_CHECKING:
-    from opcert.suite import Suite
+    from opcert.suite.suite import Suite
 
 
 def check_selection(suite: "Suite", operator: str | None, case: str = "*") -> None:
@@ -18,8 +18,8 @@ def check_selection(suite: "Suite", operator: str | None, case: str = "*") -> No
     Raises:
         OpcertError: none does.
     """
-    from opcert.specification import shipped_operators
-    from opcert.suite import core_suite_folder
+    from opcert.specification.references import shipped_operators
+    from opcert.suite.suite import core_suite_folder
 
     operator = "*" if operator is None else operator
     known = [*suite.manifest.operators]
@@ -44,8 +44,10 @@ def certificate_file(path: Path) -> Path:
         OpcertError: the folder has several configurations, or copies of a series, each with a
             certificate of its own.
     """
-    from opcert.certificate import CERTIFICATE_FILE, JOURNAL_FILE, has_series_result
-    from opcert.suite import COPY_FOLDER
+    from opcert.certificate.file import CERTIFICATE_FILE
+    from opcert.certificate.journal import JOURNAL_FILE
+    from opcert.certificate.series_result import has_series_result
+    from opcert.suite.format import COPY_FOLDER
 
     if not path.is_dir():
         return path

@@ -29,7 +29,8 @@ def sign(
 
     Exit codes: 0 signed; 2 invalid input, or not a certificate.
     """
-    from opcert.certificate import parse_certificate, read_certificate_bytes, write_signature
+    from opcert.certificate.file import parse_certificate, read_certificate_bytes
+    from opcert.certificate.submission import write_signature
 
     file = certificate_file(path)
     signer = load_signer(key)

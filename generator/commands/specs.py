@@ -46,10 +46,10 @@ def check(
     that the suite does not detect.
     """
     from opcert.commands.tables import print_rule_counts, print_strength
-    from opcert.panel import measure_strength
-    from opcert.report import console
-    from opcert.specification import find_spec_files
-    from opcert.suite import check_specs
+    from opcert.panel.strength import measure_strength
+    from opcert.report.terminal import console
+    from opcert.specification.references import find_spec_files
+    from opcert.suite.spec_check import check_specs
 
     checked = check_specs(files or find_spec_files(specs))
     for spec in checked:
@@ -105,7 +105,7 @@ def generate(
 
     By default it has the operators of the core suite, or all operators of --specs.
     """
-    from opcert.suite import generate as generate_suite
+    from opcert.suite.generation import generate as generate_suite
 
     with open_cluster(cluster, cluster_resources, jobs) as connected:
         differences = generate_suite(
@@ -142,9 +142,10 @@ def coverage(
     Exit codes: 0 complete; 1 incomplete; 2 invalid input.
     """
     from opcert.commands.tables import print_coverage
-    from opcert.report import console
-    from opcert.specification import read_specs_in
-    from opcert.suite import measure_coverage, open_suite
+    from opcert.report.terminal import console
+    from opcert.specification.files import read_specs_in
+    from opcert.suite.coverage import measure_coverage
+    from opcert.suite.opening import open_suite
 
     spec_files = {
         spec_file.spec.operator: spec_file for spec_file in read_specs_in(specs, operator or "*")
@@ -171,8 +172,8 @@ def schema(
     import json
 
     if certificate:
-        from opcert.certificate import certificate_json_schema as json_schema
+        from opcert.certificate.file import certificate_json_schema as json_schema
     else:
-        from opcert.specification import json_schema
+        from opcert.specification.model import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=1))

@@ -7,10 +7,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from opcert.panel import Strength
-from opcert.report import print_line, table_cell
-from opcert.run import AvailableBackend
-from opcert.suite import Coverage, RuleCounts
+from opcert.panel.strength import Strength
+from opcert.report.terminal import print_line, table_cell
+from opcert.run.backend_list import AvailableBackend
+from opcert.suite.coverage import Coverage
+from opcert.suite.spec_warnings import RuleCounts
 
 
 def print_rule_counts(counts: Sequence[RuleCounts], console: Console) -> None:

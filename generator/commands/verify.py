@@ -25,9 +25,9 @@ from opcert.commands.selection import certificate_file
 from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
-    from opcert.certificate import Certificate
-    from opcert.suite import Suite
-    from opcert.verification import Finding
+    from opcert.certificate.certificate import Certificate
+    from opcert.suite.suite import Suite
+    from opcert.verification.verdict_checks import Finding
 
 # How many findings are printed; a certificate may have any number of them.
 _MAX_FINDINGS = 1000
@@ -67,8 +67,8 @@ def verify(
 
     Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
     """
-    from opcert.certificate import has_series_result
-    from opcert.report import conclusion_line
+    from opcert.certificate.series_result import has_series_result
+    from opcert.report.terminal import conclusion_line
 
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
@@ -117,7 +117,7 @@ class _Checked:
     @property
     def remarks(self) -> str:
         """What a reader has to know besides the findings."""
-        from opcert.verification import has_this_version
+        from opcert.verification.folder_checks import has_this_version
 
         text = "" if has_this_version(self.certificate) else _version_remark(self.certificate)
         return f"{text}; not checked: {', '.join(self.unchecked)}" if self.unchecked else text
@@ -131,14 +131,10 @@ def _check(
     announce: Callable[[str], None],
 ) -> _Checked:
     """Check a certificate, or the folder with it and the files next to it."""
-    from opcert.certificate import parse_certificate, read_certificate_bytes
-    from opcert.suite import open_certified_suite
-    from opcert.verification import (
-        find_certificate,
-        folder_findings,
-        form_findings,
-        verify_certificate,
-    )
+    from opcert.certificate.file import parse_certificate, read_certificate_bytes
+    from opcert.suite.opening import open_certified_suite
+    from opcert.verification.folder_checks import find_certificate, folder_findings, form_findings
+    from opcert.verification.verification import verify_certificate
 
     file = find_certificate(path)
     # Read once, so that all checks apply to the signed bytes.
@@ -174,10 +170,11 @@ def _check_series(
     """
     import gc
 
-    from opcert.certificate import copy_result, read_series_result
-    from opcert.report import SeriesPage, certified_copy
-    from opcert.suite import load_series
-    from opcert.verification import Finding, series_findings
+    from opcert.certificate.series_result import copy_result, read_series_result
+    from opcert.report.series_page import SeriesPage, certified_copy
+    from opcert.suite.series import load_series
+    from opcert.verification.series_checks import series_findings
+    from opcert.verification.verdict_checks import Finding
 
     result = read_series_result(folder)
     series = None if suite is None else load_series(suite, specs)
@@ -219,7 +216,8 @@ def _check_signature(
     file: Path, content: bytes, key: Path | None
 ) -> "tuple[list[Finding], list[str]]":
     """Return the findings about the signature, and its unchecked aspects."""
-    from opcert.verification import Finding, read_signature
+    from opcert.verification.folder_checks import read_signature
+    from opcert.verification.verdict_checks import Finding
 
     signature = read_signature(file)
     if key is None:
@@ -239,7 +237,11 @@ def _check_report(
     folder: Path, certificate: "Certificate", suite: "Suite", specs: Path | None, is_sound: bool
 ) -> "tuple[list[Finding], list[str]]":
     """Return the findings about the files next to a certificate, and the skipped files."""
-    from opcert.verification import file_name_findings, has_this_version, report_findings
+    from opcert.verification.folder_checks import (
+        file_name_findings,
+        has_this_version,
+        report_findings,
+    )
 
     if not has_this_version(certificate):
         return [], ["the report (another version of opcert made it)"]
@@ -262,8 +264,8 @@ def _rerun_sample(
     """Run a sample of the cases again; print the options that select the same sample."""
     from secrets import randbelow
 
-    from opcert.backends import parse_backend_options
-    from opcert.verification import rerun_findings, sample_verdicts
+    from opcert.backends.lookup import parse_backend_options
+    from opcert.verification.rerun import rerun_findings, sample_verdicts
 
     seed = randbelow(1 << 32) if seed is None else seed
     sample = sample_verdicts(certificate, suite, count, seed)

@@ -10,21 +10,17 @@ from contextlib import suppress
 from itertools import permutations
 from random import Random
 
-from opcert.backends import Backend
-from opcert.cases import Observer
-from opcert.combinatorics import Condition
+from opcert.backends.contract import Backend
+from opcert.cases.observation import Observer
+from opcert.combinatorics.diagnosis import Condition
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.exploration.trials import Trials
-from opcert.run import Session, SessionStep
-from opcert.specification import SpecFile
-from opcert.verdicts import (
-    DECIDABLE_KINDS,
-    Cause,
-    DecidingCall,
-    SerializedCall,
-    call_levels,
-    matches,
-)
+from opcert.run.session import Session, SessionStep
+from opcert.specification.files import SpecFile
+from opcert.verdicts.case_levels import call_levels, matches
+from opcert.verdicts.causes import Cause
+from opcert.verdicts.deciding_call import DECIDABLE_KINDS, DecidingCall
+from opcert.verdicts.reproduction import SerializedCall
 
 # How many calls are made for each two conditions, in either direction, and how many are drawn to
 # find them.

@@ -6,11 +6,13 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from opcert.backends import Backend, close_backend, in_process_backend, load, with_reference_specs
+from opcert.backends.contract import Backend, close_backend
+from opcert.backends.lookup import in_process_backend, load, with_reference_specs
 from opcert.exploration.search import ExplorationResult, Open, Search
 from opcert.exploration.trials import Trials
-from opcert.isolation import CALL_TIMEOUT, SupervisedBackend, start_backend
-from opcert.specification import load_references, read_specs_in
+from opcert.isolation.supervised import CALL_TIMEOUT, SupervisedBackend, start_backend
+from opcert.specification.files import read_specs_in
+from opcert.specification.references import load_references
 
 MakeBackend: TypeAlias = Callable[[], Backend]
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeAlias
 
-from opcert.arrays import Call, materialize_numbered
-from opcert.backends import Backend
+from opcert.arrays.calls import Call
+from opcert.arrays.patterns import materialize_numbered
+from opcert.backends.contract import Backend
 from opcert.errors import ExpressionError
 from opcert.exploration.trials import Trial, Trials
-from opcert.run import IsolatedBackend, Session, SessionFault, SessionStep
-from opcert.scope import declared_support
-from opcert.verdicts import Candidate, Reduction
+from opcert.run.outcome import IsolatedBackend
+from opcert.run.session import Session, SessionFault, SessionStep
+from opcert.scope.support import declared_support
+from opcert.verdicts.reduction import Candidate, Reduction
 
 # Makes a fresh backend, which is closed after the block that uses it.
 Open: TypeAlias = Callable[[], AbstractContextManager[Backend]]

@@ -3,20 +3,19 @@
 import json
 from collections.abc import Callable
 
-from opcert.arrays import Array, group_variadic, type_name
-from opcert.cases import short_digest
+from opcert.arrays.element_types import Array, type_name
+from opcert.arrays.variadic import group_variadic
+from opcert.cases.case import short_digest
 from opcert.errors import printable_line
 from opcert.exploration.search import Counterexample, ExplorationResult
-from opcert.programs import (
-    CallText,
-    InputText,
+from opcert.programs.literals import (
     array_expression,
     is_exact_as_text,
     layout_expression,
     output_expression,
-    write_program,
 )
-from opcert.run import SessionStep
+from opcert.programs.program import CallText, InputText, write_program
+from opcert.run.session import SessionStep
 
 # An example lists the values of tensors of so many elements; a pattern fills larger ones.
 _MAX_LISTED = 64

@@ -7,36 +7,27 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from opcert.arrays import (
-    Array,
-    Call,
-    argument_of,
-    invert_bits,
-    materialize,
-    materialize_numbered,
-    type_name,
-)
-from opcert.cases import (
-    Conditions,
-    ElementFormulas,
-    InputSpace,
-    Laws,
-    Mutation,
-    MutationContext,
-    References,
-    Violation,
-    add_special_values,
-    apply_violation,
-    declared_bounds,
-    mutations_of,
-)
-from opcert.combinatorics import LevelConstraint, LevelMask, RandBelow, RowSampler
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import Array, invert_bits, type_name
+from opcert.arrays.patterns import materialize, materialize_numbered
+from opcert.arrays.variadic import argument_of
+from opcert.cases.candidates import Violation, apply_violation, declared_bounds
+from opcert.cases.conditions import Conditions
+from opcert.cases.formulas import ElementFormulas
+from opcert.cases.input_space import InputSpace
+from opcert.cases.laws import Laws, References
+from opcert.cases.list_mutations import MutationContext
+from opcert.cases.mutations import Mutation, mutations_of
+from opcert.cases.vectors import add_special_values
+from opcert.combinatorics.row_sampler import RandBelow, RowSampler
+from opcert.combinatorics.tables import LevelConstraint, LevelMask
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
-from opcert.roles import RandomSource
-from opcert.run import SessionStep
-from opcert.scope import Support
-from opcert.specification import SpecFile, golden_outputs
-from opcert.verdicts import Candidate
+from opcert.roles.samplers import RandomSource
+from opcert.run.session import SessionStep
+from opcert.scope.support import Support
+from opcert.specification.files import SpecFile
+from opcert.specification.references import golden_outputs
+from opcert.verdicts.reduction import Candidate
 
 # How many data patterns there are; the first means elements numbered from 1.
 _PATTERNS = 1 << 16

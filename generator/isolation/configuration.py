@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 from urllib.parse import quote
 
-from opcert.backends import ALL_VALUES, DRIVER_PREFIX, option_choices
+from opcert.backends.lookup import ALL_VALUES, DRIVER_PREFIX, option_choices
 from opcert.errors import BackendError
 from opcert.isolation.process import WorkerFailure
 from opcert.isolation.worker_process import ask_worker

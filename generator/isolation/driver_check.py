@@ -12,8 +12,8 @@ from opcert.isolation.handshake import INTRODUCTION_KEYS, introduction_mistakes
 from opcert.isolation.messages import PROTOCOL
 from opcert.isolation.process import WorkerFailure
 from opcert.isolation.supervised import EXIT_TIMEOUT
-from opcert.scope import checked_support
-from opcert.suite import Suite
+from opcert.scope.support import checked_support
+from opcert.suite.suite import Suite
 
 # The length of a value, and the number of log lines, that a step prints at most.
 _MAX_TEXT, _MAX_LINES = 100, 5

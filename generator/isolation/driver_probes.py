@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
-from opcert.scope import Support
-from opcert.specification import call_reference, load_references
-from opcert.suite import IndexedCase, OperatorSuite, Suite
+from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
+from opcert.scope.support import Support
+from opcert.specification.references import call_reference, load_references
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 
 # The minimum size of a large array in bytes, and the number of calls tried for large outputs.
 _LARGE_BYTES = 1 << 24

@@ -8,12 +8,12 @@ from typing import IO, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from opcert.arrays import ELEMENT_TYPES, Array, InputArrays, bit_width
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, InputArrays, bit_width
 from opcert.errors import BackendError, did_you_mean
 from opcert.isolation.handshake import perform_handshake
 from opcert.isolation.messages import MAX_OUTPUT_BYTES, pack_inputs
 from opcert.isolation.process import Process, WorkerFailure
-from opcert.run import Outcome, Rejecter
+from opcert.run.outcome import Outcome, Rejecter
 
 # The maximum rank of a NumPy array.
 _MAX_RANK = 64

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from opcert.backends import NAME_FORMAT, is_valid_name
+from opcert.backends.contract import NAME_FORMAT, is_valid_name
 from opcert.errors import BackendError, safe_repr
 from opcert.isolation.messages import PROTOCOL
 from opcert.isolation.process import Process, WorkerFailure
-from opcert.scope import declared_support
+from opcert.scope.support import declared_support
 
 INTRODUCTION_KEYS = ("protocol", "name", "version", "support", "reuse")
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, Array, type_name, underlying_buffer
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.layouts import underlying_buffer
 from opcert.run.vanished_memory import anonymous_file
 
 PROTOCOL = 1

@@ -16,7 +16,7 @@ from typing import IO, Any, Literal
 import numpy as np
 import psutil
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.isolation.messages import MAX_OUTPUT_BYTES, READ_BYTES, encode_message, is_ready_soon
 
 # How many seconds the construction of a backend may take.

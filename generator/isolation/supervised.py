@@ -6,14 +6,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opcert.arrays import Array, InputArrays
-from opcert.backends import DRIVER_PREFIX, Backend, SourceFiles, load
+from opcert.arrays.element_types import Array, InputArrays
+from opcert.backends.contract import Backend
+from opcert.backends.lookup import DRIVER_PREFIX, load
+from opcert.backends.source_files import SourceFiles
 from opcert.errors import BackendError
 from opcert.isolation.driver_process import Driver
 from opcert.isolation.process import START_TIMEOUT, WorkerFailure
 from opcert.isolation.worker_process import Worker
-from opcert.run import IsolatedBackend, Outcome
 from opcert.run.comparison import Difference
+from opcert.run.outcome import IsolatedBackend, Outcome
 
 # How many seconds a call may take by default.
 CALL_TIMEOUT = 60.0

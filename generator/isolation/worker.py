@@ -15,16 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array, array_properties, type_name
-from opcert.backends import (
-    Backend,
-    as_backend_error,
-    close_backend,
-    declared_reuse,
-    load,
-    option_choices,
-    own_lines,
-)
+from opcert.arrays.element_types import Array, type_name
+from opcert.arrays.layouts import array_properties
+from opcert.backends.contract import Backend, as_backend_error, close_backend, declared_reuse
+from opcert.backends.lookup import load, option_choices
+from opcert.backends.own_lines import own_lines
 from opcert.errors import BackendError, class_name, describe_error
 from opcert.isolation.messages import (
     MAX_OUTPUT_BYTES,
@@ -173,7 +168,7 @@ def _declared_support(backend: Backend) -> dict[str, Any] | None:
     if support is None:
         return None
     # Most backends declare nothing, and their workers start faster without pydantic.
-    from opcert.scope import declared_support  # noqa: PLC0415
+    from opcert.scope.support import declared_support  # noqa: PLC0415
 
     return declared_support(SimpleNamespace(support=support)).to_dict()
 

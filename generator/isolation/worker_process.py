@@ -12,14 +12,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, InputArrays
+from opcert.arrays.element_types import ELEMENT_TYPES, InputArrays
 from opcert.errors import BackendError, describe_error
 from opcert.isolation.handshake import perform_handshake
 from opcert.isolation.messages import PROTOCOL, SharedArea, read_inputs_back, write_inputs
 from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure
 from opcert.isolation.worker import WATCHED_CALLS
-from opcert.run import Outcome
 from opcert.run.comparison import Difference
+from opcert.run.outcome import Outcome
 
 # How many calls are compared in one request: callers usually compare one call after the other.
 _COMPARED_TOGETHER = 8

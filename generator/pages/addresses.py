@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from opcert.pages.case_pages import CasesPage
 from opcert.pages.operator_page import OperatorPage
-from opcert.specification import Ambiguity, Erratum, Law, Rule
+from opcert.specification.model import Ambiguity, Erratum, Law, Rule
 
 OPERATORS_PAGE = "operators.html"
 

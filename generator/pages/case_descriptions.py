@@ -5,18 +5,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from opcert.arrays import open_elements
-from opcert.programs import ArgumentChange, case_reason, changes_from_baseline, describe_tensor
-from opcert.suite import (
+from opcert.arrays.open_elements import open_elements
+from opcert.programs.reasons import (
+    ArgumentChange,
+    case_reason,
+    changes_from_baseline,
+    describe_tensor,
+)
+from opcert.suite.format import (
     AmbiguityText,
     DigestedArray,
     DocumentText,
     ErratumText,
     GeneratedArray,
     IndexedCase,
-    OperatorSuite,
     StoredArray,
 )
+from opcert.suite.operator_suite import OperatorSuite
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ from fnmatch import fnmatchcase
 
 from opcert.errors import OpcertError, did_you_mean, printable_line
 from opcert.pages.case_descriptions import CaseDescription, RuleDescription
-from opcert.suite import IndexedCase, OperatorSuite, Suite
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 
 # The maximum number of matching cases that an error lists.
 _LISTED = 8

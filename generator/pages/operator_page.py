@@ -8,12 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opcert.arrays import flatten_variadic
-from opcert.cases import Level, levels_by_factor
+from opcert.arrays.variadic import flatten_variadic
+from opcert.cases.factors import Level, levels_by_factor
 from opcert.errors import OpcertError
-from opcert.panel import Strength
-from opcert.specification import Ambiguity, DocumentedTensor, Erratum, Example, Rule, Spec, SpecFile
-from opcert.suite import OperatorSuite, RuleCases, Suite, cases_by_rule, valid_calls
+from opcert.panel.strength import Strength
+from opcert.specification.documented import DocumentedTensor
+from opcert.specification.files import SpecFile
+from opcert.specification.model import Ambiguity, Erratum, Example, Rule, Spec
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.rule_cases import RuleCases, cases_by_rule, valid_calls
+from opcert.suite.suite import Suite
 
 # Errata by their full ids.
 Errata = Mapping[str, Erratum]

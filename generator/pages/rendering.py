@@ -10,10 +10,11 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from opcert.errors import visible_text
+from opcert.output_files import FileContents
 from opcert.pages.addresses import cases_page_name, page_name
 from opcert.pages.operator_page import OperatorPage, operator_page
-from opcert.specification import SpecFile
-from opcert.suite import FileContents, Suite
+from opcert.specification.files import SpecFile
+from opcert.suite.suite import Suite
 from opcert.template_environment import template_environment
 
 _JSON_ESCAPE = re.compile(r"\\(?:u....|.)")

@@ -8,7 +8,7 @@ from opcert.pages.addresses import cases_page_name, page_name
 from opcert.pages.case_pages import CasesPage
 from opcert.pages.markdown import RenderedGuide
 from opcert.pages.operator_page import OperatorPage
-from opcert.specification import Ambiguity, Erratum, Law, Rule
+from opcert.specification.model import Ambiguity, Erratum, Law, Rule
 
 # The mark near the beginning of the script; search.js has the same.
 MARK = "// opcert docs:"

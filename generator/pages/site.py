@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from opcert.output_files import FileContents
 from opcert.pages.addresses import OPERATORS_PAGE, addresses, cases_page_name, page_name
 from opcert.pages.case_pages import cases_page
 from opcert.pages.guides import Guide, read_guides, render_guides, repository_address
@@ -17,9 +18,10 @@ from opcert.pages.operator_page import operator_page
 from opcert.pages.rendering import render_operator_page, render_template
 from opcert.pages.search_index import MARK as INDEX_MARK
 from opcert.pages.search_index import search_index
-from opcert.panel import Strength
-from opcert.specification import SpecFile
-from opcert.suite import FileContents, Suite, check_marked_folder, replace_marked_folder
+from opcert.panel.strength import Strength
+from opcert.specification.files import SpecFile
+from opcert.suite.suite import Suite
+from opcert.suite.writing import check_marked_folder, replace_marked_folder
 
 # Each file has a mark near its beginning, so that foreign files are recognised.
 MARK = '<meta name="generator" content="opcert docs">'

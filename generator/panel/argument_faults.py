@@ -18,7 +18,8 @@ from opcert.panel.fault import (
     rejecting,
 )
 from opcert.reference import RuleBroken, unchecked
-from opcert.roles import Attribute, Role
+from opcert.roles.argument import Attribute
+from opcert.roles.role import Role
 
 
 def requirement_faults(signature: OperatorSignature) -> Iterator[Fault]:

@@ -3,11 +3,13 @@
 from contextlib import suppress
 from math import prod
 
-from opcert.arrays import Call, Tensor, argument_of, type_name
-from opcert.cases import Conditions
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import type_name
+from opcert.arrays.variadic import argument_of
+from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.panel.fault import ArrayCall, OperatorSignature, Outputs
-from opcert.specification import Reference, call_reference
+from opcert.specification.references import Reference, call_reference
 
 # The integers of a call are harmless where their product is below: outputs are computed for others.
 _MAX_PRODUCT = 1 << 16

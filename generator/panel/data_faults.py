@@ -7,14 +7,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    FLOATS,
+from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of
+from opcert.arrays.layouts import (
     LAYOUTS,
     LONG_AXES_NEEDED,
-    Array,
     Layout,
-    bits_of,
     copy_in_layout,
     underlying_buffer,
 )

@@ -6,8 +6,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import Array, argument_of, invert_bits, tensor_key
-from opcert.specification import Spec
+from opcert.arrays.element_types import Array, invert_bits
+from opcert.arrays.variadic import argument_of, tensor_key
+from opcert.specification.model import Spec
 
 
 @dataclass(frozen=True, eq=False)

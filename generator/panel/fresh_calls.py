@@ -12,25 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    INTEGERS,
-    LAYOUTS,
-    MAX_ELEMENTS,
-    Call,
-    Tensor,
-    copy_in_layout,
-    highest,
-    lowest,
-    materialize,
-    tensors_in,
-    with_shape,
-    with_type,
-)
-from opcert.cases import Conditions, add_special_values
+from opcert.arrays.calls import Call, Tensor, tensors_in
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, highest, lowest
+from opcert.arrays.layouts import LAYOUTS, copy_in_layout
+from opcert.arrays.patterns import materialize
+from opcert.arrays.tensor_functions import MAX_ELEMENTS, with_shape, with_type
+from opcert.cases.conditions import Conditions
+from opcert.cases.vectors import add_special_values
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.panel.fault import ArrayCall, Outputs, integers_in
-from opcert.specification import Reference, call_reference, evaluate_integer, parse_expression
+from opcert.specification.expressions import evaluate_integer, parse_expression
+from opcert.specification.references import Reference, call_reference
 
 # How many calls of the suite are mutated, and how many mutations of each are tried.
 _MAX_BASES = 20

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import (
-    Array,
-    flatten_variadic,
-    tensor_key,
-)
-from opcert.cases import Conditions, declared_bounds
+from opcert.arrays.element_types import Array
+from opcert.arrays.variadic import flatten_variadic, tensor_key
+from opcert.cases.candidates import declared_bounds
+from opcert.cases.conditions import Conditions
 from opcert.errors import describe_error
 from opcert.panel.argument_faults import argument_faults, requirement_faults
 from opcert.panel.bounded_reference import BoundedReference
@@ -26,10 +24,16 @@ from opcert.panel.fresh_calls import FreshCall, fresh_calls
 from opcert.panel.integer_faults import integer_faults, range_end_faults
 from opcert.panel.output_faults import output_faults
 from opcert.panel.variadic_faults import variadic_faults
-from opcert.run import CallRecord, Outcome, compare_outputs, run_repeatedly, run_vector
-from opcert.specification import SpecFile
-from opcert.suite import DigestedArray, IndexedCase, OperatorSuite, valid_calls
-from opcert.verdicts import FAILURE_STATUSES, is_repeatable, judge
+from opcert.run.call_protocol import run_repeatedly, run_vector
+from opcert.run.comparison import compare_outputs
+from opcert.run.outcome import Outcome
+from opcert.run.records import CallRecord
+from opcert.specification.files import SpecFile
+from opcert.suite.format import DigestedArray, IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.rule_cases import valid_calls
+from opcert.verdicts.certification import is_repeatable
+from opcert.verdicts.verdict import FAILURE_STATUSES, judge
 
 # How many tensors of a variadic input have faults of their own.
 _REPRESENTATIVES = 2

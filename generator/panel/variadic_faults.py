@@ -5,7 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from opcert.arrays import Array, argument_of, flatten_variadic, keys_of
+from opcert.arrays.element_types import Array
+from opcert.arrays.variadic import argument_of, flatten_variadic, keys_of
 from opcert.panel.fault import (
     ArrayCall,
     Fault,

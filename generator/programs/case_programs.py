@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from math import prod
 
-from opcert.arrays import ELEMENT_TYPES, alternatives_of, bit_width, invert_bits
+from opcert.arrays.element_types import ELEMENT_TYPES, bit_width, invert_bits
+from opcert.arrays.open_elements import alternatives_of
 from opcert.programs.literals import (
     array_expression,
     dtype_expression,
@@ -13,7 +14,8 @@ from opcert.programs.literals import (
 )
 from opcert.programs.program import CallText, InputText, write_program
 from opcert.programs.reasons import case_reason
-from opcert.suite import GeneratedArray, IndexedCase, OperatorSuite, StoredArray
+from opcert.suite.format import GeneratedArray, IndexedCase, StoredArray
+from opcert.suite.operator_suite import OperatorSuite
 
 # The most elements that a program lists; larger arrays are read from the pack.
 _MAX_LISTED = 64

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import LONG_AXES_NEEDED, Array, Layout, alternatives_of, bits_dtype
+from opcert.arrays.element_types import Array, bits_dtype
+from opcert.arrays.layouts import LONG_AXES_NEEDED, Layout
+from opcert.arrays.open_elements import alternatives_of
 
 # The most elements 1, 2, 3, ... that are listed instead of written as a range.
 _MAX_LISTED_NUMBERS = 16

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from opcert.arrays import Array, bits_dtype
+from opcert.arrays.element_types import Array, bits_dtype
 from opcert.programs.literals import is_exact_as_text
-from opcert.suite import DigestedArray, GeneratedArray, IndexedCase, OperatorSuite, StoredArray
+from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray
+from opcert.suite.operator_suite import OperatorSuite
 
 # The most elements of a tensor, and of a changed list, whose values are listed.
 MAX_LISTED_ELEMENTS = 32

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from opcert.certificate import Certificate
-from opcert.programs import case_reason
+from opcert.certificate.certificate import Certificate
+from opcert.programs.reasons import case_reason
 from opcert.report.cause_section import expectation, failure_program, observation_lines
 from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
 from opcert.report.tallies import STATUS_MARKS
-from opcert.suite import Suite
-from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 
 # The list of cases has this many characters of each observation; an opened case has all of it.
 _OBSERVATION_LENGTH = 200

@@ -3,33 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from opcert.backends import load_code
-from opcert.certificate import Certificate
-from opcert.pages import describe_case
-from opcert.programs import (
-    CallText,
-    InputText,
-    array_expression,
-    case_call_text,
-    is_self_contained,
-    layout_expression,
-    output_expression,
-    write_program,
-)
+from opcert.backends.lookup import load_code
+from opcert.certificate.certificate import Certificate
+from opcert.pages.case_descriptions import describe_case
+from opcert.programs.case_programs import case_call_text, is_self_contained
+from opcert.programs.literals import array_expression, layout_expression, output_expression
+from opcert.programs.program import CallText, InputText, write_program
 from opcert.report.explanations import meaning_of_failure
-from opcert.run import FATAL_OUTCOMES, ExcerptRow, excerpt_rows
-from opcert.suite import ErratumText, IndexedCase, OperatorSuite, RuleText, Suite
-from opcert.verdicts import (
-    BACKEND_CONTRACT,
-    Cause,
-    ReproducedCall,
-    Reproduction,
-    SerializedCall,
-    Status,
-    Term,
-    Verdict,
-    calls_of_case,
-)
+from opcert.run.excerpts import ExcerptRow, excerpt_rows
+from opcert.run.outcome import FATAL_OUTCOMES
+from opcert.suite.format import ErratumText, IndexedCase, RuleText
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
+from opcert.verdicts.cause_text import Term
+from opcert.verdicts.causes import Cause
+from opcert.verdicts.reproduction import ReproducedCall, Reproduction, SerializedCall, calls_of_case
+from opcert.verdicts.verdict import BACKEND_CONTRACT, Status, Verdict
 
 # For a backend that was passed as an object, which no program can load.
 _OBJECT_BACKEND = "from my_backend import backend  # the object that was certified"

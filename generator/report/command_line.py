@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterator
 from shlex import quote
 
-from opcert.certificate import CLAIM_FILE, WAIVERS_FILE, Certificate
-from opcert.isolation import CALL_TIMEOUT
-from opcert.specification import shipped_operators
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.submission import CLAIM_FILE, WAIVERS_FILE
+from opcert.isolation.supervised import CALL_TIMEOUT
+from opcert.specification.references import shipped_operators
 
 # The placeholder for the folder of a suite that does not come with opcert.
 SUITE_FOLDER = "SUITE"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from opcert.verdicts import BACKEND_CONTRACT, FAILURE_KINDS, Status
+from opcert.verdicts.verdict import BACKEND_CONTRACT, FAILURE_KINDS, Status
 
 STATUS_MEANINGS: Mapping[Status, str] = {
     "pass": "The backend did what the document says.",

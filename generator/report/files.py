@@ -3,20 +3,21 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from opcert.certificate import SERIES_RESULT_FILE, Certificate, read_series_result
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.series_result import SERIES_RESULT_FILE, read_series_result
 from opcert.errors import OpcertError
-from opcert.output_files import check_output_folder
-from opcert.pages import page_name, render_pages, render_template
+from opcert.output_files import FileContents, check_output_folder
+from opcert.pages.addresses import page_name
+from opcert.pages.rendering import render_pages, render_template
 from opcert.report.explanations import STATUS_MEANINGS
 from opcert.report.junit import junit_xml
 from opcert.report.page import ReportPage
 from opcert.report.series_page import REPORT_FILE, SeriesPage
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import STATUS_MARKS
-from opcert.specification import read_specs_in
-from opcert.suite import (
-    FileContents,
-    Suite,
+from opcert.specification.files import read_specs_in
+from opcert.suite.suite import Suite
+from opcert.suite.writing import (
     check_marked_folder,
     is_marked,
     refuse_foreign_files,

@@ -2,9 +2,9 @@
 
 from xml.etree import ElementTree
 
-from opcert.certificate import Certificate
+from opcert.certificate.certificate import Certificate
 from opcert.errors import visible_text
-from opcert.verdicts import FAILURE_STATUSES, Status, Verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
 
 # Test cases with other statuses than these and `pass` are skipped.
 _ELEMENTS: dict[Status, str] = {"fail": "failure", "crash": "error", "hang": "error"}

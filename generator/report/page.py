@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from opcert.arrays import ELEMENT_TYPES
-from opcert.certificate import Certificate
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.certificate.certificate import Certificate
 from opcert.report.case_data import detail_data, list_data
 from opcert.report.cause_section import CauseSection, cause_section
 from opcert.report.command_line import command_line
 from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
 from opcert.report.scope_section import ScopePart, scope_parts
 from opcert.report.tallies import Tally, count_statuses, describe_rejections
-from opcert.scope import Waiver
-from opcert.suite import IndexedCase, Suite
-from opcert.verdicts import Status, Verdict
+from opcert.scope.waivers import Waiver
+from opcert.suite.format import IndexedCase
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import Status, Verdict
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from opcert.certificate import Certificate
-from opcert.verdicts import Status
+from opcert.certificate.certificate import Certificate
+from opcert.verdicts.verdict import Status
 
 # A filter by text has this many characters of a reason; the list has no more of some.
 _FILTER_LENGTH = 150

@@ -8,24 +8,22 @@ from pathlib import Path
 from posixpath import join
 from urllib.parse import quote
 
-from opcert.certificate import (
-    CERTIFICATE_FILE,
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.file import CERTIFICATE_FILE, parse_certificate, read_certificate_bytes
+from opcert.certificate.series_result import (
     SERIES_RESULT_FILE,
     BackendName,
-    Certificate,
     CopyResult,
     SeriesResult,
     backend_name,
     copy_result,
-    parse_certificate,
-    read_certificate_bytes,
     read_series_result,
     result_mistakes,
     series_result,
 )
 from opcert.errors import OpcertError
 from opcert.report.tallies import Tally
-from opcert.verdicts import STATUSES, Status
+from opcert.verdicts.verdict import STATUSES, Status
 
 # The file of the report of a certificate.
 REPORT_FILE = "report.html"

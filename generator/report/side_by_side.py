@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from opcert.certificate import Certificate
+from opcert.certificate.certificate import Certificate
 from opcert.report.tallies import Tally, count_statuses
-from opcert.verdicts import FAILURE_STATUSES, Cause, Verdict
+from opcert.verdicts.causes import Cause
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from opcert.certificate import Certificate
-from opcert.verdicts import STATUSES, Status, Verdict
+from opcert.certificate.certificate import Certificate
+from opcert.verdicts.verdict import STATUSES, Status, Verdict
 
 # Statuses must be distinguishable without colour.
 STATUS_MARKS: Mapping[Status, str] = {

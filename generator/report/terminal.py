@@ -20,12 +20,14 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from opcert.certificate import Certificate, OnVerdict
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.certify_suite import OnVerdict
 from opcert.errors import printable_line
 from opcert.report.series_page import SeriesPage
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import describe_rejections
-from opcert.verdicts import FAILURE_STATUSES, STATUSES, Cause, Verdict
+from opcert.verdicts.causes import Cause
+from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 
 # The maximum number of causes, and of regressed cases, that a terminal lists.
 MAX_LISTED = 10

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from opcert.arrays import MAX_DIMENSIONS
+from opcert.arrays.tensor_functions import MAX_DIMENSIONS
 
 
 def _integer_as_text(value: Any) -> Any:

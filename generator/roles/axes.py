@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import Call, lowest, wrap
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import lowest
+from opcert.arrays.indexing import wrap
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (

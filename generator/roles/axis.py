@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import Call, Tensor, lowest, wrap
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import lowest
+from opcert.arrays.indexing import wrap
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import AXIS_POSITIONS, DataRole, axis_position_constraints
 from opcert.roles.factors import (

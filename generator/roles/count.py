@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import Call, tensors_in
+from opcert.arrays.calls import Call, tensors_in
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.factors import BuildContext, Requirement
 from opcert.roles.role import Role

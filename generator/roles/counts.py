@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import ELEMENT_TYPES, Call, fits
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import ELEMENT_TYPES, fits
 from opcert.errors import did_you_mean
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import MILLION, PAST_A_TILE

@@ -5,16 +5,11 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import (
-    LAYOUTS,
-    TYPE_SETS,
-    Call,
-    Tensor,
-    extent_kinds,
-    filled,
-    insert,
-    with_layout,
-)
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import TYPE_SETS
+from opcert.arrays.indexing import extent_kinds, insert
+from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.tensor_functions import filled, with_layout
 from opcert.roles.argument import BoundExpressions, RankBounds
 from opcert.roles.factors import (
     BuildContext,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import Call
+from opcert.arrays.calls import Call
 from opcert.roles.argument import ExpressionText
 from opcert.roles.descriptors import RecordRole
 from opcert.roles.factors import (

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import Call, highest, replace
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import highest
+from opcert.arrays.indexing import replace
 from opcert.errors import did_you_mean
 from opcert.roles.axis import AxisRole
 from opcert.roles.count import CountRole

@@ -5,18 +5,10 @@ from functools import partial
 from math import prod
 from typing import Literal
 
-from opcert.arrays import (
-    INTEGERS,
-    LAYOUTS,
-    LONG_AXES_NEEDED,
-    Call,
-    Tensor,
-    fits,
-    highest,
-    lowest,
-    tensor,
-    with_layout,
-)
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import INTEGERS, fits, highest, lowest
+from opcert.arrays.layouts import LAYOUTS, LONG_AXES_NEEDED
+from opcert.arrays.tensor_functions import tensor, with_layout
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import LAYOUT_WORDS, MILLION, PAST_A_TILE
 from opcert.roles.factors import (

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from opcert.arrays import Call, Tensor, filled
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.tensor_functions import filled
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (

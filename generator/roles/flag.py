@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from opcert.arrays import Call
+from opcert.arrays.calls import Call
 from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import OMITTED, Role
 

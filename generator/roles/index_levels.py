@@ -5,7 +5,7 @@ from math import gcd, prod
 
 import numpy as np
 
-from opcert.arrays import fits, highest, lowest
+from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.factors import levels_where
 from opcert.roles.samplers import Sampler
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from opcert.arrays import Call
+from opcert.arrays.calls import Call
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.axis import AxisRole
 from opcert.roles.data import DataRole

@@ -5,17 +5,11 @@ from functools import partial
 from math import prod
 from typing import Literal
 
-from opcert.arrays import (
-    LAYOUTS,
-    LONG_AXES_NEEDED,
-    Call,
-    Tensor,
-    extent_kinds,
-    fits,
-    replace,
-    tensor,
-    with_layout,
-)
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import fits
+from opcert.arrays.indexing import extent_kinds, replace
+from opcert.arrays.layouts import LAYOUTS, LONG_AXES_NEEDED
+from opcert.arrays.tensor_functions import tensor, with_layout
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE
 from opcert.roles.factors import (

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import Call, wrap
+from opcert.arrays.calls import Call
+from opcert.arrays.indexing import wrap
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.axis import AxisRole
 from opcert.roles.data import DataRole

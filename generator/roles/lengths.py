@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import INTEGERS, Call, Tensor, fits
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import INTEGERS, fits
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.axis import AxisRole
 from opcert.roles.data import DataRole

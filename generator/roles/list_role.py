@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from opcert.arrays import Layout, Tensor, vector, with_layout
+from opcert.arrays.calls import Tensor
+from opcert.arrays.layouts import Layout
+from opcert.arrays.tensor_functions import vector, with_layout
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.factors import BuildContext, Factor, Requirement
 from opcert.roles.role import Role

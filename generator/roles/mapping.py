@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Literal
 
-from opcert.arrays import Call, Tensor
+from opcert.arrays.calls import Call, Tensor
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (

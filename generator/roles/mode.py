@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from opcert.arrays import Call
+from opcert.arrays.calls import Call
 from opcert.errors import did_you_mean
 from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels, Requirement
 from opcert.roles.role import OMITTED, Role

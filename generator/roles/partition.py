@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import Call, Tensor, highest, insert, lowest, replace
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import highest, lowest
+from opcert.arrays.indexing import insert, replace
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.axis import AxisRole
 from opcert.roles.factors import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from opcert.arrays import Call
+from opcert.arrays.calls import Call
 from opcert.roles.data import DataRole
 from opcert.roles.factors import BuildContext, Constraint, Factor, Requirement, forbid
 from opcert.roles.list_role import ListRole

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from opcert.arrays import Call
+from opcert.arrays.calls import Call
 from opcert.roles.argument import BoundExpressions
 from opcert.roles.factors import (
     BuildContext,

@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from opcert.arrays import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, fits, insert, lowest
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import fits, lowest
+from opcert.arrays.indexing import HUGE_EXTENT, WIDE_EXTENT, insert
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
     BuildContext,

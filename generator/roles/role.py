@@ -7,7 +7,8 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import Field, JsonValue, PrivateAttr
 
-from opcert.arrays import INTEGERS, Call
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import INTEGERS
 from opcert.roles.argument import (
     ATTRIBUTE_TYPES,
     Argument,

@@ -7,15 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import (
-    HUGE_EXTENT,
-    LONG_EXTENT,
-    WIDE_EXTENT,
-    fits,
-    highest,
-    lowest,
-    python_slice,
-)
+from opcert.arrays.element_types import fits, highest, lowest
+from opcert.arrays.indexing import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, python_slice
 from opcert.errors import Inapplicable, did_you_mean
 
 # Returns random numbers from 0 to below 1.

@@ -6,18 +6,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    HUGE_EXTENT,
-    LONG_AXES_NEEDED,
-    WIDE_EXTENT,
-    Call,
-    Tensor,
-    extent_kinds,
-    fits,
-    highest,
-    insert,
-)
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, fits, highest
+from opcert.arrays.indexing import HUGE_EXTENT, WIDE_EXTENT, extent_kinds, insert
+from opcert.arrays.layouts import LONG_AXES_NEEDED
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
     BuildContext,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opcert.arrays import Array, highest, lowest
+from opcert.arrays.element_types import Array, highest, lowest
 
 # A constant, or a function of the length of the axis and the element type.
 SpanValue = int | Callable[[int, str], int]

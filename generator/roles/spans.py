@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import Call, fits, python_slice
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import fits
+from opcert.arrays.indexing import python_slice
 from opcert.roles.axes import AxesRole
 from opcert.roles.factors import (
     BuildContext,

@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from opcert.arrays import Array, fits, python_slice
+from opcert.arrays.element_types import Array, fits
+from opcert.arrays.indexing import python_slice
 from opcert.roles.samplers import Sampler
 from opcert.roles.span_levels import selection_levels
 

@@ -5,16 +5,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays import (
-    LONG_AXES_NEEDED,
-    Call,
-    Layout,
-    Tensor,
-    extent_kinds,
-    filled,
-    insert,
-    tensors_in,
-)
+from opcert.arrays.calls import Call, Tensor, tensors_in
+from opcert.arrays.indexing import extent_kinds, insert
+from opcert.arrays.layouts import LONG_AXES_NEEDED, Layout
+from opcert.arrays.tensor_functions import filled
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
     BuildContext,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal
 
-from opcert.arrays import Call
+from opcert.arrays.calls import Call
 from opcert.roles.factors import (
     BuildContext,
     Constraint,

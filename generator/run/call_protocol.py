@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from opcert.arrays import Array, InputArrays, copy_in_layout
-from opcert.backends import Backend
+from opcert.arrays.element_types import Array, InputArrays
+from opcert.arrays.layouts import copy_in_layout
+from opcert.backends.contract import Backend
 from opcert.run.comparison import Difference, compare_outputs, share_a_zero
 from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome, call_backend
 from opcert.run.records import (
@@ -15,7 +16,8 @@ from opcert.run.records import (
     input_states,
     record_outputs,
 )
-from opcert.suite import IndexedCase, OperatorSuite
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 
 # The beginning of a failure's text, if it occurs only with inverted data.
 INVERTED_PREFIX = "with every bit of the data inverted"

@@ -7,15 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from opcert.arrays import (
-    Array,
-    alternatives_of,
-    bits_dtype,
-    bits_of,
-    same_bytes,
-    settled,
-    type_name,
-)
+from opcert.arrays.element_bytes import same_bytes
+from opcert.arrays.element_types import Array, bits_dtype, bits_of, type_name
+from opcert.arrays.open_elements import alternatives_of, settled
 from opcert.errors import class_name
 from opcert.run.excerpts import Excerpt, excerpt_around, excerpt_rows
 

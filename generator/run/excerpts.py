@@ -8,8 +8,8 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from opcert.arrays import ELEMENT_TYPES, Array, bits_of, type_name
-from opcert.suite import Extent, Shape, StrictModel, TypeName
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, type_name
+from opcert.suite.format import Extent, Shape, StrictModel, TypeName
 
 # The number of elements in an excerpt, and of those before the first difference.
 EXCERPT_SIZE, _PRECEDING = 32, 8

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from opcert.arrays import InputArrays, group_variadic
-from opcert.backends import Backend, own_lines
+from opcert.arrays.element_types import InputArrays
+from opcert.arrays.variadic import group_variadic
+from opcert.backends.contract import Backend
+from opcert.backends.own_lines import own_lines
 from opcert.errors import describe_error
 from opcert.run.freed_memory import dirty_freed_memory
 

@@ -6,14 +6,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from opcert.arrays import (
-    Array,
-    InputArrays,
-    Layout,
-    array_properties,
-    copy_in_layout,
-    underlying_buffer,
-)
+from opcert.arrays.element_types import Array, InputArrays
+from opcert.arrays.layouts import Layout, array_properties, copy_in_layout, underlying_buffer
 from opcert.run.comparison import Difference, compare_outputs
 from opcert.run.vanished_memory import ArrayMemory
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from opcert.arrays import Array, Layout, copy_in_layout
-from opcert.backends import Backend
+from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import Layout, copy_in_layout
+from opcert.backends.contract import Backend
 from opcert.run.call_protocol import ALIASED_OUTPUT
 from opcert.run.comparison import Difference, compare_outputs
 from opcert.run.outcome import FATAL_OUTCOMES, Outcome, call_backend

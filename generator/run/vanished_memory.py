@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 
 if sys.platform == "linux":
     import fcntl

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from opcert.arrays import ELEMENT_TYPES
+from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import SpecError, did_you_mean
 from opcert.scope.support import (
     CaseProperties,
@@ -16,9 +16,10 @@ from opcert.scope.support import (
     misspelt_operators,
     unknown_operators,
 )
-from opcert.specification import shipped_operators
-from opcert.suite import Suite
-from opcert.yaml_files import YamlPath, YamlSource, validated_content
+from opcert.specification.references import shipped_operators
+from opcert.suite.suite import Suite
+from opcert.yaml_files.source import YamlPath, YamlSource
+from opcert.yaml_files.validation import validated_content
 
 # To look for misspelt names takes time for each of them.
 _MAX_OPERATORS = 1000

@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias
 
 from opcert.scope.claims import ClaimContent
 from opcert.scope.support import Support
-from opcert.suite import IndexedCase, OperatorSuite
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 
 # The status of a case that is not run.
 ExclusionStatus: TypeAlias = Literal["out-of-claim", "unsupported"]

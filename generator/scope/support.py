@@ -10,11 +10,11 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from opcert.arrays import ELEMENT_TYPES
-from opcert.backends import as_backend_error
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.backends.contract import as_backend_error
 from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
-from opcert.specification import shipped_operators
-from opcert.suite import Suite
+from opcert.specification.references import shipped_operators
+from opcert.suite.suite import Suite
 
 # Names of operators share family and version, so only very similar names are misspellings.
 _MISSPELLING_CUTOFF = 0.9

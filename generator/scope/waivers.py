@@ -13,8 +13,9 @@ from typing import Annotated, Protocol, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from opcert.errors import Mistake, SpecError, did_you_mean
-from opcert.suite import Suite
-from opcert.yaml_files import YamlSource, validated_content
+from opcert.suite.suite import Suite
+from opcert.yaml_files.source import YamlSource
+from opcert.yaml_files.validation import validated_content
 
 
 class Waivable(Protocol):

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from opcert.arrays import ELEMENT_TYPES
-from opcert.roles import ExpressionText, SpecModel
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.roles.argument import ExpressionText, SpecModel
 
 _TENSOR_TEXT = re.compile(
     r"(?P<type>\w+)\[(?P<shape>[\d, ]*)\]\s*(= *(?P<element>.+)|(?P<values>.*))"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import part_at
+from opcert.arrays.indexing import part_at
 from opcert.specification.elementwise_values import (
     SMALL,
     CandidateElements,

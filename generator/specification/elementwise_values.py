@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import FLOATS, Array, Tensor
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import FLOATS, Array
 from opcert.specification.expression_functions import Functions
 from opcert.specification.expressions import abbreviate
 

@@ -4,13 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from typing import Any
 
-from opcert.arrays import (
+from opcert.arrays.element_types import fits, highest, lowest
+from opcert.arrays.indexing import (
     broadcasts,
     extent_kinds,
-    fits,
-    highest,
     insert,
-    lowest,
     part_at,
     python_slice,
     repeats,

@@ -10,7 +10,7 @@ from itertools import islice
 from types import CodeType
 from typing import Any, TypeAlias
 
-from opcert.arrays import FLOATS, INTEGERS
+from opcert.arrays.element_types import FLOATS, INTEGERS
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.specification.expression_functions import (
     EXPRESSION_FUNCTIONS,

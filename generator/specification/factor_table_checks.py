@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from opcert.arrays import TENSOR_BUILDERS
+from opcert.arrays.tensor_functions import TENSOR_BUILDERS
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles import DRAW_FUNCTIONS
+from opcert.roles.samplers import DRAW_FUNCTIONS
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
 from opcert.specification.expressions import (
     abbreviate,
@@ -21,7 +21,7 @@ from opcert.specification.mistakes import (
     unknown_name,
 )
 from opcert.specification.model import Levels, Spec
-from opcert.yaml_files import KEY_STEP, YamlPath
+from opcert.yaml_files.source import KEY_STEP, YamlPath
 
 
 def factor_table_mistakes(spec: Spec) -> Mistakes:

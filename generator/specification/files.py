@@ -25,7 +25,8 @@ from opcert.specification.role_rules import (
     role_mistakes,
 )
 from opcert.specification.static_checks import static_mistakes
-from opcert.yaml_files import YamlPath, YamlSource, model_mistakes
+from opcert.yaml_files.source import YamlPath, YamlSource
+from opcert.yaml_files.validation import model_mistakes
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from opcert.specification.expressions import (
     parse_expression,
 )
 from opcert.specification.model import Spec
-from opcert.yaml_files import YamlPath
+from opcert.yaml_files.source import YamlPath
 
 # Each mistake is a path into the spec and a text.
 Mistakes: TypeAlias = Iterator[tuple[YamlPath, str]]

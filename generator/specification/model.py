@@ -5,19 +5,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
-from opcert.arrays import INTEGERS, TYPE_SETS, tensor_key
-from opcert.roles import (
-    Argument,
-    DataRole,
-    ExpressionText,
-    FillRole,
-    Input,
-    KebabCaseId,
-    ListRole,
-    Role,
-    SpecModel,
-    TensorsRole,
-)
+from opcert.arrays.element_types import INTEGERS, TYPE_SETS
+from opcert.arrays.variadic import tensor_key
+from opcert.roles.argument import Argument, ExpressionText, Input, KebabCaseId, SpecModel
+from opcert.roles.data import DataRole
+from opcert.roles.fill import FillRole
+from opcert.roles.list_role import ListRole
+from opcert.roles.role import Role
+from opcert.roles.tensors import TensorsRole
 from opcert.specification.documented import WrittenInput, WrittenTensor
 from opcert.specification.expressions import EXPRESSION_CONSTANTS
 from opcert.specification.written_arguments import AttributePart, InputPart

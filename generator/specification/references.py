@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opcert.arrays import Array, group_variadic, plain_copy, same_bytes
+from opcert.arrays.calls import plain_copy
+from opcert.arrays.element_bytes import same_bytes
+from opcert.arrays.element_types import Array
+from opcert.arrays.variadic import group_variadic
 from opcert.errors import OpcertError, SpecError, describe_error
 from opcert.python_files import import_file
-from opcert.yaml_files import YamlPath, YamlSource
+from opcert.yaml_files.source import YamlPath, YamlSource
 
 if TYPE_CHECKING:
-    from opcert.roles import Role
+    from opcert.roles.role import Role
 
 Reference = Callable[..., list[Array]]
 
@@ -64,7 +67,7 @@ def load_role_classes(source: YamlSource) -> "dict[str, type[Role]]":
         SpecError: one cannot be imported, or is not a role class.
     """
     # To call a reference takes no roles.
-    from opcert.roles import Role  # noqa: PLC0415
+    from opcert.roles.role import Role  # noqa: PLC0415
 
     names = source.data.get("roles") if isinstance(source.data, dict) else None
     classes: dict[str, type[Role]] = {}

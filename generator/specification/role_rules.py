@@ -3,7 +3,8 @@
 from typing import Any
 
 from opcert.errors import did_you_mean
-from opcert.roles import DerivedAmbiguity, Requirement, Role, Signature
+from opcert.roles.factors import DerivedAmbiguity, Requirement
+from opcert.roles.role import Role, Signature
 from opcert.specification.mistakes import Mistakes, is_misspelt_as, unknown_name
 from opcert.specification.model import Rule, Spec
 from opcert.specification.static_checks import type_symbol_mistakes

@@ -5,14 +5,8 @@ from math import prod
 
 from pydantic import JsonValue
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    INTEGERS,
-    LAW_FUNCTIONS,
-    TENSOR_BUILDERS,
-    TENSOR_CHANGES,
-    fits,
-)
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
+from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.errors import did_you_mean
 from opcert.roles.argument import Argument, Attribute, is_plain_value
 from opcert.roles.role import Role
@@ -30,7 +24,7 @@ from opcert.specification.mistakes import (
     unknown_name,
 )
 from opcert.specification.model import Example, LawCall, Output, Rule, Spec, Violations
-from opcert.yaml_files import KEY_STEP, YamlPath
+from opcert.yaml_files.source import KEY_STEP, YamlPath
 
 # Some arguments only change together: a count and the counted list, or parallel lists.
 _MAX_CHANGED_ARGUMENTS = 6

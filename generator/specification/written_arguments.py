@@ -7,8 +7,10 @@ from typing import Annotated, Any, Union
 from pydantic import BeforeValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from opcert.roles import ROLES, Attribute, Input, Role, SpecModel, role_classes
-from opcert.yaml_files import VERBATIM
+from opcert.roles import ROLES, role_classes
+from opcert.roles.argument import Attribute, Input, SpecModel
+from opcert.roles.role import Role
+from opcert.yaml_files.validation import VERBATIM
 
 
 def _with_role(plain: type[SpecModel]) -> BeforeValidator:

@@ -8,17 +8,18 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from opcert.arrays import Call
-from opcert.cases import (
-    COVERING_STRENGTH,
-    InputSpace,
-    MistakeLog,
-    Observer,
-    PositiveCases,
-    discriminates,
-)
-from opcert.combinatorics import FeasibleRows, alternative_rows
-from opcert.specification import Spec, SpecFile, evaluate_integer, parse_expression
+from opcert.arrays.calls import Call
+from opcert.cases.case import MistakeLog
+from opcert.cases.discrimination import discriminates
+from opcert.cases.generation import COVERING_STRENGTH
+from opcert.cases.input_space import InputSpace
+from opcert.cases.observation import Observer
+from opcert.cases.positive import PositiveCases
+from opcert.combinatorics.covering_arrays import alternative_rows
+from opcert.combinatorics.feasible_rows import FeasibleRows
+from opcert.specification.expressions import evaluate_integer, parse_expression
+from opcert.specification.files import SpecFile
+from opcert.specification.model import Spec
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.rule_cases import cases_by_rule, valid_calls
 from opcert.suite.suite import Suite

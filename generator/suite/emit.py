@@ -12,23 +12,21 @@ import numpy as np
 from jinja2 import Environment
 from pydantic import TypeAdapter
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    MAX_STORED_BYTES,
-    Array,
-    Layout,
-    PackWriter,
-    Tensor,
-    alternatives_of,
-    digest_of,
-    recipe_seed,
-    stored_dtype,
-    type_name,
-)
-from opcert.cases import Vector, levels_by_factor, role_factors, short_digest
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_bytes import digest_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype, type_name
+from opcert.arrays.layouts import Layout
+from opcert.arrays.open_elements import alternatives_of
+from opcert.arrays.packs import PackWriter
+from opcert.arrays.patterns import MAX_STORED_BYTES, recipe_seed
+from opcert.cases.case import short_digest
+from opcert.cases.factors import levels_by_factor, role_factors
+from opcert.cases.vectors import Vector
 from opcert.errors import printable_line, visible_text
 from opcert.output_files import FileContents
-from opcert.specification import DocumentedTensor, Spec, SpecFile
+from opcert.specification.documented import DocumentedTensor
+from opcert.specification.files import SpecFile
+from opcert.specification.model import Spec
 from opcert.suite.format import (
     FORMAT,
     MANIFEST,

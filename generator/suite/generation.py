@@ -6,11 +6,11 @@ from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
 
-from opcert.cases import COVERING_STRENGTH
+from opcert.cases.generation import COVERING_STRENGTH
 from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.output_files import FileContents
-from opcert.specification import SpecFile, read_specs_in
+from opcert.specification.files import SpecFile, read_specs_in
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import OperatorPart, SuiteInProgress
 from opcert.suite.format import MANIFEST, SERIES, CopyEntry

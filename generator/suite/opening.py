@@ -5,7 +5,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from time import perf_counter
 
-from opcert.specification import SpecFile, read_specs_in, shipped_operators
+from opcert.specification.files import SpecFile, read_specs_in
+from opcert.specification.references import shipped_operators
 from opcert.suite.format import SuiteEntry
 from opcert.suite.series import refuse_series
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest

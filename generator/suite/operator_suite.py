@@ -6,21 +6,20 @@ from functools import cached_property, lru_cache
 from math import prod
 from pathlib import Path
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    Array,
-    argument_of,
-    copy_in_layout,
-    digest_of,
-    invert_bits,
-    inverted_output,
-    read_elements,
-    seeded_array,
-    stored_dtype,
-    with_alternatives,
-)
+from opcert.arrays.element_bytes import digest_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, invert_bits, stored_dtype
+from opcert.arrays.layouts import copy_in_layout
+from opcert.arrays.open_elements import inverted_output, with_alternatives
+from opcert.arrays.packs import read_elements
+from opcert.arrays.patterns import seeded_array
+from opcert.arrays.variadic import argument_of
 from opcert.errors import OpcertError, SuiteError
-from opcert.specification import Reference, RejectedError, golden_outputs, load_references
+from opcert.specification.references import (
+    Reference,
+    RejectedError,
+    golden_outputs,
+    load_references,
+)
 from opcert.suite.format import (
     DigestedArray,
     GeneratedArray,

@@ -13,12 +13,14 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-from opcert.cases import generate_cases, iterate_vectors
+from opcert.cases.generation import generate_cases
+from opcert.cases.vectors import iterate_vectors
 from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.memory import reuse_freed_memory
 from opcert.parent_process import end_with_parent
-from opcert.specification import SpecFile, find_spec_files, read_spec
+from opcert.specification.files import SpecFile, read_spec
+from opcert.specification.references import find_spec_files
 from opcert.suite.emit import OperatorPart, operator_files
 
 # How many tasks are given out for each process: it finds the next one when it has finished one.

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from opcert.arrays import Array, Call, Tensor, bits_of
-from opcert.cases import Conditions
-from opcert.specification import Spec
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import Array, bits_of
+from opcert.cases.conditions import Conditions
+from opcert.specification.model import Spec
 from opcert.suite.format import GeneratedArray, IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 

@@ -8,24 +8,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import tensors_in
-from opcert.cases import Case, Conditions, Vector, check_laws, generate_cases, make_vectors
+from opcert.arrays.calls import tensors_in
+from opcert.cases.case import Case
+from opcert.cases.conditions import Conditions
+from opcert.cases.generation import generate_cases
+from opcert.cases.laws import check_laws
+from opcert.cases.vectors import Vector, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
-from opcert.roles import BoundExpressions
-from opcert.specification import (
-    SpecFile,
-    abbreviate,
-    call_reference,
-    evaluate_integer,
-    load_references,
-    parse_expression,
-    read_specs,
-)
+from opcert.roles.argument import BoundExpressions
+from opcert.specification.expressions import abbreviate, evaluate_integer, parse_expression
+from opcert.specification.files import SpecFile, read_specs
+from opcert.specification.references import call_reference, load_references
 from opcert.suite.emit import operator_files
 from opcert.suite.format import Index
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_warnings import RuleCounts, warnings_of
-from opcert.yaml_files import YamlPath
+from opcert.yaml_files.source import YamlPath
 
 # Returns the integers of an argument to which a declared range applies.
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]

@@ -5,11 +5,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from opcert.arrays import INTEGERS, TYPE_SETS, Tensor, highest, lowest, tensors_in
-from opcert.cases import Case, Conditions
+from opcert.arrays.calls import Tensor, tensors_in
+from opcert.arrays.element_types import INTEGERS, TYPE_SETS, highest, lowest
+from opcert.cases.case import Case
+from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, Mistake
-from opcert.roles import BoundExpressions
-from opcert.specification import SpecFile, abbreviate, evaluate_integer, parse_expression
+from opcert.roles.argument import BoundExpressions
+from opcert.specification.expressions import abbreviate, evaluate_integer, parse_expression
+from opcert.specification.files import SpecFile
 
 # The minimum number of valid cases that should exhibit a behaviour.
 _MIN_CASES = 3

@@ -12,11 +12,12 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from opcert.arrays import Array, group_variadic
+from opcert.arrays.element_types import Array
+from opcert.arrays.variadic import group_variadic
 from opcert.errors import SuiteError
 from opcert.memory import return_freed_memory
 from opcert.output_files import FileContents
-from opcert.specification import SpecFile, read_specs_in
+from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.format import (
     FORMAT,
     MANIFEST,
@@ -29,7 +30,7 @@ from opcert.suite.format import (
 )
 from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite, release_packs
 from opcert.untrusted_files import read_limited
-from opcert.yaml_files import describe_first_error
+from opcert.yaml_files.validation import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest, SeriesManifest)
 # Between two operators, a suite gives freed memory back to the system if it is so many bytes.

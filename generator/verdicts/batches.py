@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from opcert.suite import IndexedCase, OperatorSuite, Suite
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 
 # The number of cases of a batch: enough to show a state that lasts for many calls, and few enough
 # that the last batches keep all processes busy.

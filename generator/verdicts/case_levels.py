@@ -9,11 +9,16 @@ from math import prod
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays import FLOATS, Array, Call, argument_of, bits_of
-from opcert.cases import Observer
-from opcert.combinatorics import BoolArray, Condition, LevelTable, Point
-from opcert.specification import SpecFile
-from opcert.suite import CaseChange, IndexedCase, OperatorSuite, StoredArray, valid_calls
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import FLOATS, Array, bits_of
+from opcert.arrays.variadic import argument_of
+from opcert.cases.observation import Observer
+from opcert.combinatorics.diagnosis import Condition, LevelTable, Point
+from opcert.combinatorics.tables import BoolArray
+from opcert.specification.files import SpecFile
+from opcert.suite.format import CaseChange, IndexedCase, StoredArray
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.rule_cases import valid_calls
 from opcert.verdicts.narrowing import Narrowing
 
 # Factors that no spec declares.

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from pydantic import ConfigDict
 
-from opcert.combinatorics import Condition, LevelTable
-from opcert.suite import OperatorSuite
+from opcert.combinatorics.diagnosis import Condition, LevelTable
+from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.case_levels import (
     BEHAVIOUR,
     CHANGE,

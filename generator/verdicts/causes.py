@@ -10,10 +10,12 @@ from typing import ClassVar
 import numpy as np
 from pydantic import ConfigDict
 
-from opcert.cases import Observer
-from opcert.combinatorics import BoolArray, Condition, Point, explain_failures, separate_causes
-from opcert.specification import SpecFile
-from opcert.suite import OperatorSuite, Suite
+from opcert.cases.observation import Observer
+from opcert.combinatorics.diagnosis import Condition, Point, explain_failures, separate_causes
+from opcert.combinatorics.tables import BoolArray
+from opcert.specification.files import SpecFile
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 from opcert.verdicts.case_levels import (
     CaseLevels,
     call_levels,

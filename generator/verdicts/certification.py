@@ -6,20 +6,19 @@ from dataclasses import replace
 from math import prod
 from time import perf_counter
 
-from opcert.backends import Backend
+from opcert.backends.contract import Backend
 from opcert.errors import OpcertError, did_you_mean
-from opcert.run import (
-    FATAL_OUTCOMES,
-    CallRecord,
-    Excerpt,
-    FailureKind,
-    IsolatedBackend,
-    Outcome,
-    run_repeatedly,
-    run_vector,
-)
-from opcert.scope import Claim, Scope, Support, checked_support, unsupported_types
-from opcert.suite import IndexedCase, OperatorSuite, Suite
+from opcert.run.call_protocol import run_repeatedly, run_vector
+from opcert.run.comparison import FailureKind
+from opcert.run.excerpts import Excerpt
+from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome
+from opcert.run.records import CallRecord
+from opcert.scope.claims import Claim
+from opcert.scope.scope import Scope, unsupported_types
+from opcert.scope.support import Support, checked_support
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 from opcert.verdicts.redaction import redact_outcome
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,

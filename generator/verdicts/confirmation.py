@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from opcert.errors import BackendError
-from opcert.isolation import SupervisedBackend
-from opcert.run import ECHO_PREFIX, Session, SessionStep, repetition_plan, run_vector
-from opcert.suite import IndexedCase, OperatorSuite
+from opcert.isolation.supervised import SupervisedBackend
+from opcert.run.call_protocol import ECHO_PREFIX, repetition_plan, run_vector
+from opcert.run.session import Session, SessionStep
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.readability import easiest_to_read
 from opcert.verdicts.reduction import Candidate, Reduction, is_small

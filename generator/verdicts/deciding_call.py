@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from opcert.arrays import Call, bits_of
-from opcert.run import FailureKind
-from opcert.suite import StrictModel
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import bits_of
+from opcert.run.comparison import FailureKind
+from opcert.suite.format import StrictModel
 from opcert.verdicts.reduction import Candidate
 from opcert.verdicts.reproduction import SerializedCall
 

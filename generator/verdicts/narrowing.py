@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, Array, bits_of
-from opcert.cases import Conditions
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of
+from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.specification import SpecFile, golden_outputs
-from opcert.suite import IndexedCase, OperatorSuite
+from opcert.specification.files import SpecFile
+from opcert.specification.references import golden_outputs
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.reduction import Candidate
 
 # To how many bits integers may be narrowed.

@@ -5,8 +5,9 @@ from math import prod
 
 import numpy as np
 
-from opcert.arrays import bits_of
-from opcert.suite import IndexedCase, OperatorSuite, StoredArray
+from opcert.arrays.element_types import bits_of
+from opcert.suite.format import IndexedCase, StoredArray
+from opcert.suite.operator_suite import OperatorSuite
 
 # The most elements of an array that people read.
 _READABLE = 64

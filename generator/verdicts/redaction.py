@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from opcert.run import Outcome
+from opcert.run.outcome import Outcome
 
 # An absolute path and its last part: of POSIX, of a file URL, of Windows. A path below /dev is a
 # device, which has the same name on any machine.

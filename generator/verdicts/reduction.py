@@ -16,24 +16,16 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import (
-    INTEGERS,
-    Array,
-    Call,
-    Layout,
-    Tensor,
-    argument_of,
-    flatten_variadic,
-    group_variadic,
-    invert_bits,
-    keys_of,
-    lowest,
-    type_name,
-)
-from opcert.cases import Conditions, ElementFormulas
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import INTEGERS, Array, invert_bits, lowest, type_name
+from opcert.arrays.layouts import Layout
+from opcert.arrays.variadic import argument_of, flatten_variadic, group_variadic, keys_of
+from opcert.cases.conditions import Conditions
+from opcert.cases.formulas import ElementFormulas
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.run import SessionStep
-from opcert.specification import SpecFile, golden_outputs
+from opcert.run.session import SessionStep
+from opcert.specification.files import SpecFile
+from opcert.specification.references import golden_outputs
 
 # A call with at most this many elements and dimensions is readable and not reduced further.
 SMALL_SIZE, SMALL_RANK = 20, 4

@@ -7,16 +7,13 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    Array,
-    Layout,
-    alternatives_of,
-    type_name,
-    with_alternatives,
-)
-from opcert.run import FailureKind, SessionStep
-from opcert.suite import IndexedCase, OperatorSuite, Shape, StrictModel, TypeName
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.layouts import Layout
+from opcert.arrays.open_elements import alternatives_of, with_alternatives
+from opcert.run.comparison import FailureKind
+from opcert.run.session import SessionStep
+from opcert.suite.format import IndexedCase, Shape, StrictModel, TypeName
+from opcert.suite.operator_suite import OperatorSuite
 
 
 class ReproducedCall(StrictModel):

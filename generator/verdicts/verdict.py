@@ -6,16 +6,9 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field
 
-from opcert.run import (
-    FATAL_OUTCOMES,
-    Difference,
-    FailureKind,
-    Observed,
-    Outcome,
-    Rejecter,
-    compare_outputs,
-)
-from opcert.suite import IndexedCase
+from opcert.run.comparison import Difference, FailureKind, compare_outputs
+from opcert.run.outcome import FATAL_OUTCOMES, Observed, Outcome, Rejecter
+from opcert.suite.format import IndexedCase
 
 Status = Literal[
     "pass",

@@ -12,31 +12,21 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from opcert.certificate import (
-    CERTIFICATE_FILE,
-    CLAIM_FILE,
-    MAX_CERTIFICATE_BYTES,
-    SIGNATURE_FILE,
-    WAIVERS_FILE,
-    Certificate,
-    ClaimEntry,
-    WaiversEntry,
-    file_digest,
-)
+from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
+from opcert.certificate.file import CERTIFICATE_FILE, MAX_CERTIFICATE_BYTES
+from opcert.certificate.submission import CLAIM_FILE, SIGNATURE_FILE, WAIVERS_FILE, file_digest
 from opcert.errors import OpcertError, SpecError
 from opcert.output_files import files_below
-from opcert.report import (
-    JUNIT_FILE,
-    REPORT_FILE,
-    operator_page_path,
-    render_operator_pages,
-    render_report,
-)
-from opcert.scope import ClaimContent, Waiver
-from opcert.suite import MAX_FILES, Suite
+from opcert.report.files import JUNIT_FILE, operator_page_path, render_operator_pages, render_report
+from opcert.report.series_page import REPORT_FILE
+from opcert.scope.claims import ClaimContent
+from opcert.scope.waivers import Waiver
+from opcert.suite.suite import Suite
+from opcert.suite.writing import MAX_FILES
 from opcert.untrusted_files import open_untrusted
 from opcert.verification.verdict_checks import Finding
-from opcert.yaml_files import YamlSource, validated_content
+from opcert.yaml_files.source import YamlSource
+from opcert.yaml_files.validation import validated_content
 
 # The maximum number of bytes that are read of a signature.
 MAX_SIGNATURE_BYTES = 1 << 10

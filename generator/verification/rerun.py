@@ -5,12 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opcert.backends import close_backend, with_reference_specs
-from opcert.certificate import Certificate, backend_entry, json_differences
-from opcert.isolation import CALL_TIMEOUT, start_backend
-from opcert.scope import checked_support
-from opcert.suite import Suite
-from opcert.verdicts import Certification, Verdict
+from opcert.backends.contract import close_backend
+from opcert.backends.lookup import with_reference_specs
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.entries import backend_entry
+from opcert.certificate.file import json_differences
+from opcert.isolation.supervised import CALL_TIMEOUT, start_backend
+from opcert.scope.support import checked_support
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.verdict import Verdict
 from opcert.verification.verdict_checks import CaseVerdict, Finding, judgement_text
 
 # Failures of these kinds depend on earlier or later cases, which a sample may lack.

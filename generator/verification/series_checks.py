@@ -4,20 +4,21 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from opcert.certificate import (
-    JOURNAL_FILE,
+from opcert.certificate.file import json_differences
+from opcert.certificate.journal import JOURNAL_FILE, is_journal
+from opcert.certificate.series_result import (
     SERIES_RESULT_FILE,
     SeriesEntry,
     SeriesResult,
-    is_journal,
-    json_differences,
     result_mistakes,
     series_entry,
     series_result,
 )
 from opcert.output_files import files_below
-from opcert.report import CertifiedCopy, SeriesPage, render_series
-from opcert.suite import COPY_FOLDER, CopyEntry, Series, series_digest
+from opcert.report.files import render_series
+from opcert.report.series_page import CertifiedCopy, SeriesPage
+from opcert.suite.format import COPY_FOLDER, CopyEntry
+from opcert.suite.series import Series, series_digest
 from opcert.untrusted_files import open_untrusted
 from opcert.verification.verdict_checks import Finding
 

@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
-from opcert.arrays import FLOATS
-from opcert.certificate import Certificate
+from opcert.arrays.element_types import FLOATS
+from opcert.certificate.certificate import Certificate
 from opcert.errors import printable_line
-from opcert.run import FATAL_OUTCOMES, Observed
-from opcert.scope import Scope, Support, Waiver, unsupported_types, waivers_on
-from opcert.suite import IndexedCase, OperatorSuite, Suite
-from opcert.verdicts import DECISIVE_BREACHES, WAIVABLE_KINDS, Verdict
+from opcert.run.outcome import FATAL_OUTCOMES, Observed
+from opcert.scope.scope import Scope, unsupported_types
+from opcert.scope.support import Support
+from opcert.scope.waivers import Waiver, waivers_on
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import DECISIVE_BREACHES, WAIVABLE_KINDS, Verdict
 
 # A status and a kind.
 Judgement = tuple[str, str | None]

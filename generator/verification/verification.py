@@ -4,11 +4,16 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
-from opcert.certificate import Certificate, date_mistake, json_differences
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.entries import date_mistake
+from opcert.certificate.file import json_differences
 from opcert.errors import BackendError
-from opcert.scope import Support, checked_support, claim_mistakes
-from opcert.suite import Suite
-from opcert.verdicts import FAILURE_STATUSES, Diagnosis, is_repeatable
+from opcert.scope.claims import claim_mistakes
+from opcert.scope.support import Support, checked_support
+from opcert.suite.suite import Suite
+from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.certification import is_repeatable
+from opcert.verdicts.verdict import FAILURE_STATUSES
 from opcert.verification.verdict_checks import (
     CaseVerdict,
     Finding,

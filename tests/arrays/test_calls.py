@@ -2,18 +2,18 @@
 
 import pytest
 
-from opcert.arrays import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.tensor_functions import (
     TENSOR_BUILDERS,
     TENSOR_CHANGES,
-    Call,
-    Tensor,
     filled,
+    scalar,
     tensor,
     vector,
     with_shape,
     with_type,
+    with_values,
 )
-from opcert.arrays.tensor_functions import scalar, with_values
 from opcert.errors import Inapplicable
 
 DATA = filled("f32", (2, 3))

@@ -5,7 +5,8 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from opcert.arrays import ELEMENT_TYPES, digest_of, same_bytes
+from opcert.arrays.element_bytes import digest_of, same_bytes
+from opcert.arrays.element_types import ELEMENT_TYPES
 
 LARGE = (3 << 18) + 1
 

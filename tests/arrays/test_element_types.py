@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcert.arrays import (
+from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
     FOUR_BIT_TYPES,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opcert.arrays import (
+from opcert.arrays.indexing import (
     HUGE_EXTENT,
     LONG_EXTENT,
     WIDE_EXTENT,

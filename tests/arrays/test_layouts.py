@@ -7,19 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    LAYOUTS,
-    Array,
-    Layout,
-    Tensor,
-    bit_width,
-    bits_of,
-    copy_in_layout,
-    filled,
-)
-from opcert.arrays import with_layout as laid
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, bits_of
+from opcert.arrays.layouts import LAYOUTS, Layout, copy_in_layout
 from opcert.arrays.patterns import pattern_array
+from opcert.arrays.tensor_functions import filled
+from opcert.arrays.tensor_functions import with_layout as laid
 
 MANY = settings(max_examples=250, deadline=None, derandomize=True)
 SHAPES = st.lists(st.sampled_from((0, 1, 1, 2, 2, 3, 5)), max_size=6).map(tuple)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays import ELEMENT_TYPES, Array, read_elements, stored_dtype
-from opcert.arrays.packs import write_pack
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
+from opcert.arrays.packs import read_elements, write_pack
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 NAMES = st.text(st.characters(categories=["L", "N"], include_characters="-_./"), min_size=1)

@@ -10,20 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    FLOATS,
-    INTEGERS,
-    Array,
-    Tensor,
-    bits_of,
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, Array, bits_of, type_name
+from opcert.arrays.patterns import (
     materialize,
+    pattern_array,
     recipe_seed,
-    type_name,
-    vector,
+    special_bits,
     with_special_values,
 )
-from opcert.arrays.patterns import pattern_array, special_bits
+from opcert.arrays.tensor_functions import vector
 from tests.faults.finding import core_suite
 
 MANY = settings(max_examples=200, deadline=None, derandomize=True)

@@ -11,18 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, bits_of
+from opcert.arrays.patterns import (
     MAX_STORED_BYTES,
-    Tensor,
-    bits_of,
+    pattern_array,
     recipe_seed,
     seeded_array,
     with_special_values,
 )
-from opcert.arrays.patterns import pattern_array
 from opcert.errors import SuiteError
-from opcert.suite import GeneratedArray, Suite, write_suite
+from opcert.suite.format import GeneratedArray
+from opcert.suite.suite import Suite
+from opcert.suite.writing import write_suite
 from tests.faults.finding import core_suite
 from tests.small_suite import edit_index, files
 

@@ -3,8 +3,18 @@
 import numpy as np
 import pytest
 
-from opcert.arrays import ELEMENT_TYPES, LAW_FUNCTIONS, Tensor, elements_of, tensor_of_array, vector
-from opcert.arrays.tensor_functions import concatenated, part, reshaped, same
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays.tensor_functions import (
+    LAW_FUNCTIONS,
+    concatenated,
+    elements_of,
+    part,
+    reshaped,
+    same,
+    tensor_of_array,
+    vector,
+)
 
 
 def test_a_tensor_of_an_array_has_its_type_and_shape() -> None:

@@ -5,10 +5,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, Array, bits_dtype
-from opcert.backends import Backend
-from opcert.run import compare_outputs
-from opcert.specification import read_specs_in
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
+from opcert.backends.contract import Backend
+from opcert.run.comparison import compare_outputs
+from opcert.specification.files import read_specs_in
 
 Call: TypeAlias = tuple[str, dict[str, Any], dict[str, Any]]
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.backends import Backend, load
+from opcert.backends.contract import Backend
+from opcert.backends.lookup import load
 from opcert.backends.reference import Reference
 from opcert.errors import BackendError
 from tests.backends.calls import (

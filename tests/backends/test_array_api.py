@@ -3,9 +3,9 @@
 import pytest
 
 from opcert import certify
-from opcert.arrays import LAYOUTS, Layout
-from opcert.backends import load
+from opcert.arrays.layouts import LAYOUTS, Layout
 from opcert.backends.array_api import TYPES
+from opcert.backends.lookup import load
 from opcert.errors import BackendError
 from tests.backends.bits import are_identical, move_bits
 

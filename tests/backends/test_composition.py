@@ -5,7 +5,6 @@ import sys
 import numpy as np
 import pytest
 
-from opcert.backends import load
 from opcert.backends.composition import (
     GatherPlan,
     batch_rank,
@@ -20,6 +19,7 @@ from opcert.backends.composition import (
     to_list,
     to_number,
 )
+from opcert.backends.lookup import load
 from opcert.errors import BackendError
 
 

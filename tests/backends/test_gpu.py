@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opcert.backends import load
+from opcert.backends.lookup import load
 from tests.backends.calls import calls_of_every_operator, describe_difference
 
 REFERENCE = load("reference")

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from opcert import certify
-from opcert.arrays import LAYOUTS, Layout
-from opcert.backends import declared_reuse, load
+from opcert.arrays.layouts import LAYOUTS, Layout
+from opcert.backends.contract import declared_reuse
+from opcert.backends.lookup import load
 from opcert.errors import BackendError
 from tests.backends.bits import are_identical, move_bits
 from tests.backends.calls import SQUARE, Call, make_call, sliced, split

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from opcert.backends import ENTRY_POINT_GROUP, check_backend, load, lookup
+from opcert.backends import lookup
+from opcert.backends.contract import check_backend
+from opcert.backends.lookup import ENTRY_POINT_GROUP, load
 from opcert.errors import BackendError
 from tests.wrong_backends import Right
 

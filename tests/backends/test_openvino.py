@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import ELEMENT_TYPES
-from opcert.backends import Backend, load
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.backends.contract import Backend
 from opcert.backends.declared_support import DECLARED_SUPPORT
+from opcert.backends.lookup import load
 from opcert.errors import BackendError
 from tests.backends.calls import (
     COMPLEX,

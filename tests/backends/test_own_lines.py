@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from opcert import certify
-from opcert.backends import load
+from opcert.backends.lookup import load
 from opcert.errors import BackendError
-from opcert.run import call_backend
+from opcert.run.outcome import call_backend
 
 CASE = "dml-split/example-1"
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.backends import AdapterRejection, Backend, adapter_rejections, load
+from opcert.backends.contract import AdapterRejection, Backend, adapter_rejections
+from opcert.backends.lookup import load
 from tests.backends.calls import SQUARE, Call, broadcast, gather, int64s, sliced, split
 
 # The modules that each adapter needs, and the options of its constructor.

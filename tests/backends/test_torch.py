@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from opcert import certify
-from opcert.arrays import LAYOUTS, Layout
-from opcert.backends import load
+from opcert.arrays.layouts import LAYOUTS, Layout
+from opcert.backends.lookup import load
 from opcert.backends.torch import TYPES, Torch
 from opcert.errors import BackendError
 from tests.backends.bits import are_identical, move_bits

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, Array
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
-from opcert.specification import read_specs_in
-from opcert.suite import StoredArray, Suite, generate_suite_files
-from opcert.verdicts import Certification
+from opcert.specification.files import read_specs_in
+from opcert.suite.format import StoredArray
+from opcert.suite.generation import generate_suite_files
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import Certification
 from tests.benchmarks.measuring import Row, measured
 from tests.benchmarks.processes import (
     isolation,

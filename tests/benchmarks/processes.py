@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from opcert.backends.reference import Reference
-from opcert.isolation import SupervisedBackend
-from opcert.run import Outcome
-from opcert.suite import Suite
-from opcert.verdicts import Certification
+from opcert.isolation.supervised import SupervisedBackend
+from opcert.run.outcome import Outcome
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import Certification
 from tests import misbehaving
 from tests.benchmarks.measuring import Row, measured
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.reference.broadcasting import broadcast_1
 from opcert.reference.dml_split import dml_split
 from opcert.reference.gathering import gather_8

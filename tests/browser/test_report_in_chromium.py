@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from opcert.report import render_series, render_side_by_side, report_files
-from opcert.suite import IndexedCase
-from opcert.verdicts import FAILURE_STATUSES, STATUSES, Verdict
+from opcert.report.files import render_series, render_side_by_side, report_files
+from opcert.suite.format import IndexedCase
+from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 from tests import samples
 from tests.browser.chromium import launched, opened
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from opcert.pages import render_site, write_site
 from opcert.pages.guides import GUIDES
-from opcert.suite import Suite
+from opcert.pages.site import render_site, write_site
+from opcert.suite.suite import Suite
 from tests.browser.chromium import launched, opened
 from tests.shipped import SPECS, spec
 

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.cases.attribute_mutations import attribute_mutations
 from opcert.cases.list_mutations import MutationContext
 from opcert.panel.argument_faults import argument_faults
 from opcert.panel.fault import ArrayCall, OperatorSignature
-from opcert.roles import Attribute, Role
-from opcert.specification import Spec
-from opcert.suite import Suite
+from opcert.roles.argument import Attribute
+from opcert.roles.role import Role
+from opcert.specification.model import Spec
+from opcert.suite.suite import Suite
 from tests.roles.made_up import (
     assert_certified,
     assert_fails,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays import Call, Tensor
-from opcert.cases import Conditions
+from opcert.arrays.calls import Call, Tensor
+from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError
-from opcert.specification import Spec
+from opcert.specification.model import Spec
 
 DATA = Tensor("i8", (4, 2))
 NOT_NEGATIVE = {

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import ELEMENT_TYPES, Array, Call, Tensor, filled, materialize, vector
-from opcert.cases import Case
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
+from opcert.arrays.patterns import materialize
+from opcert.arrays.tensor_functions import filled, vector
+from opcert.cases.case import Case
 from opcert.cases.formulas import MAX_COMPARED, ElementFormulas
 from opcert.errors import SpecError
-from opcert.specification import SpecFile, read_spec
+from opcert.specification.files import SpecFile, read_spec
 from tests.small_spec import spec
 
 TEXT = "    text: The first rows.\n"

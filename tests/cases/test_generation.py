@@ -9,11 +9,16 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays import Call, argument_of, group_variadic
-from opcert.cases import Case, Conditions, generate_cases, levels_by_factor, mutations_of
+from opcert.arrays.calls import Call
+from opcert.arrays.variadic import argument_of, group_variadic
+from opcert.cases.case import Case
+from opcert.cases.conditions import Conditions
+from opcert.cases.factors import levels_by_factor
+from opcert.cases.generation import generate_cases
+from opcert.cases.mutations import mutations_of
 from opcert.cases.negative import MAX_PER_AMBIGUITY, MAX_PER_STRATUM
 from opcert.errors import SpecError
-from opcert.specification import SpecFile, read_spec
+from opcert.specification.files import SpecFile, read_spec
 from tests.shipped import SPECS, cases, each_spec_at_length, spec
 
 SMALLEST = SPECS["DML_OPERATOR_SPLIT"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays import Call, Tensor
-from opcert.cases import InputSpace
+from opcert.arrays.calls import Call, Tensor
+from opcert.cases.input_space import InputSpace
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification import Spec
+from opcert.specification.model import Spec
 
 FACTORS = {
     "type": "T",

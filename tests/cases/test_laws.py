@@ -5,11 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.arrays import Call, filled
-from opcert.cases import Laws, check_laws, generate_cases, make_vectors
+from opcert.arrays.calls import Call
+from opcert.arrays.tensor_functions import filled
+from opcert.cases.generation import generate_cases
+from opcert.cases.laws import Laws, check_laws
+from opcert.cases.vectors import make_vectors
 from opcert.errors import SpecError
-from opcert.specification import load_references, read_spec, read_specs_in
-from opcert.suite import check_specs
+from opcert.specification.files import read_spec, read_specs_in
+from opcert.specification.references import load_references
+from opcert.suite.spec_check import check_specs
 from tests.small_spec import spec
 
 LAW = """laws:

@@ -7,17 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.cases import InputSpace
 from opcert.cases.factors import FactorLevels
+from opcert.cases.input_space import InputSpace
 from opcert.cases.level_constraints import constraint_from_expression, derivation_from_expression
-from opcert.combinatorics import BoolArray, LevelColumns
+from opcert.combinatorics.tables import BoolArray, LevelColumns
 from opcert.errors import ExpressionError
-from opcert.specification import (
-    EXPRESSION_FUNCTIONS,
-    evaluate,
-    evaluate_condition,
-    parse_expression,
-)
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.specification.expressions import evaluate, evaluate_condition, parse_expression
 from tests.cases.test_input_space import made_up
 from tests.shipped import each_spec, spec
 

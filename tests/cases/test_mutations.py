@@ -2,9 +2,11 @@
 
 import pytest
 
-from opcert.arrays import FOUR_BIT_TYPES, Call, Tensor, filled, vector
-from opcert.arrays.tensor_functions import scalar
-from opcert.cases import MutationContext, mutations_of
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import FOUR_BIT_TYPES
+from opcert.arrays.tensor_functions import filled, scalar, vector
+from opcert.cases.list_mutations import MutationContext
+from opcert.cases.mutations import mutations_of
 from tests.shipped import each_spec, spec
 
 GATHER = spec("Gather-8").spec

@@ -2,20 +2,14 @@
 
 import pytest
 
-from opcert.arrays import (
-    LAYOUTS,
-    MAX_STORED_BYTES,
-    Call,
-    Tensor,
-    filled,
-    flatten_variadic,
-    tensor,
-    vector,
-    with_layout,
-)
-from opcert.arrays.tensor_functions import scalar
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.patterns import MAX_STORED_BYTES
+from opcert.arrays.tensor_functions import filled, scalar, tensor, vector, with_layout
+from opcert.arrays.variadic import flatten_variadic
 from opcert.cases.neighbours import variations, with_other_data
-from opcert.suite import IndexedCase, OperatorSuite
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 from tests.shipped import spec
 

@@ -7,13 +7,16 @@ from typing import Any, Literal
 
 import pytest
 
-from opcert.arrays import Array, Call, Tensor, bits_of, filled, vector, with_layout
-from opcert.cases import Observer
-from opcert.cases.observation import Observation
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import Array, bits_of
+from opcert.arrays.tensor_functions import filled, vector, with_layout
+from opcert.cases.observation import Observation, Observer
 from opcert.errors import ExpressionError
-from opcert.roles import ObservedLevels
-from opcert.specification import Spec, read_specs_in
-from opcert.suite import IndexedCase, OperatorSuite
+from opcert.roles.factors import ObservedLevels
+from opcert.specification.files import read_specs_in
+from opcert.specification.model import Spec
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 from tests import shipped
 
 SPECS = {each.spec.operator: each for each in read_specs_in(None)}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.arrays import type_name
-from opcert.suite import Suite
+from opcert.arrays.element_types import type_name
+from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.roles.made_up import HEAD, assert_certified, assert_fails, mistakes, write_spec
 

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import Array
-from opcert.cases import Case, generate_cases, make_vectors
+from opcert.arrays.element_types import Array
+from opcert.cases.case import Case
+from opcert.cases.generation import generate_cases
+from opcert.cases.vectors import make_vectors
 from opcert.errors import SpecError
-from opcert.specification import SpecFile, read_spec
+from opcert.specification.files import SpecFile, read_spec
 from tests import shipped
 from tests.cases.wrong_values import MISTAKES, SHIFT, Mistake
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.reference import RuleBroken
 from tests import shipped
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from opcert import Certificate, certify
-from opcert.run import FailureKind
-from opcert.verdicts import Status, Verdict
+from opcert.run.comparison import FailureKind
+from opcert.verdicts.verdict import Status, Verdict
 from tests import made_certificate
 
 Made = tuple[Status, FailureKind | None]

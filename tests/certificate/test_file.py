@@ -14,21 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert import Certificate, certify
-from opcert.certificate import (
-    BackendEntry,
-    ClaimEntry,
-    WaiversEntry,
-    certificate_json_schema,
-    read_certificate,
-)
 from opcert.certificate import file as certificate_file
-from opcert.certificate.certificate import ClusterEntry, Run
-from opcert.certificate.file import certificate_path
+from opcert.certificate.certificate import BackendEntry, ClaimEntry, ClusterEntry, Run, WaiversEntry
+from opcert.certificate.file import certificate_json_schema, certificate_path, read_certificate
 from opcert.errors import OpcertError
-from opcert.scope import ClaimContent, OperatorSupport, Waiver
-from opcert.scope.support import OperatorScope
-from opcert.suite import core_suite_folder
-from opcert.verdicts import Verdict
+from opcert.scope.claims import ClaimContent
+from opcert.scope.support import OperatorScope, OperatorSupport
+from opcert.scope.waivers import Waiver
+from opcert.suite.suite import core_suite_folder
+from opcert.verdicts.verdict import Verdict
 from tests import made_certificate
 from tests import wrong_backends as wrong
 from tests.command_line import opcert_program

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from opcert import certify
-from opcert.certificate import read_journal, submission_path
-from opcert.certificate.journal import JOURNAL_DRAFT_FILE, JOURNAL_FILE, Journal
+from opcert.certificate.journal import JOURNAL_DRAFT_FILE, JOURNAL_FILE, Journal, read_journal
+from opcert.certificate.submission import submission_path
 from opcert.errors import OpcertError
 from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite

@@ -10,17 +10,12 @@ from typing import Any
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays import Array
-from opcert.certificate import (
-    JOURNAL_FILE,
-    CertificationInterrupted,
-    OnVerdict,
-    UnusedWaiverError,
-    read_journal,
-)
+from opcert.arrays.element_types import Array
+from opcert.certificate.certify_suite import CertificationInterrupted, OnVerdict, UnusedWaiverError
+from opcert.certificate.journal import JOURNAL_FILE, read_journal
 from opcert.errors import OpcertError
-from opcert.suite import Suite
-from opcert.verdicts import Verdict
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends as wrong
 from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite

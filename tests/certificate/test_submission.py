@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from opcert import read_certificate
-from opcert.certificate import file_digest, submission_path, write_submission
 from opcert.certificate.entries import current_platform
+from opcert.certificate.submission import file_digest, submission_path, write_submission
 from opcert.errors import OpcertError
-from opcert.report import report_files
+from opcert.report.files import report_files
 from opcert.verification import folder_checks
 from tests import handed_in
 from tests.command_line import opcert

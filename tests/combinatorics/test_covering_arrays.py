@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opcert.combinatorics import (
-    FeasibleRows,
-    LevelConstraint,
-    Row,
-    alternative_rows,
-    covering_array,
-    solve_constraints,
-)
+from opcert.combinatorics.covering_arrays import alternative_rows, covering_array
+from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints
+from opcert.combinatorics.tables import LevelConstraint, Row
 from tests.constraints import constraint
 
 # Factors with their levels.

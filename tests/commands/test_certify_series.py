@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from opcert import certify, load_series
-from opcert.certificate import read_certificate, read_series_result
+from opcert.certificate.file import read_certificate
+from opcert.certificate.series_result import read_series_result
 from opcert.errors import OpcertError
-from opcert.suite import CopyEntry, Series, Suite
+from opcert.suite.format import CopyEntry
+from opcert.suite.series import Series
+from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.small_series import copied, run
 from tests.small_suite import contents

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.suite import write_suite
+from opcert.suite.writing import write_suite
 from tests.small_suite import files
 
 Done = subprocess.CompletedProcess[str]

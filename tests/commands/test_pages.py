@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from opcert.pages import page_name
-from opcert.specification import shipped_operators
-from opcert.suite import core_suite_folder
+from opcert.pages.addresses import page_name
+from opcert.specification.references import shipped_operators
+from opcert.suite.suite import core_suite_folder
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from opcert.certificate import Certificate, read_certificate
-from opcert.suite import core_suite_folder
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.file import read_certificate
+from opcert.suite.suite import core_suite_folder
 from tests import samples
 from tests.command_line import WRONG, opcert, opcert_program
 from tests.small_suite import contents, files

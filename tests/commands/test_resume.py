@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.certificate import read_certificate, read_journal
-from opcert.certificate.journal import is_journal
+from opcert.certificate.file import read_certificate
+from opcert.certificate.journal import is_journal, read_journal
 from tests.clusters import wait_until
 from tests.command_line import MISBEHAVING, WRONG, interrupts, opcert, opcert_program, started
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from opcert.certificate import JOURNAL_FILE, read_certificate, read_series_result
-from opcert.certificate.journal import Journal
+from opcert.certificate.file import read_certificate
+from opcert.certificate.journal import JOURNAL_FILE, Journal
+from opcert.certificate.series_result import read_series_result
 from tests.command_line import opcert
 from tests.small_series import BACKENDS, copied, run, verify
 from tests.small_suite import contents

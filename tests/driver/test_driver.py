@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.exploration import explore
+from opcert.exploration.explore import explore
 from opcert.isolation.messages import encode_message, pack_inputs
 from tests.command_line import opcert
 

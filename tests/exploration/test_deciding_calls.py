@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays import Array
-from opcert.verdicts import Verdict
-from opcert.verification import verify_certificate
+from opcert.arrays.element_types import Array
+from opcert.verdicts.verdict import Verdict
+from opcert.verification.verification import verify_certificate
 from tests.faults.fault import BROADCAST
 from tests.faults.finding import core_suite
 from tests.handed_in import Change, changed

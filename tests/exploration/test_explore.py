@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.errors import BackendError, OpcertError, SpecError
-from opcert.exploration import explore
+from opcert.exploration.explore import explore
 from opcert.exploration.search import ExplorationResult, Search
 from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.faults.catalogue import FAULTS

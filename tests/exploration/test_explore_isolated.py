@@ -12,9 +12,9 @@ from typing import Any
 import psutil
 import pytest
 
-from opcert.backends import setup_code
+from opcert.backends.lookup import setup_code
 from opcert.errors import BackendError, OpcertError
-from opcert.exploration import explore
+from opcert.exploration.explore import explore
 from opcert.exploration.search import Counterexample, ExplorationResult
 from opcert.exploration.snippets import program_text
 from tests.command_line import MISBEHAVING, WRONG, started

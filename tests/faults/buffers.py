@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from tests.faults.axis import axis_of
 from tests.faults.calls import (
     broadcast_call,

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, Array
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from tests.faults.fault import BROADCAST, DML, GATHER, SLICE, SPLIT, Call
 
 DML_NAMES = {

@@ -2,9 +2,10 @@
 
 from functools import cache
 
-from opcert.arrays import Array, calls, type_name
-from opcert.cases import Conditions
-from opcert.specification import read_specs_in
+from opcert.arrays import calls
+from opcert.arrays.element_types import Array, type_name
+from opcert.cases.conditions import Conditions
+from opcert.specification.files import read_specs_in
 from tests.faults.fault import Call, Fault
 
 

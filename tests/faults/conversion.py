@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES, Array, bits_dtype
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
 from tests.faults.calls import whole
 from tests.faults.fault import DML, OPERATORS, Fault, Outputs, Writer
 

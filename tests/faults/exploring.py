@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from random import Random
 
-from opcert.exploration import explore
+from opcert.exploration.explore import explore
 from opcert.exploration.search import ExplorationResult
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import OPERATORS, Fault

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import Array
-from opcert.backends import Backend
+from opcert.arrays.element_types import Array
+from opcert.backends.contract import Backend
 from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
 

@@ -2,8 +2,9 @@
 
 from functools import cache
 
-from opcert.suite import Suite
-from opcert.verdicts import Verdict, certification
+from opcert.suite.suite import Suite
+from opcert.verdicts import certification
+from opcert.verdicts.verdict import Verdict
 from tests import made_certificate
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from tests.faults.calls import data, dml_call, split_call, whole
 from tests.faults.fault import DML, OPERATORS, SPLIT, Call, Fault, Outputs, Writer
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from tests.faults.axis import axis_of, extent_of, given_axis
 from tests.faults.calls import data, gather_call
 from tests.faults.fault import GATHER, Call, Fault, Outputs, Writer, right

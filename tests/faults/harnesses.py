@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.arrays import Array, Layout, copy_in_layout
+from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import Layout, copy_in_layout
 from opcert.run import call_protocol, records
 from opcert.verdicts import certification
 from tests.faults import patches

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from opcert.arrays import Array, bits_dtype
+from opcert.arrays.element_types import Array, bits_dtype
 from tests.faults.calls import broadcast_call, data, dml_call, gather_call, slice_call, split_call
 from tests.faults.fault import (
     BROADCAST,

@@ -1,6 +1,6 @@
 """What makes the backend of a fault, where `--backend` names it."""
 
-from opcert.backends import Backend
+from opcert.backends.contract import Backend
 from tests.faults.catalogue import FAULTS
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opcert.arrays import ELEMENT_TYPES
+from opcert.arrays.element_types import ELEMENT_TYPES
 from tests.faults.calls import broadcast_call, data, dml_call, gather_call, slice_call, split_call
 from tests.faults.fault import (
     BROADCAST,

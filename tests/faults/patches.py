@@ -8,10 +8,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
-from opcert.arrays import Array, bits_of, copy_in_layout, invert_bits, type_name
-from opcert.run import Difference, Outcome, call_protocol, comparison, records
+from opcert.arrays.element_types import Array, bits_of, invert_bits, type_name
+from opcert.arrays.layouts import copy_in_layout
+from opcert.run import call_protocol, comparison, records
+from opcert.run.comparison import Difference
+from opcert.run.outcome import Outcome
 from opcert.run.records import input_states
-from opcert.suite import IndexedCase, OperatorSuite, Suite
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 from opcert.verdicts import certification, verdict
 from tests.faults import finding
 from tests.faults.calls import data

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from tests.faults.calls import data, whole
 from tests.faults.fault import OPERATORS, Call, Fault, Outputs, Writer
 

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from tests.faults.axis import axis_of
 from tests.faults.calls import data
 from tests.faults.fault import Call, Fault, Outputs, Writer

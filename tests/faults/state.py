@@ -6,7 +6,7 @@ from itertools import count
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from tests.faults.calls import broken, data, whole
 from tests.faults.fault import (
     OPERATORS,

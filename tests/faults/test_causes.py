@@ -7,13 +7,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from opcert.arrays import Array, group_variadic
-from opcert.backends import Backend
-from opcert.combinatorics import Condition
-from opcert.run import FailureKind, compare_outputs
-from opcert.suite import IndexedCase
-from opcert.verdicts import Cause, Diagnosis, Verdict
+from opcert.arrays.element_types import Array
+from opcert.arrays.variadic import group_variadic
+from opcert.backends.contract import Backend
+from opcert.combinatorics.diagnosis import Condition
+from opcert.run.comparison import FailureKind, compare_outputs
+from opcert.suite.format import IndexedCase
 from opcert.verdicts.case_levels import CaseLevels, can_show, case_levels
+from opcert.verdicts.causes import Cause, Diagnosis
+from opcert.verdicts.verdict import Verdict
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import SLUGS
 from tests.faults.finding import core_suite

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from opcert.suite import Suite, generate
+from opcert.suite.generation import generate
+from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.faults import finding
 from tests.faults.catalogue import FAULTS

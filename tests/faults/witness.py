@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array
-from opcert.backends import Backend
+from opcert.arrays.element_types import Array
+from opcert.backends.contract import Backend
 from tests.faults.fault import Call, Fault, right
 
 

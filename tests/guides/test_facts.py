@@ -7,19 +7,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    LAW_FUNCTIONS,
-    LAYOUTS,
-    TENSOR_BUILDERS,
-    TENSOR_CHANGES,
-)
-from opcert.roles import DRAW_FUNCTIONS, ROLES, Role
-from opcert.scope import checked_support
-from opcert.specification import EXPRESSION_FUNCTIONS, candidate_functions
-from opcert.suite import IndexedCase
-from opcert.suite.format import GeneratedArray, Index, StoredArray
-from opcert.verdicts import FAILURE_KINDS, STATUSES
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
+from opcert.roles import ROLES
+from opcert.roles.role import Role
+from opcert.roles.samplers import DRAW_FUNCTIONS
+from opcert.scope.support import checked_support
+from opcert.specification.elementwise_values import candidate_functions
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.suite.format import GeneratedArray, Index, IndexedCase, StoredArray
+from opcert.verdicts.verdict import FAILURE_KINDS, STATUSES
 from tests.faults.finding import core_suite
 from tests.guides.guides import GUIDES, ROOT, Block, Guide
 from tests.test_structure import ROOMS

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from opcert import configurations
-from opcert.backends import ENTRY_POINT_GROUP, load, lookup
-from opcert.certificate import read_certificate
+from opcert.backends import lookup
+from opcert.backends.lookup import ENTRY_POINT_GROUP, load
+from opcert.certificate.file import read_certificate
 from opcert.errors import BackendError
 from tests.command_line import MISBEHAVING, interrupts, opcert, opcert_program
 from tests.isolation.configured import Several

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from opcert.certificate import read_certificate
-from opcert.verdicts import FAILURE_STATUSES
+from opcert.certificate.file import read_certificate
+from opcert.verdicts.verdict import FAILURE_STATUSES
 from tests.command_line import MISBEHAVING, opcert
 
 # Of two operators.

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from opcert import certify
-from opcert.backends import load
-from opcert.certificate import Certificate
+from opcert.backends.lookup import load
+from opcert.certificate.certificate import Certificate
 from opcert.errors import BackendError
-from opcert.isolation import SupervisedBackend, process, start_backend
+from opcert.isolation import process
 from opcert.isolation.driver_process import Driver
 from opcert.isolation.process import WorkerFailure
-from opcert.verdicts import Verdict
+from opcert.isolation.supervised import SupervisedBackend, start_backend
+from opcert.verdicts.verdict import Verdict
 from tests.faults.finding import core_suite
 
 MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"

@@ -13,13 +13,14 @@ import psutil
 import pytest
 
 from opcert import certify
-from opcert.certificate import Certificate
+from opcert.certificate.certificate import Certificate
 from opcert.errors import BackendError, OpcertError
-from opcert.isolation import SupervisedBackend, process, supervised, worker_process
+from opcert.isolation import process, supervised, worker_process
 from opcert.isolation.messages import SharedArea
+from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.freed_memory import FILL
-from opcert.verdicts import Verdict
-from opcert.verification import verify_certificate
+from opcert.verdicts.verdict import Verdict
+from opcert.verification.verification import verify_certificate
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG
 from tests.faults.finding import core_suite

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from opcert.errors import BackendError
-from opcert.isolation import SupervisedBackend, start_backend, supervised
+from opcert.isolation import supervised
+from opcert.isolation.supervised import SupervisedBackend, start_backend
 from tests.command_line import WRONG
 
 # What Windows lacks. The standard library and other packages are imported before it is gone.

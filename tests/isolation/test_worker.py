@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.suite import write_suite
+from opcert.suite.writing import write_suite
 from tests.command_line import opcert
 from tests.isolation import odd
 from tests.small_suite import files

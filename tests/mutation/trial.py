@@ -7,11 +7,13 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Literal
 
-from opcert.arrays import Array
-from opcert.specification import read_specs_in
+from opcert.arrays.element_types import Array
+from opcert.specification.files import read_specs_in
 from opcert.specs import CORE_OPERATORS
-from opcert.suite import IndexedCase, Suite
-from opcert.verdicts import Certification, Verdict
+from opcert.suite.format import IndexedCase
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.verdict import Verdict
 from tests.mutation.mutants import MODULES, Mutant, source_of
 
 # No case can kill a module that cannot be imported. A distinguished mutant names another rule than

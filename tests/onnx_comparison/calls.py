@@ -12,8 +12,8 @@ from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 from onnx.helper import get_attribute_value
 
-from opcert.arrays import Array
-from opcert.backends import Backend
+from opcert.arrays.element_types import Array
+from opcert.backends.contract import Backend
 from opcert.reference.directml import data_type_of
 
 Inputs: TypeAlias = dict[str, Array]

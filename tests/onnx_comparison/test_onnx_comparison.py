@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("onnx", reason="onnx of the extra 'onnx' is not installed")
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.backends.reference import Reference
 from tests.faults.fault import Fault
 from tests.faults.finding import core_suite

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 
 # Returns the output for the tensors and the axis; the last argument is the right output.
 Fault = Callable[[Sequence[Array], int, Array], Any]

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.backends.reference import Reference
-from opcert.verdicts import Verdict, certification
+from opcert.verdicts import certification
+from opcert.verdicts.verdict import Verdict
 from tests import made_certificate, shipped
 
 Inputs: TypeAlias = Mapping[str, Any]

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from opcert.panel import measure_strength
+from opcert.panel.strength import measure_strength
 from opcert.specs import CORE_OPERATORS
 from tests.shipped import SPECS, spec, suite
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from tests.operators import joining
 from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
 

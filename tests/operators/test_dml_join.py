@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.reference.directml import data_type_of
 from tests.operators import joining
 from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right

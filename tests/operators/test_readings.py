@@ -12,12 +12,16 @@ import numpy as np
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays import Array, calls, materialize_numbered, type_name
+from opcert.arrays import calls
+from opcert.arrays.element_types import Array, type_name
+from opcert.arrays.patterns import materialize_numbered
 from opcert.arrays.variadic import flatten_variadic, group_variadic
-from opcert.cases import Conditions, MistakeLog, PositiveCases
 from opcert.cases.candidates import CandidateSearch
-from opcert.specification import SpecFile, read_specs_in
-from opcert.verdicts import Certification
+from opcert.cases.case import MistakeLog
+from opcert.cases.conditions import Conditions
+from opcert.cases.positive import PositiveCases
+from opcert.specification.files import SpecFile, read_specs_in
+from opcert.verdicts.certification import Certification
 from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, right
 from tests.operators.readings import (
     JOIN,

@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import Array, Call, filled, materialize, vector
-from opcert.cases import Conditions
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import Array
+from opcert.arrays.patterns import materialize
+from opcert.arrays.tensor_functions import filled, vector
+from opcert.cases.conditions import Conditions
 from tests.operators.planted import Attributes, Compute, Inputs, first_failure, right
 from tests.shipped import spec
 

@@ -5,8 +5,7 @@ from math import prod
 
 import pytest
 
-from opcert.pages import describe_case
-from opcert.pages.case_descriptions import CaseDescription
+from opcert.pages.case_descriptions import CaseDescription, describe_case
 from opcert.programs.reasons import MAX_LISTED_ELEMENTS
 from tests.faults.finding import core_suite
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.pages import page_name, render_site
+from opcert.pages.addresses import page_name
 from opcert.pages.operator_page import OperatorPage, operator_page
+from opcert.pages.site import render_site
 from opcert.panel.strength import MissedFault, Strength
-from opcert.specification import read_spec, read_specs_in
+from opcert.specification.files import read_spec, read_specs_in
 from tests.faults.finding import core_suite
 from tests.shipped import SPECS, each_core_spec, each_spec, spec
 from tests.suite_of_levels import write_specs

@@ -11,13 +11,13 @@ from typing import ClassVar
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.pages import page_name, render_pages, render_site, write_site
-from opcert.pages.addresses import cases_page_name
+from opcert.pages.addresses import cases_page_name, page_name
 from opcert.pages.guides import GUIDES, Guide
 from opcert.pages.operator_page import factor_id, operator_page
-from opcert.pages.site import MARK
-from opcert.specification import read_specs_in
-from opcert.suite import Suite
+from opcert.pages.rendering import render_pages
+from opcert.pages.site import MARK, render_site, write_site
+from opcert.specification.files import read_specs_in
+from opcert.suite.suite import Suite
 from tests.parsed_pages import parsed
 from tests.shipped import SPECS, each_core_spec, each_spec, spec
 from tests.suite_of_levels import write_specs

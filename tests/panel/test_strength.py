@@ -4,11 +4,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from opcert.panel import Strength, measure_strength
 from opcert.panel.fresh_calls import fresh_calls
-from opcert.panel.strength import Panel
-from opcert.suite import check_specs
-from opcert.suite.spec_check import CheckedSpec
+from opcert.panel.strength import Panel, Strength, measure_strength
+from opcert.suite.spec_check import CheckedSpec, check_specs
 from tests.command_line import opcert
 from tests.small_spec import spec
 

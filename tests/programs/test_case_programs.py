@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import ELEMENT_TYPES, LAYOUTS
-from opcert.backends import setup_code
-from opcert.programs import case_program
-from opcert.suite import DigestedArray, GeneratedArray, IndexedCase, OperatorSuite, StoredArray
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays.layouts import LAYOUTS
+from opcert.backends.lookup import setup_code
+from opcert.programs.case_programs import case_program
+from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray
+from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()

@@ -9,21 +9,14 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays import (
-    ELEMENT_TYPES,
-    Array,
-    Call,
-    Tensor,
-    argument_of,
-    group_variadic,
-    keys_of,
-    type_name,
-)
-from opcert.cases import Conditions
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.variadic import argument_of, group_variadic, keys_of
+from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError
 from opcert.reference import RuleBroken
-from opcert.specification import SpecFile, read_specs_in
-from opcert.suite import OperatorSuite
+from opcert.specification.files import SpecFile, read_specs_in
+from opcert.suite.operator_suite import OperatorSuite
 from tests import shipped
 
 OPERATORS = [each.spec.operator for each in read_specs_in(None)]

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from opcert.certificate import Certificate, ClaimEntry, WaiversEntry
+from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.report.command_line import command_line
-from opcert.scope import ClaimContent, Waiver
+from opcert.scope.claims import ClaimContent
+from opcert.scope.waivers import Waiver
 from tests.made_certificate import DIGEST, certificate
 
 

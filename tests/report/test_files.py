@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.report import JUNIT_FILE, REPORT_FILE, report_files, write_report
-from opcert.report.files import SIDE_BY_SIDE_FILE
-from opcert.suite import Suite
-from opcert.verdicts import Verdict
+from opcert.report.files import JUNIT_FILE, SIDE_BY_SIDE_FILE, report_files, write_report
+from opcert.report.series_page import REPORT_FILE
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import Verdict
 from tests import samples, small_suite
 from tests.made_certificate import DIGEST
 from tests.small_suite import contents

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from opcert.certificate import Certificate
+from opcert.certificate.certificate import Certificate
 from opcert.report.junit import junit_xml
-from opcert.verdicts import Verdict
+from opcert.verdicts.verdict import Verdict
 from tests import samples
 from tests.made_certificate import OPERATOR, certificate
 

@@ -13,12 +13,14 @@ from urllib.parse import parse_qsl, unquote
 import pytest
 
 from opcert import certify
-from opcert.certificate import Certificate
+from opcert.certificate.certificate import Certificate
 from opcert.errors import visible_text
-from opcert.report import REPORT_FILE, report_files
 from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
+from opcert.report.files import report_files
+from opcert.report.series_page import REPORT_FILE
 from opcert.report.tallies import STATUS_MARKS, count_statuses
-from opcert.verdicts import FAILURE_STATUSES, STATUSES, Term, Verdict
+from opcert.verdicts.cause_text import Term
+from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 from tests import samples
 from tests.parsed_pages import Page, parsed
 

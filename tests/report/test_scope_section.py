@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from opcert.certificate import Certificate, ClaimEntry
+from opcert.certificate.certificate import Certificate, ClaimEntry
 from opcert.report.scope_section import ScopePart, scope_parts
-from opcert.scope import ClaimContent, OperatorSupport
-from opcert.verdicts import Verdict
+from opcert.scope.claims import ClaimContent
+from opcert.scope.support import OperatorSupport
+from opcert.verdicts.verdict import Verdict
 from tests.made_certificate import DIGEST, OPERATOR, certificate
 
 DECLARED = "the declared support excludes type bf16"

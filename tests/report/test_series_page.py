@@ -4,7 +4,8 @@ import re
 from dataclasses import replace
 
 from opcert.errors import visible_text
-from opcert.report import SeriesPage, render_series
+from opcert.report.files import render_series
+from opcert.report.series_page import SeriesPage
 from tests import samples
 from tests.parsed_pages import parsed
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from opcert.certificate import Certificate
+from opcert.certificate.certificate import Certificate
 from opcert.errors import visible_text
-from opcert.report import render_side_by_side
-from opcert.report.files import SIDE_BY_SIDE_FILE
+from opcert.report.files import SIDE_BY_SIDE_FILE, render_side_by_side
 from opcert.report.side_by_side import SideBySide
-from opcert.run import FailureKind
-from opcert.verdicts import Cause, Status, Term, Verdict
+from opcert.run.comparison import FailureKind
+from opcert.verdicts.cause_text import Term
+from opcert.verdicts.causes import Cause
+from opcert.verdicts.verdict import Status, Verdict
 from tests import samples
 from tests.made_certificate import DIGEST, OPERATOR, certificate
 from tests.parsed_pages import parsed

@@ -11,9 +11,15 @@ from rich.console import Console
 from rich.progress import ProgressSample, Task, TaskID
 
 from opcert import Certificate, certify
-from opcert.report import conclusion_line, print_certificate, print_side_by_side, progress
-from opcert.report.terminal import MAX_LISTED, Rate
-from opcert.verdicts import Verdict
+from opcert.report.terminal import (
+    MAX_LISTED,
+    Rate,
+    conclusion_line,
+    print_certificate,
+    print_side_by_side,
+    progress,
+)
+from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends
 from tests.few_cases import few_cases
 

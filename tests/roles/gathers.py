@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import SpecError
-from opcert.specification import read_spec
+from opcert.specification.files import read_spec
 
 FOLDER = Path(__file__).parent / "made_up_gathers"
 NAMES = ("pick", "take_at", "pick_in_batches")

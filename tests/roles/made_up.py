@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 
 from opcert import certify, generate
-from opcert.arrays import Call
-from opcert.cases import InputSpace, Observer, generate_cases, make_vectors
-from opcert.combinatorics import RowSampler
+from opcert.arrays.calls import Call
+from opcert.cases.generation import generate_cases
+from opcert.cases.input_space import InputSpace
+from opcert.cases.observation import Observer
+from opcert.cases.vectors import make_vectors
+from opcert.combinatorics.row_sampler import RowSampler
 from opcert.errors import SpecError
-from opcert.specification import Rule, Spec, read_spec
+from opcert.specification.files import read_spec
+from opcert.specification.model import Rule, Spec
 from opcert.suite import parts, spec_check
 from tests.command_line import opcert
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases import InputSpace, levels_by_factor
+from opcert.cases.factors import levels_by_factor
+from opcert.cases.input_space import InputSpace
 from tests.roles.made_up import assert_certified, assert_fails, assert_observed, mistakes, read
 
 SPEC = """\

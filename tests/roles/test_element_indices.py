@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from opcert import certify
-from opcert.arrays import Call, alternatives_of, bits_of, open_elements, tensor, vector
-from opcert.cases import Conditions
-from opcert.exploration import explore
-from opcert.programs import case_program
-from opcert.suite import Suite
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import bits_of
+from opcert.arrays.open_elements import alternatives_of, open_elements
+from opcert.arrays.tensor_functions import tensor, vector
+from opcert.cases.conditions import Conditions
+from opcert.exploration.explore import explore
+from opcert.programs.case_programs import case_program
+from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.roles.made_up import (
     HEAD,

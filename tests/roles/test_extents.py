@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opcert.arrays import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, extent_kinds
+from opcert.arrays.indexing import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, extent_kinds
 from opcert.roles.samplers import MAX_DRAWN_ELEMENTS
 from tests.seeds import MANY, SEEDS, seeded
 

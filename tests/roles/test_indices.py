@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.arrays import Call, tensor, vector
-from opcert.cases import Conditions
-from opcert.certificate import certify
-from opcert.specification import read_spec
+from opcert.arrays.calls import Call
+from opcert.arrays.tensor_functions import tensor, vector
+from opcert.cases.conditions import Conditions
+from opcert.certificate.certify_suite import certify
+from opcert.specification.files import read_spec
 from opcert.specification.role_rules import derived_requirements
-from opcert.suite import check_specs
+from opcert.suite.spec_check import check_specs
 from tests.roles.gathers import FOLDER, NAMES, mistakes, write_changed
 from tests.roles.made_up import random_calls, unobserved_levels
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from opcert.arrays import Call, filled, tensor
-from opcert.cases import Conditions
-from opcert.specification import read_spec
+from opcert.arrays.calls import Call
+from opcert.arrays.tensor_functions import filled, tensor
+from opcert.cases.conditions import Conditions
+from opcert.specification.files import read_spec
 from opcert.specification.role_rules import derived_requirements
 from tests.roles.gathers import FOLDER, mistakes, write_changed
 from tests.roles.made_up import random_calls, unobserved_levels

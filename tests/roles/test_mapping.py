@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases import InputSpace, Observer
+from opcert.cases.input_space import InputSpace
+from opcert.cases.observation import Observer
 from opcert.errors import SpecError
-from opcert.specification import Spec, read_spec
+from opcert.specification.files import read_spec
+from opcert.specification.model import Spec
 from opcert.specification.role_rules import derived_requirements
 from tests.roles.made_expand.specs import write_changed
 

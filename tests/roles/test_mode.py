@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from opcert.arrays import Call
-from opcert.cases import InputSpace, Observer
+from opcert.arrays.calls import Call
+from opcert.cases.input_space import InputSpace
+from opcert.cases.observation import Observer
 from opcert.errors import SpecError
-from opcert.specification import read_spec
+from opcert.specification.files import read_spec
 from opcert.specification.role_rules import derived_requirements
 from tests.roles.made_expand.specs import write_changed
 

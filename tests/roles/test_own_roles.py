@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from opcert.certificate import certify
+from opcert.certificate.certify_suite import certify
 from opcert.errors import SpecError
-from opcert.specification import read_spec
-from opcert.suite import generate
+from opcert.specification.files import read_spec
+from opcert.suite.generation import generate
 
 ROLE = '''
 from typing import ClassVar, Literal

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases import levels_by_factor
+from opcert.cases.factors import levels_by_factor
 from tests.roles.made_up import (
     assert_certified,
     assert_fails,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases import generate_cases
-from opcert.specification import read_spec
+from opcert.cases.generation import generate_cases
+from opcert.specification.files import read_spec
 from tests.roles.made_up import (
     HEAD,
     assert_certified,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from opcert.arrays import INTEGERS, fits, highest
+from opcert.arrays.element_types import INTEGERS, fits, highest
 from opcert.errors import Inapplicable
-from opcert.roles import DRAW_FUNCTIONS, Sampler, bound_draw_functions
+from opcert.roles.samplers import DRAW_FUNCTIONS, Sampler, bound_draw_functions
 from tests.seeds import MANY, SEEDS, seeded
 
 ITEMS = st.lists(st.integers(0, 9), unique=True, max_size=7)

@@ -8,20 +8,25 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays import Array, Call, broadcasts
-from opcert.cases import InputSpace, Observer
-from opcert.certificate import certify
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import Array
+from opcert.arrays.indexing import broadcasts
+from opcert.cases.input_space import InputSpace
+from opcert.cases.observation import Observer
+from opcert.certificate.certify_suite import certify
 from opcert.errors import SpecError
-from opcert.roles import Sampler
+from opcert.roles.samplers import Sampler
 from opcert.roles.stretching import (
     STRETCHED,
     Stretch,
     observed_stretches,
     stretched_shapes,
 )
-from opcert.specification import read_spec
+from opcert.specification.files import read_spec
 from opcert.specification.role_rules import derived_requirements
-from opcert.suite import Suite, generate, measure_coverage
+from opcert.suite.coverage import measure_coverage
+from opcert.suite.generation import generate
+from opcert.suite.suite import Suite
 from tests.roles.made_expand.expand import tiling
 from tests.roles.made_expand.specs import write_changed
 

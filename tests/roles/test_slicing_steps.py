@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from opcert.specification import Spec, with_named_values
+from opcert.specification.model import Spec
+from opcert.specification.named_values import with_named_values
 from tests.roles.made_up import assert_observed, mistakes, read
 
 SPEC = """\

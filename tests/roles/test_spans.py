@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.certificate import certify
+from opcert.certificate.certify_suite import certify
 from opcert.errors import SpecError
 from opcert.roles.span_levels import selection_levels
-from opcert.specification import read_spec
-from opcert.suite import generate
+from opcert.specification.files import read_spec
+from opcert.suite.generation import generate
 from tests.roles.made_up import derived_rules, unobserved_levels, write_spec
 
 # All lists are attributes; without axes all of them are sliced.

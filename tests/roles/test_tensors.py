@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.arrays import Call, Tensor, tensors_in
-from opcert.cases import Conditions
+from opcert.arrays.calls import Call, Tensor, tensors_in
+from opcert.cases.conditions import Conditions
 from opcert.roles.tensors import lengths_of
 from tests.roles.made_up import assert_observed, mistakes, read
 

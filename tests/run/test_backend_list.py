@@ -6,16 +6,16 @@ from importlib.metadata import EntryPoint, PackageNotFoundError
 
 import pytest
 
-from opcert import backends
-from opcert.run import available_backends, backend_list
-from opcert.run.backend_list import packages_of_extra
-from opcert.specification import shipped_operators
+from opcert.backends.lookup import BUILT_IN_BACKENDS, ENTRY_POINT_GROUP
+from opcert.run import backend_list
+from opcert.run.backend_list import available_backends, packages_of_extra
+from opcert.specification.references import shipped_operators
 
 
 def test_every_built_in_backend_is_listed() -> None:
     assert [entry.name for entry in available_backends()][
-        : len(backends.BUILT_IN_BACKENDS)
-    ] == list(backends.BUILT_IN_BACKENDS)
+        : len(BUILT_IN_BACKENDS)
+    ] == list(BUILT_IN_BACKENDS)
 
 
 def test_an_extra_has_the_name_of_its_backend() -> None:
@@ -65,7 +65,7 @@ def test_a_build_under_another_name_counts(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("vendor", "no_such_module:Backend", backends.ENTRY_POINT_GROUP)
+    point = EntryPoint("vendor", "no_such_module:Backend", ENTRY_POINT_GROUP)
     monkeypatch.setattr(backend_list, "registered_backends", lambda: {"vendor": point})
     last = list(available_backends())[-1]
     assert (last.name, last.installed, last.packages) == ("vendor", True, "no_such_module:Backend")
@@ -73,7 +73,7 @@ def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatc
 
 def test_no_runtime_is_imported() -> None:
     program = (
-        "import sys; from opcert.run import available_backends; list(available_backends()); "
+        "import sys; from opcert.run.backend_list import available_backends; list(available_backends()); "
         "print([m for m in ('torch', 'jax', 'array_api_compat') if m in sys.modules])"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import Array, bits_of
-from opcert.run import Outcome, run_repeatedly, run_vector
+from opcert.arrays.element_types import Array, bits_of
 from opcert.run import outcome as outcome_module
-from opcert.suite import IndexedCase, OperatorSuite
+from opcert.run.call_protocol import run_repeatedly, run_vector
+from opcert.run.outcome import Outcome
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Right
 

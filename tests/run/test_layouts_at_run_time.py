@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import LAYOUTS, Array
+from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import LAYOUTS
 from opcert.backends.reference import Reference
-from opcert.run import Outcome, run_vector
-from opcert.suite import IndexedCase, OperatorSuite
+from opcert.run.call_protocol import run_vector
+from opcert.run.outcome import Outcome
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs, Right
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays import Array
-from opcert.run import call_backend
+from opcert.arrays.element_types import Array
+from opcert.run.outcome import call_backend
 from tests.wrong_backends import Right
 
 

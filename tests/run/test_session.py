@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import Array
-from opcert.backends import Backend
-from opcert.run import Difference, IsolatedBackend, Outcome, Session, SessionStep
+from opcert.arrays.element_types import Array
+from opcert.backends.contract import Backend
+from opcert.run.comparison import Difference
+from opcert.run.outcome import IsolatedBackend, Outcome
+from opcert.run.session import Session, SessionStep
 from tests.wrong_backends import (
     AcceptsEverything,
     CachesByShape,

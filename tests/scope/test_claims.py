@@ -9,12 +9,12 @@ from typing import ClassVar
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays import TYPE_SETS, Array
-from opcert.certificate import draft_claim
+from opcert.arrays.element_types import TYPE_SETS, Array
+from opcert.certificate.claim_draft import draft_claim
 from opcert.errors import SpecError
-from opcert.report import conclusion_line
-from opcert.scope import read_claim
-from opcert.suite import Suite
+from opcert.report.terminal import conclusion_line
+from opcert.scope.claims import read_claim
+from opcert.suite.suite import Suite
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite

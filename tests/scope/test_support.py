@@ -8,8 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from opcert.errors import BackendError
-from opcert.scope import checked_support, unknown_operators
-from opcert.scope.support import OperatorScope, misspelt_operators
+from opcert.scope.support import (
+    OperatorScope,
+    checked_support,
+    misspelt_operators,
+    unknown_operators,
+)
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.suite_of_levels import OPERATOR, write_specs

@@ -12,11 +12,11 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.errors import SpecError
-from opcert.report import conclusion_line
-from opcert.run import FailureKind
-from opcert.scope import Waivers, read_waivers
-from opcert.suite import Suite
-from opcert.verdicts import WAIVABLE_KINDS, Status, Verdict
+from opcert.report.terminal import conclusion_line
+from opcert.run.comparison import FailureKind
+from opcert.scope.waivers import Waivers, read_waivers
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import WAIVABLE_KINDS, Status, Verdict
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from opcert.specification import Spec
+from opcert.specification.model import Spec
 from tests.shipped import SPECS, each_spec, spec
 
 PLACE = re.compile(

@@ -6,21 +6,19 @@ from itertools import product
 import numpy as np
 import pytest
 
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.errors import ExpressionError
-from opcert.specification import (
-    EXPRESSION_FUNCTIONS,
-    FORMULA_FUNCTIONS,
+from opcert.specification.elementwise import FORMULA_FUNCTIONS, parse_elementwise
+from opcert.specification.elementwise_values import (
     OUTSIDE_SOURCE,
     ZERO_SOURCE,
     ElementwiseValues,
     IndexedInput,
-    evaluate,
-    parse_elementwise,
-    parse_expression,
+    SourceElements,
     source_positions,
 )
-from opcert.specification.elementwise_values import SourceElements
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.specification.expressions import evaluate, parse_expression
 
 FAR = (2**64 - 1, 2**63 - 1, 7, 0)
 NUMBERS = (

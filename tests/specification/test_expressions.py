@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from opcert.arrays import Tensor
+from opcert.arrays.calls import Tensor
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification import (
-    EXPRESSION_FUNCTIONS,
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.specification.expressions import (
+    TENSOR_ATTRIBUTES,
     evaluate,
     evaluate_condition,
     evaluate_in,
@@ -20,7 +21,6 @@ from opcert.specification import (
     parse_expression,
     subexpression,
 )
-from opcert.specification.expressions import TENSOR_ATTRIBUTES
 
 DATA = Tensor("i8", (2, 3), (0, 1, 2, 3, 4, 5))
 NAMES = {"data": DATA, "axis": -1, "mode": None}

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.specification import bind_names, read_spec
+from opcert.specification.files import read_spec
+from opcert.specification.named_values import bind_names
 from tests.command_line import opcert
 
 SPEC = """\

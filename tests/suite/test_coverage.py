@@ -10,9 +10,9 @@ from rich.console import Console
 
 from opcert import generate
 from opcert.commands.tables import print_coverage
-from opcert.specification import read_spec, read_specs_in
-from opcert.suite import Coverage, Suite, measure_coverage
-from opcert.suite.coverage import DimensionCoverage
+from opcert.specification.files import read_spec, read_specs_in
+from opcert.suite.coverage import Coverage, DimensionCoverage, measure_coverage
+from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.small_suite import MANIFEST, edit

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays import ELEMENT_TYPES, Array, read_elements, stored_dtype
-from opcert.specification import SpecFile, read_specs_in
-from opcert.suite import FileContents, generate_suite_files
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
+from opcert.arrays.packs import read_elements
+from opcert.output_files import FileContents
+from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.format import FORMAT
+from opcert.suite.generation import generate_suite_files
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays import Array
-from opcert.certificate import Certificate, certify
-from opcert.suite import Suite, generate
+from opcert.arrays.element_types import Array
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.certify_suite import certify
+from opcert.suite.generation import generate
+from opcert.suite.suite import Suite
 from tests.wrong_backends import Right
 
 OPERATOR = "openvino/VariadicSplit-1"

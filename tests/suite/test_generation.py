@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from opcert.errors import OpcertError, SpecError
-from opcert.specification import read_specs_in
-from opcert.suite import FileContents, Suite, generate, generate_suite_files, write_suite
+from opcert.output_files import FileContents
+from opcert.specification.files import read_specs_in
+from opcert.suite.generation import generate, generate_suite_files
+from opcert.suite.suite import Suite
+from opcert.suite.writing import write_suite
 from tests import small_spec, small_suite
 from tests.small_suite import contents
 

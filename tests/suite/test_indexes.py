@@ -12,8 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from opcert.errors import SuiteError
-from opcert.suite import write_suite
 from opcert.suite.format import FORMAT, Index
+from opcert.suite.writing import write_suite
 from tests.small_suite import (
     INDEX,
     MANIFEST,

@@ -12,9 +12,11 @@ import pytest
 from typer.testing import Result
 
 from opcert import certify, generate
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.errors import SuiteError
-from opcert.suite import DigestedArray, IndexedCase, OperatorSuite, StoredArray, Suite
+from opcert.suite.format import DigestedArray, IndexedCase, StoredArray
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.small_suite import INDEX, edit_index, files
 from tests.small_suite import OPERATOR as SPLIT

@@ -7,7 +7,8 @@ import pytest
 
 from opcert import certify
 from opcert.errors import SuiteError
-from opcert.suite import Suite, load
+from opcert.suite.opening import load
+from opcert.suite.suite import Suite
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 OTHERS = "openvino"

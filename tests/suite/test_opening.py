@@ -7,21 +7,16 @@ from pathlib import Path
 import pytest
 
 from opcert import certify, generate, load
-from opcert.certificate import Certificate
+from opcert.certificate.certificate import Certificate
 from opcert.errors import OpcertError
-from opcert.specification import SpecFile, read_specs_in, shipped_operators
+from opcert.output_files import FileContents
+from opcert.specification.files import SpecFile, read_specs_in
+from opcert.specification.references import shipped_operators
 from opcert.specs import CORE_OPERATORS
-from opcert.suite import (
-    FileContents,
-    Suite,
-    core_suite_folder,
-    generate_suite_files,
-    generation,
-    open_certified_suite,
-    open_suite,
-    open_suite_of_case,
-    opening,
-)
+from opcert.suite import generation, opening
+from opcert.suite.generation import generate_suite_files
+from opcert.suite.opening import open_certified_suite, open_suite, open_suite_of_case
+from opcert.suite.suite import Suite, core_suite_folder
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.suite_of_levels import write_specs

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from opcert import certify, generate
-from opcert.cases import generate_cases
-from opcert.specification import read_spec, read_specs_in
+from opcert.cases.generation import generate_cases
+from opcert.specification.files import read_spec, read_specs_in
 from tests.command_line import opcert
 
 pytestmark = pytest.mark.slow

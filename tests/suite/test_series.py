@@ -9,10 +9,10 @@ import pytest
 
 from opcert import generate, load, load_series
 from opcert.errors import OpcertError, SpecError, SuiteError
-from opcert.specification import read_specs_in
-from opcert.suite import Suite
+from opcert.specification.files import read_specs_in
 from opcert.suite.generation import iterate_files
 from opcert.suite.parts import Part, PartTask, make_part, parts_here
+from opcert.suite.suite import Suite
 from tests import small_spec
 from tests.command_line import opcert
 from tests.small_suite import contents

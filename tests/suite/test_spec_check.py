@@ -8,7 +8,8 @@ from rich.console import Console
 
 from opcert.commands.tables import print_rule_counts
 from opcert.errors import SpecError
-from opcert.suite import RuleCounts, check_specs
+from opcert.suite.spec_check import check_specs
+from opcert.suite.spec_warnings import RuleCounts
 from tests.command_line import opcert
 from tests.shipped import SPECS
 from tests.small_spec import spec

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import opcert
-from opcert.arrays import ELEMENT_TYPES
+from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import SuiteError
-from opcert.suite import core_suite_folder, operator_suite, read_manifest, write_suite
+from opcert.suite import operator_suite
 from opcert.suite.format import FORMAT
+from opcert.suite.suite import core_suite_folder, read_manifest
+from opcert.suite.writing import write_suite
 from tests.small_suite import (
     INDEX,
     MANIFEST,

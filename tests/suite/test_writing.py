@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.suite import write_suite
-from opcert.suite.writing import folder_differences
+from opcert.suite.writing import folder_differences, write_suite
 from tests.small_suite import MANIFEST, contents, edit, files, other_files
 
 

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from opcert import certify
-from opcert.arrays import Array
-from opcert.suite import IndexedCase, Suite
-from opcert.verdicts import FAILURE_STATUSES, Cause, Diagnosis, Verdict
+from opcert.arrays.element_types import Array
+from opcert.suite.format import IndexedCase
+from opcert.suite.suite import Suite
+from opcert.verdicts.causes import Cause, Diagnosis
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from tests import samples
 from tests.faults.fault import BROADCAST, SLICE
 from tests.wrong_backends import Right

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from opcert import Certificate, certify
-from opcert.arrays import Array
+from opcert.arrays.element_types import Array
 from opcert.errors import BackendError, OpcertError
-from opcert.report import conclusion_line
-from opcert.verdicts import Certification, Verdict
+from opcert.report.terminal import conclusion_line
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 from tests.few_cases import few_cases

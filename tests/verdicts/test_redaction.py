@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcert import certify
-from opcert.verdicts import redact_text, redaction
+from opcert.verdicts import redaction
+from opcert.verdicts.redaction import redact_text
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from opcert.cases import Conditions
-from opcert.run import Session, SessionStep
-from opcert.verdicts import Candidate, Reduction, ReproducedCall
-from opcert.verdicts.reduction import is_small
-from opcert.verdicts.reproduction import step_of_call
+from opcert.cases.conditions import Conditions
+from opcert.run.session import Session, SessionStep
+from opcert.verdicts.reduction import Candidate, Reduction, is_small
+from opcert.verdicts.reproduction import ReproducedCall, step_of_call
 from tests import shipped
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from opcert.run import Difference, FailureKind, Observed, Outcome
-from opcert.suite import IndexedCase
-from opcert.verdicts import (
+from opcert.run.comparison import Difference, FailureKind
+from opcert.run.outcome import Observed, Outcome
+from opcert.suite.format import IndexedCase
+from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
     DECISIVE_BREACHES,
     Status,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.certificate import write_submission
-from opcert.report import render_report
+from opcert.certificate.submission import write_submission
+from opcert.report.files import render_report
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.command_line import opcert

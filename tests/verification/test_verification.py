@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from opcert import Certificate, certify
-from opcert.certificate import CertificationInterrupted
-from opcert.suite import Suite, open_certified_suite
-from opcert.verdicts import Verdict
-from opcert.verification import Finding, verify_certificate
+from opcert.certificate.certify_suite import CertificationInterrupted
+from opcert.suite.opening import open_certified_suite
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import Verdict
+from opcert.verification.verdict_checks import Finding
+from opcert.verification.verification import verify_certificate
 from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.command_line import MISBEHAVING
