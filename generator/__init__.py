@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from opcert.isolation.configuration import configurations
     from opcert.suite.generation import generate
     from opcert.suite.opening import load
-    from opcert.suite.series import load_series
     from opcert.version import __version__
 
 __all__ = [
@@ -42,7 +41,6 @@ __all__ = [
     "configurations",
     "generate",
     "load",
-    "load_series",
     "read_certificate",
 ]
 
@@ -55,7 +53,6 @@ __getattr__ = lazy_attributes(
         "isolation.configuration": ("configurations",),
         "suite.generation": ("generate",),
         "suite.opening": ("load",),
-        "suite.series": ("load_series",),
         "version": ("__version__",),
     },
 )

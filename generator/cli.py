@@ -64,7 +64,7 @@ COMMANDS: Mapping[str, Mapping[Callable[..., None], Sequence[str]]] = {
             "opcert generate -o suite --profile full",
             "opcert generate -o suite --operator 'directml/*' --seed 7",
             "opcert generate -o suite --check",
-            "opcert generate -o series --profile full --repeat 21 --jobs 8",
+            "opcert generate -o suite --profile full --jobs 8",
         ),
         coverage: ("opcert coverage", "opcert coverage --suite suite --operator 'directml/*'"),
         docs: ("opcert docs -o docs",),

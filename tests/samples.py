@@ -10,8 +10,6 @@ import numpy as np
 from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.certificate.certificate import WaiversEntry
-from opcert.certificate.series_result import SeriesEntry, copy_result, series_result
-from opcert.report.series_page import SeriesPage, certified_copy
 from opcert.scope.waivers import Waiver
 from opcert.suite.suite import Suite
 from opcert.verdicts.causes import Diagnosis
@@ -91,14 +89,3 @@ def _with_status(verdict: Verdict, status: Status) -> Verdict:
     printed = f"    printed: {HOSTILE_TEXT}\n    printed: second line"
     detail = f"ended with signal 11\n    in data=...\n{printed}"
     return replace(verdict, status=status, kind=None, detail=detail)
-
-
-def series() -> SeriesPage:
-    """The page of a series of which each of these certificates is a copy, and one is missing."""
-    certificates = enumerate((right(), faulty(), run_of_faulty()))
-    copies = [
-        certified_copy(copy_result(f"copy-0{k}", b"", each), each) for k, each in certificates
-    ]
-    entry = SeriesEntry(profile="core", seed=0, digest=DIGEST, copies=4)
-    result = series_result(entry, copies[0].backend, [copy.result for copy in copies])
-    return SeriesPage(result, copies)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from opcert.commands.certify_series import RESULTS, certify_series, check_series_call
 from opcert.commands.options import (
     BackendOption,
     BackendOptions,
@@ -48,6 +47,13 @@ if TYPE_CHECKING:
     from opcert.certificate.signing import Sign
     from opcert.isolation.configuration import Configuration
     from opcert.suite.suite import Suite
+
+_RESULTS = {
+    ExitCode.SUCCESS: "conformant",
+    ExitCode.FAILURE: "not conformant",
+    ExitCode.INVALID_INPUT: "invalid input",
+    ExitCode.INTERRUPTED: "interrupted",
+}
 
 
 def certify(
@@ -115,9 +121,6 @@ def certify(
 ) -> None:
     """Certify a backend.
 
-    With a series as --suite, each of its copies gets a certificate in a folder of --out, and
-    --out a page about all of them.
-
     Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
     """
     from opcert.backends.lookup import parse_backend_options
@@ -126,7 +129,6 @@ def certify(
     from opcert.isolation.configuration import configurations
     from opcert.output_files import check_output_folder
     from opcert.suite.opening import open_suite
-    from opcert.suite.series import is_series, load_series
     from opcert.yaml_files.source import YamlSource
 
     _check_options(out, sign=sign, resume=resume, quiet=quiet, verbose=verbose)
@@ -142,22 +144,16 @@ def certify(
     folder = None if out is None else out.absolute()
     targets: Mapping[str, Path] = {}
     former: Mapping[str, Certificate] = {}
-    series = load_series(suite, specs) if suite is not None and is_series(suite) else None
-    if series is not None:
-        check_series_call(folder, selected, as_json)
     # Before a suite is generated, which may take long.
-    elif folder is not None:
+    if folder is not None:
         for place in (folder, *(folder / each.name for each in selected)):
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
         targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
-    opened = None
-    if series is None:
-        opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
-        check_selection(opened, operator, case)
+    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
+    check_selection(opened, operator, case)
     with open_cluster(cluster, cluster_resources, jobs) as connected:
-        request_for = partial(
-            _Request,
+        request = _Request(
             certify=partial(
                 certify_suite,
                 backend,
@@ -176,26 +172,17 @@ def certify(
                 jobs=jobs,
                 cluster=connected,
             ),
+            suite=opened,
             specs=specs,
+            targets=targets,
+            former=former,
             copies={name: source.content for name, source in sources.items()},
             signer=signer,
             as_json=as_json,
             quiet=quiet,
             verbose=verbose,
         )
-        code = ExitCode.SUCCESS
-        if opened is not None:
-            request = request_for(suite=opened, targets=targets, former=former)
-            code = request.run(selected[0]) if len(selected) == 1 else request.run_all(selected)
-        elif series is not None and folder is not None:
-            code = certify_series(
-                series,
-                folder,
-                partial(_certify_copy, request_for, selected[0], operator, case),
-                resume=resume,
-                stop=stop_at_failure,
-                announce=announcer(quiet),
-            )
+        code = request.run(selected[0]) if len(selected) == 1 else request.run_all(selected)
     raise typer.Exit(code)
 
 
@@ -213,22 +200,6 @@ def _check_options(
         raise OpcertError("--resume needs --out, the folder of the certificate to continue")
     if quiet and verbose:
         raise OpcertError("--quiet and --verbose contradict each other; choose one")
-
-
-def _certify_copy(
-    request_for: "Callable[..., _Request]",
-    configuration: "Configuration",
-    operator: str | None,
-    case: str,
-    copy: "Suite",
-    target: Path,
-    resumed: "Certificate | None",
-) -> ExitCode:
-    """Certify a suite of a series, write its certificate to `target`, and return the exit code."""
-    check_selection(copy, operator, case)
-    name = configuration.name
-    former = {} if resumed is None else {name: resumed}
-    return request_for(suite=copy, targets={name: target}, former=former).run(configuration)
 
 
 def _former_certificates(
@@ -289,7 +260,7 @@ class _Request:
                 break
         names = [configuration.name for configuration in selected]
         results = [
-            f"{name} {RESULTS[codes[name]] if name in codes else 'not started'}" for name in names
+            f"{name} {_RESULTS[codes[name]] if name in codes else 'not started'}" for name in names
         ]
         echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
         return max(codes.values())

@@ -1,6 +1,5 @@
 """The commands for documentation and reports: `opcert docs`, `explain` and `report`."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -134,9 +133,8 @@ def report(
     specs: SpecsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Show a certificate or those of a series, or compare several."""
+    """Show a certificate, or compare several."""
     from opcert.certificate.file import read_certificate, refuse_path_in_suite
-    from opcert.certificate.series_result import has_series_result
     from opcert.output_files import check_output_folder
     from opcert.report.files import (
         check_report_folder,
@@ -152,15 +150,6 @@ def report(
     )
     from opcert.suite.opening import open_certified_suite
 
-    of_series = [path for path in certificates if has_series_result(path)]
-    if of_series and len(certificates) > 1:
-        raise OpcertError(
-            f"{of_series[0]}: has the certificates of a series; to compare certificates, name "
-            "folders in it"
-        )
-    if of_series:
-        _report_series(of_series[0], out, quiet)
-        return
     read = [read_certificate(certificate_file(path)) for path in certificates]
     if out is not None:
         refuse_path_in_suite(check_output_folder(out), suite)
@@ -184,25 +173,3 @@ def report(
         files = render_side_by_side(read)
     write_report(out, files)
     echo_line(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")
-
-
-def _report_series(folder: Path, out: Path | None, quiet: bool) -> None:
-    """Show the certificates of a series, and write a page about them that links their reports."""
-    from opcert.output_files import check_output_folder
-    from opcert.report.files import check_report_folder, render_series, write_report
-    from opcert.report.series_page import read_series_page
-    from opcert.report.terminal import console, print_series
-
-    if out is not None:
-        check_output_folder(out)
-        check_report_folder(out)
-    base = "" if out is None else Path(os.path.relpath(folder, out)).as_posix()
-    page = read_series_page(folder, base)
-    if quiet:
-        echo_line(page.conclusion_line)
-    else:
-        print_series(page, console())
-    if out is not None:
-        files = render_series(page)
-        write_report(out, files)
-        echo_line(f"wrote {', '.join(str(out / name) for name in files)}")

@@ -1,6 +1,5 @@
 """What the arguments of several commands select: cases of a suite, a certificate in a folder."""
 
-import re
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -41,13 +40,9 @@ def certificate_file(path: Path) -> Path:
     """Return the file of a certificate: `path`, or the certificate in the folder `path`.
 
     Raises:
-        OpcertError: the folder has several configurations, or copies of a series, each with a
-            certificate of its own.
+        OpcertError: the folder has several configurations, each with a certificate of its own.
     """
     from opcert.certificate.file import CERTIFICATE_FILE
-    from opcert.certificate.journal import JOURNAL_FILE
-    from opcert.certificate.series_result import has_series_result
-    from opcert.suite.format import COPY_FOLDER
 
     if not path.is_dir():
         return path
@@ -56,23 +51,10 @@ def certificate_file(path: Path) -> Path:
         names = sorted(
             folder.name for folder in path.iterdir() if (folder / CERTIFICATE_FILE).is_file()
         )
-        # A run that was killed in its first copy has no certificate yet.
-        is_unfinished = not has_series_result(path) and any(
-            re.fullmatch(COPY_FOLDER, folder.name)
-            and (folder.name in names or (folder / JOURNAL_FILE).is_file())
-            for folder in path.iterdir()
-        )
-        if is_unfinished:
-            count = f"{len(names)} certificate{'s' * (len(names) != 1)}"
-            raise OpcertError(
-                f"{path}: is an unfinished run of a series, with {count}; finish it by "
-                "`opcert certify --resume`, with the arguments of the run"
-            )
         if names:
-            kind = "copies" if has_series_result(path) else "configurations"
             listed = names if len(names) <= 20 else [*names[:19], "...", names[-1]]
             raise OpcertError(
-                f"{path}: found certificates of {len(names)} {kind}; expected one "
+                f"{path}: found certificates of {len(names)} configurations; expected one "
                 f"certificate: name {path / names[0]} or another of {', '.join(listed)}"
             )
     return file

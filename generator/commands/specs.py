@@ -20,7 +20,6 @@ from opcert.commands.options import (
     echo_line,
     open_cluster,
     read_profile,
-    whole_number,
     worker_count,
 )
 from opcert.errors import OpcertError
@@ -81,15 +80,6 @@ def generate(
     operator: OperatorOption = None,
     specs: SpecsOption = None,
     seed: SeedOption = 0,
-    repeat: Annotated[
-        int,
-        typer.Option(
-            "--repeat",
-            metavar="NUMBER",
-            parser=whole_number("--repeat", "a number of suites, at least 1", 1),
-            help="Generate a series of so many suites, with this seed and those after it.",
-        ),
-    ] = 1,
     jobs: JobsOption = 1,
     cluster: ClusterOption = None,
     cluster_resources: ClusterResourcesOption = None,
@@ -101,7 +91,7 @@ def generate(
     ] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Generate a suite from specs, or a series of suites.
+    """Generate a suite from specs.
 
     By default it has the operators of the core suite, or all operators of --specs.
     """
@@ -114,7 +104,6 @@ def generate(
             profile=profile.value,
             operator=operator,
             seed=seed,
-            repeat=repeat,
             jobs=jobs,
             cluster=connected,
             check=check,

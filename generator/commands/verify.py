@@ -1,7 +1,5 @@
 """The command `opcert verify`: checks a certificate or its folder, as a third party would."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +36,7 @@ def verify(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="A certificate.json, its folder, or the folder of a series' certificates.",
+            help="A certificate.json or its folder.",
         ),
     ],
     suite: SuiteOption = None,
@@ -67,75 +65,20 @@ def verify(
 
     Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
     """
-    from opcert.certificate.series_result import has_series_result
+    from opcert.certificate.file import parse_certificate, read_certificate_bytes
     from opcert.report.terminal import conclusion_line
+    from opcert.suite.opening import open_certified_suite
+    from opcert.verification.folder_checks import (
+        find_certificate,
+        folder_findings,
+        form_findings,
+        has_this_version,
+    )
+    from opcert.verification.verification import verify_certificate
 
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
-    announce = announcer(quiet)
-    if has_series_result(path):
-        if backend is not None:
-            raise OpcertError(
-                f"{path}: has the certificates of a series; --rerun needs one: name a folder in it"
-            )
-        _finish(*_check_series(path, suite, specs, key, announce))
-        return
     certificate_file(path)
-    checked = _check(path, suite, specs, key, announce)
-    findings = checked.findings
-    if backend is not None:
-        options = backend_option or []
-        findings += _rerun_sample(
-            checked.certificate, checked.suite, rerun, seed, backend, options, specs
-        )
-    warn_of_unknown_operators(checked.certificate, checked.suite)
-    _finish(findings, conclusion_line(checked.certificate), checked.remarks)
-
-
-def _finish(findings: "Sequence[Finding]", conclusion: str, remarks: str) -> None:
-    """Print the findings, or the conclusion, and exit with 1 if there are findings."""
-    for finding in findings[:_MAX_FINDINGS]:
-        echo_line(str(finding))
-    if findings:
-        if more := len(findings[_MAX_FINDINGS:]):
-            echo_line(f"... and {more} more findings")
-        echo_line(f"not sound: {len(findings)} finding{'s' * (len(findings) > 1)}{remarks}")
-        raise typer.Exit(ExitCode.FAILURE)
-    echo_line(f"sound: {conclusion}{remarks}")
-
-
-@dataclass(frozen=True)
-class _Checked:
-    """A certificate with its content, its suite, its findings and what was not checked."""
-
-    certificate: "Certificate"
-    content: bytes
-    suite: "Suite"
-    findings: "list[Finding]"
-    unchecked: Sequence[str]
-
-    @property
-    def remarks(self) -> str:
-        """What a reader has to know besides the findings."""
-        from opcert.verification.folder_checks import has_this_version
-
-        text = "" if has_this_version(self.certificate) else _version_remark(self.certificate)
-        return f"{text}; not checked: {', '.join(self.unchecked)}" if self.unchecked else text
-
-
-def _check(
-    path: Path,
-    suite: Path | None,
-    specs: Path | None,
-    key: Path | None,
-    announce: Callable[[str], None],
-) -> _Checked:
-    """Check a certificate, or the folder with it and the files next to it."""
-    from opcert.certificate.file import parse_certificate, read_certificate_bytes
-    from opcert.suite.opening import open_certified_suite
-    from opcert.verification.folder_checks import find_certificate, folder_findings, form_findings
-    from opcert.verification.verification import verify_certificate
-
     file = find_certificate(path)
     # Read once, so that all checks apply to the signed bytes.
     content = read_certificate_bytes(file)
@@ -147,61 +90,28 @@ def _check(
     elif certificate.files:
         unchecked.append("the files next to it (name the folder)")
     opened = open_certified_suite(
-        certificate.suite, suite, specs, jobs=worker_count(), announce=announce
+        certificate.suite, suite, specs, jobs=worker_count(), announce=announcer(quiet)
     )
     own_findings = verify_certificate(certificate, opened)
     findings += own_findings
     if path.is_dir():
         of_report, not_compared = _check_report(path, certificate, opened, specs, not own_findings)
         findings, unchecked = findings + of_report, unchecked + not_compared
-    return _Checked(certificate, content, opened, findings, unchecked)
-
-
-def _check_series(
-    folder: Path,
-    suite: Path | None,
-    specs: Path | None,
-    key: Path | None,
-    announce: Callable[[str], None],
-) -> "tuple[list[Finding], str, str]":
-    """Check the certificates of a series, their result, and the page about them.
-
-    Returns the findings, the conclusion and the remarks.
-    """
-    import gc
-
-    from opcert.certificate.series_result import copy_result, read_series_result
-    from opcert.report.series_page import SeriesPage, certified_copy
-    from opcert.suite.series import load_series
-    from opcert.verification.series_checks import series_findings
-    from opcert.verification.verdict_checks import Finding
-
-    result = read_series_result(folder)
-    series = None if suite is None else load_series(suite, specs)
-    known = [] if series is None else [entry.folder for entry in series.manifest.copies]
-    missing = [entry.folder for entry in result.copies if entry.folder not in known]
-    if series is not None and missing:
-        raise OpcertError(
-            f"{suite}: is a series of {len(series)} copies; expected the series of the "
-            f"certificates, which has {missing[0]}"
-        )
-    findings, copies, remarks = [], [], dict[str, None]()
-    for entry in result.copies:
-        name = entry.folder
-        if (folder / name).is_symlink():
-            raise OpcertError(f"{folder / name}: is a link, which is not followed")
-        announce(f"{name}:")
-        place = None if series is None else series.folder / name
-        checked = _check(folder / name, place, specs, key, announce)
-        findings += [Finding(f"{name}: {each.place}", each.text) for each in checked.findings]
-        of_copy = copy_result(name, checked.content, checked.certificate)
-        copies.append(certified_copy(of_copy, checked.certificate))
-        remarks[checked.remarks] = None
-        # The next copy needs the memory of this one, which has cycles.
-        del checked
-        gc.collect()
-    findings += series_findings(folder, result, copies, series)
-    return findings, SeriesPage(result, copies).conclusion_line, "".join(remarks)
+    if backend is not None:
+        options = backend_option or []
+        findings += _rerun_sample(certificate, opened, rerun, seed, backend, options, specs)
+    warn_of_unknown_operators(certificate, opened)
+    for finding in findings[:_MAX_FINDINGS]:
+        echo_line(str(finding))
+    remarks = "" if has_this_version(certificate) else _version_remark(certificate)
+    if unchecked:
+        remarks += f"; not checked: {', '.join(unchecked)}"
+    if findings:
+        if more := len(findings[_MAX_FINDINGS:]):
+            echo_line(f"... and {more} more findings")
+        echo_line(f"not sound: {len(findings)} finding{'s' * (len(findings) > 1)}{remarks}")
+        raise typer.Exit(ExitCode.FAILURE)
+    echo_line(f"sound: {conclusion_line(certificate)}{remarks}")
 
 
 def _version_remark(certificate: "Certificate") -> str:

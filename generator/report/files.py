@@ -4,27 +4,19 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.series_result import SERIES_RESULT_FILE, read_series_result
 from opcert.errors import OpcertError
-from opcert.output_files import FileContents, check_output_folder
+from opcert.output_files import FileContents
 from opcert.pages.addresses import page_name
 from opcert.pages.rendering import render_pages, render_template
-from opcert.report.explanations import STATUS_MEANINGS
 from opcert.report.junit import junit_xml
 from opcert.report.page import ReportPage
-from opcert.report.series_page import REPORT_FILE, SeriesPage
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import STATUS_MARKS
 from opcert.specification.files import read_specs_in
 from opcert.suite.suite import Suite
-from opcert.suite.writing import (
-    check_marked_folder,
-    is_marked,
-    refuse_foreign_files,
-    replace_marked_folder,
-)
+from opcert.suite.writing import check_marked_folder, replace_marked_folder
 
-JUNIT_FILE, SIDE_BY_SIDE_FILE, SERIES_PAGE_FILE = "junit.xml", "side-by-side.html", "index.html"
+REPORT_FILE, JUNIT_FILE, SIDE_BY_SIDE_FILE = "report.html", "junit.xml", "side-by-side.html"
 _OPERATORS_FOLDER = "operators"
 # Every file of a report has one of these marks near its beginning.
 _FILE_MARKS = ('content="opcert report"', 'content="opcert docs"', '<testsuites name="opcert ')
@@ -104,29 +96,6 @@ def check_report_folder(folder: Path) -> None:
     check_marked_folder(folder, _FILE_MARKS, "a report")
 
 
-def check_series_folder(folder: Path, copies: Collection[str]) -> None:
-    """Check that the result of a series can be written to `folder`, with the folders of `copies`.
-
-    The caller checks these folders.
-
-    Raises:
-        OpcertError: the folder holds other files, or cannot be written.
-    """
-    target = check_output_folder(folder)
-
-    def is_own(name: str) -> bool:
-        try:
-            if name == SERIES_RESULT_FILE:
-                read_series_result(target)
-        except OpcertError:
-            return False
-        is_page = name == SERIES_PAGE_FILE and is_marked(target / name, _FILE_MARKS)
-        return is_page or name in (*copies, SERIES_RESULT_FILE)
-
-    names = sorted(path.name for path in target.iterdir()) if target.is_dir() else []
-    refuse_foreign_files(folder, names, is_own, "the result of this series")
-
-
 def write_report(folder: Path, files: FileContents) -> None:
     """Write the files of a report to `folder`, and replace an earlier report.
 
@@ -142,11 +111,3 @@ def render_side_by_side(certificates: Sequence[Certificate]) -> FileContents:
         "side_by_side.html.jinja", page=SideBySide(certificates), marks=STATUS_MARKS
     )
     return {SIDE_BY_SIDE_FILE: html}
-
-
-def render_series(page: SeriesPage) -> FileContents:
-    """Return the page of the certificates of a series."""
-    html = render_template(
-        "series.html.jinja", page=page, marks=STATUS_MARKS, meanings=STATUS_MEANINGS
-    )
-    return {SERIES_PAGE_FILE: html}

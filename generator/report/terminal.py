@@ -23,7 +23,6 @@ from rich.text import Text
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict
 from opcert.errors import printable_line
-from opcert.report.series_page import SeriesPage
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import describe_rejections
 from opcert.verdicts.causes import Cause
@@ -214,19 +213,3 @@ def print_side_by_side(certificates: Sequence[Certificate], console: Console) ->
             print_line(console, f"    regressed: {case}")
         if hidden := len(regressed[MAX_LISTED:]):
             console.print(f"    ... and {hidden} more; use --out for all of them", highlight=False)
-
-
-def print_series(page: SeriesPage, console: Console) -> None:
-    """Print the counts of all copies by operator, each copy, and the most frequent causes."""
-    table = Table("operator", "verdicts in all copies")
-    for operator, tally in page.operators.items():
-        table.add_row(table_cell(operator), tally.summary)
-    console.print(table)
-    for copy in page.copies:
-        print_line(console, f"{copy.result.folder}: {copy.conclusion}: {copy.tally.summary}")
-    for cause in page.causes[:MAX_LISTED]:
-        places = f"{cause.failures:,} in {len(cause.places)} copies"
-        print_line(console, f"    {places}: {cause.statement}")
-    if hidden := len(page.causes[MAX_LISTED:]):
-        console.print(f"    ... and {hidden} more causes", highlight=False)
-    print_line(console, page.conclusion_line)

@@ -116,11 +116,6 @@ class SuiteInProgress:
         self._entries: dict[str, OperatorEntry] = {}
         self._digests: dict[str, str] = {}
 
-    @property
-    def cases(self) -> int:
-        """The number of cases so far."""
-        return sum(entry.cases for entry in self._entries.values())
-
     def add(self, part: OperatorPart) -> FileContents:
         """Return the files of an operator, and keep its entry and their digests."""
         operator, self._entries[operator], files = part

@@ -1,4 +1,4 @@
-"""The JSON format of a suite: its manifest, the index of each operator; and that of a series."""
+"""The JSON format of a suite: its manifest, and the index of each operator."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,9 +26,6 @@ from opcert.arrays.variadic import argument_of
 
 FORMAT = 6
 MANIFEST = "manifest.json"
-SERIES_FORMAT = 1
-SERIES = "series.json"
-COPY_FOLDER = r"^copy-[0-9]{2,5}$"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 TypeName = Annotated[str, Field(pattern=f"^({'|'.join(ELEMENT_TYPES)})$")]
@@ -340,21 +337,3 @@ class Manifest(StrictModel):
     seed: int
     operators: Mapping[str, OperatorEntry]
     files: Mapping[str, Digest]
-
-
-class CopyEntry(StrictModel):
-    """A suite of a series: its folder, its seed, the digest of its manifest, its cases."""
-
-    folder: Annotated[str, Field(pattern=COPY_FOLDER)]
-    seed: int
-    digest: Digest
-    cases: Extent
-
-
-class SeriesManifest(StrictModel):
-    """Suites of one profile and successive seeds, the first of which is `seed`."""
-
-    format: int
-    profile: str
-    seed: int
-    copies: Annotated[tuple[CopyEntry, ...], Field(min_length=1)]

@@ -8,7 +8,6 @@ from time import perf_counter
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.specification.references import shipped_operators
 from opcert.suite.format import SuiteEntry
-from opcert.suite.series import refuse_series
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest
 
 # Called with a sentence about a suite that was generated.
@@ -73,7 +72,6 @@ def open_suite(
         return suite
     folder = None if specs is None else Path(specs)
     if suite is not None:
-        refuse_series(Path(suite))
         return Suite(Path(suite), folder)
     if folder is None:
         matching = [] if operator is None else _shipped(operator)

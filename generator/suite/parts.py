@@ -1,4 +1,4 @@
-"""Makes the parts of suites, one operator at a time: in this process, in several, on a cluster."""
+"""Makes the parts of a suite, one operator at a time: in this process, in several, on a cluster."""
 
 import gc
 import platform
@@ -28,7 +28,7 @@ _TASKS_PER_PROCESS = 2
 
 
 class PartTask(NamedTuple):
-    """One operator of one suite: the path of its spec, and the profile and seed of the suite."""
+    """One operator of a suite: the path of its spec, and the profile and seed of the suite."""
 
     spec: Path
     profile: str
@@ -142,12 +142,12 @@ def make_part_elsewhere(opcert: str, task: PartTask) -> Part:
 
 
 def _longest_first(tasks: Sequence[PartTask]) -> list[PartTask]:
-    """Return the tasks suite by suite, and within a suite the longest first.
+    """Return the tasks, the longest first.
 
     A long spec takes long; if it started last, it would run alone at the end.
     """
     sizes = {path: path.stat().st_size for path in {task.spec for task in tasks}}
-    return sorted(tasks, key=lambda task: (task.seed, -sizes[task.spec]))
+    return sorted(tasks, key=lambda task: -sizes[task.spec])
 
 
 def _part_of(spec_file: SpecFile, task: PartTask) -> Part:

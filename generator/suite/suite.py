@@ -21,18 +21,16 @@ from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.format import (
     FORMAT,
     MANIFEST,
-    SERIES_FORMAT,
     Index,
     IndexedCase,
     Manifest,
     OperatorEntry,
-    SeriesManifest,
 )
 from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite, release_packs
 from opcert.untrusted_files import read_limited
 from opcert.yaml_files.validation import describe_first_error
 
-Model = TypeVar("Model", Index, Manifest, SeriesManifest)
+Model = TypeVar("Model", Index, Manifest)
 # Between two operators, a suite gives freed memory back to the system if it is so many bytes.
 _MUCH_MEMORY = 1 << 26
 # Ten times the size of the largest pack of the stress profile.
@@ -365,12 +363,11 @@ def read_file(path: Path) -> bytes:
 
 
 def parse_file(path: Path, text: bytes, model: type[Model]) -> Model:
-    """Return the model in a file of a suite or a series.
+    """Return the model in a file of a suite.
 
     Raises:
         SuiteError: the file is damaged or of another format.
     """
-    expected = SERIES_FORMAT if model is SeriesManifest else FORMAT
     try:
         parsed = model.model_validate_json(text, context={})
     except ValidationError as error:
@@ -379,15 +376,15 @@ def parse_file(path: Path, text: bytes, model: type[Model]) -> Model:
             data: Any = json.loads(text)
         except (ValueError, RecursionError) as json_error:
             raise inconsistent_suite(path, f"not JSON: {json_error}") from None
-        _check_format(path, data.get("format") if isinstance(data, dict) else None, expected)
+        _check_format(path, data.get("format") if isinstance(data, dict) else None)
         raise inconsistent_suite(path, describe_first_error(error)) from None
-    _check_format(path, parsed.format, expected)
+    _check_format(path, parsed.format)
     return parsed
 
 
-def _check_format(path: Path, version: Any, expected: int) -> None:
-    if version != expected:
+def _check_format(path: Path, version: Any) -> None:
+    if version != FORMAT:
         raise SuiteError(
-            f"{path}: found format {str(version)[:60]}, expected {expected}; generate the suite "
+            f"{path}: found format {str(version)[:60]}, expected {FORMAT}; generate the suite "
             "again, or use the version of opcert that wrote it"
         )

@@ -1,7 +1,6 @@
 """Checks that a folder has only opcert's own files before it is replaced, and compares folders."""
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterable
 from hashlib import sha256
 from itertools import islice
@@ -15,7 +14,7 @@ from opcert.output_files import (
     prepare_files,
     write_files,
 )
-from opcert.suite.format import COPY_FOLDER, MANIFEST, SERIES
+from opcert.suite.format import MANIFEST
 from opcert.suite.suite import MAX_FILE_BYTES, read_manifest
 from opcert.untrusted_files import open_untrusted, read_limited
 
@@ -39,7 +38,7 @@ def write_suite(folder: Path, files: FileContents) -> None:
 
 
 def write_suite_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """Do what `write_suite` does, with each file as it comes; also with the files of a series.
+    """Do what `write_suite` does, with each file as it comes.
 
     Raises:
         OpcertError: the folder holds other files, or cannot be written; nothing has changed.
@@ -59,7 +58,7 @@ def write_suite_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
 
 
 def check_suite_folder(folder: Path) -> Path:
-    """Check that a suite or a series can be written to `folder`; return its real path.
+    """Check that a suite can be written to `folder`; return its real path.
 
     Called before it is generated.
 
@@ -67,7 +66,7 @@ def check_suite_folder(folder: Path) -> Path:
         OpcertError: the folder holds other files, or cannot be written.
     """
     target = check_output_folder(folder)
-    own_files = _files_of_suite(target) | _files_of_series(target)
+    own_files = _files_of_suite(target)
     guide = target / _GUIDE
     if guide.is_file() and not guide.is_symlink():
         own_files.add(_GUIDE)
@@ -90,17 +89,6 @@ def _files_of_suite(folder: Path) -> set[str]:
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return set()
     return {MANIFEST, *files} if files else set()
-
-
-def _files_of_series(folder: Path) -> set[str]:
-    """Return the names of the files of a series in `folder`; none if there is no series."""
-    try:
-        copies = json.loads(read_limited(folder / SERIES, MAX_FILE_BYTES))["copies"]
-        names = [copy["folder"] for copy in copies if re.fullmatch(COPY_FOLDER, copy["folder"])]
-    except (OSError, ValueError, RecursionError, LookupError, TypeError):
-        return set()
-    files = {f"{name}/{file}" for name in names for file in _files_of_suite(folder / name)}
-    return {SERIES, *files} if files else set()
 
 
 def replace_marked_folder(

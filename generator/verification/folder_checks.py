@@ -17,8 +17,13 @@ from opcert.certificate.file import CERTIFICATE_FILE, MAX_CERTIFICATE_BYTES
 from opcert.certificate.submission import CLAIM_FILE, SIGNATURE_FILE, WAIVERS_FILE, file_digest
 from opcert.errors import OpcertError, SpecError
 from opcert.output_files import files_below
-from opcert.report.files import JUNIT_FILE, operator_page_path, render_operator_pages, render_report
-from opcert.report.series_page import REPORT_FILE
+from opcert.report.files import (
+    JUNIT_FILE,
+    REPORT_FILE,
+    operator_page_path,
+    render_operator_pages,
+    render_report,
+)
 from opcert.scope.claims import ClaimContent
 from opcert.scope.waivers import Waiver
 from opcert.suite.suite import Suite

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opcert import certify
-from opcert.report.files import report_files
-from opcert.report.series_page import REPORT_FILE
+from opcert.report.files import REPORT_FILE, report_files
 from opcert.suite.suite import Suite
 from tests.benchmarks.measuring import Row, Work, measured
 from tests.browser.chromium import executable, launched

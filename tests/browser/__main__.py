@@ -6,7 +6,7 @@ The folder is one that `opcert certify --backend openvino --out FOLDER` wrote.
 import sys
 from pathlib import Path
 
-from opcert.report.series_page import REPORT_FILE
+from opcert.report.files import REPORT_FILE
 from tests.browser.chromium import launched, opened
 
 PICTURES = Path(__file__).parents[2] / ".github"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from opcert.report.files import render_series, render_side_by_side, report_files
+from opcert.report.files import render_side_by_side, report_files
 from opcert.suite.format import IndexedCase
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 from tests import samples
 from tests.browser.chromium import launched, opened
 
-PAGES = ["right", "faulty", "side-by-side", "series"]
+PAGES = ["right", "faulty", "side-by-side"]
 WIDTHS = [360, 400, 900, 1400]
 # The rows of the list of cases.
 ROWS = "ol.cases > li"
@@ -45,15 +45,14 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "right": report_files(samples.right(), samples.suite()),
         "faulty": report_files(samples.faulty(), samples.suite()),
         "side-by-side": render_side_by_side([samples.right(), samples.faulty(), samples.right()]),
-        "series": render_series(samples.series()),
     }
-    pages = {"side-by-side": "side-by-side.html", "series": "index.html"}
     found = {}
     for name, of in files.items():
         for path, data in of.items():
             (home / name / path).parent.mkdir(parents=True, exist_ok=True)
             (home / name / path).write_bytes(data)
-        found[name] = home / name / pages.get(name, "report.html")
+        page = "side-by-side.html" if name == "side-by-side" else "report.html"
+        found[name] = home / name / page
     return found
 
 

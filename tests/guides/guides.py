@@ -78,7 +78,7 @@ class Block:
             parts = [text.partition("\n") for text in texts]
             return [Command(line, output.strip()) for line, _, output in parts]
         # Not run, but checked.
-        return [Command(line) for line in lines if re.match(r"opcert |python -m |pip ", line)]
+        return [Command(line) for line in lines if re.match(r"for |opcert |python -m |pip ", line)]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.report.files import JUNIT_FILE, SIDE_BY_SIDE_FILE, report_files, write_report
-from opcert.report.series_page import REPORT_FILE
+from opcert.report.files import (
+    JUNIT_FILE,
+    REPORT_FILE,
+    SIDE_BY_SIDE_FILE,
+    report_files,
+    write_report,
+)
 from opcert.suite.suite import Suite
 from opcert.verdicts.verdict import Verdict
 from tests import samples, small_suite

@@ -16,8 +16,7 @@ from opcert import certify
 from opcert.certificate.certificate import Certificate
 from opcert.errors import visible_text
 from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
-from opcert.report.files import report_files
-from opcert.report.series_page import REPORT_FILE
+from opcert.report.files import REPORT_FILE, report_files
 from opcert.report.tallies import STATUS_MARKS, count_statuses
 from opcert.verdicts.cause_text import Term
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 from opcert.errors import OpcertError, SpecError
 from opcert.output_files import FileContents
 from opcert.specification.files import read_specs_in
-from opcert.suite.generation import generate, generate_suite_files
+from opcert.suite.generation import generate, generate_suite_files, iterate_files
+from opcert.suite.parts import Part, PartTask, make_part, parts_here
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from tests import small_spec, small_suite
@@ -146,6 +148,26 @@ def test_another_seed_gives_other_data_for_the_same_planned_cases(
     assert json.loads(other["manifest.json"])["seed"] == 1
 
 
+def test_the_order_of_finished_parts_does_not_matter(two: Path, together: FileContents) -> None:
+    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
+        return ((task, make_part(task)) for task in reversed(tasks))
+
+    assert dict(iterate_files(read_specs_in(two), "core", 0, make=make)) == together
+
+
+def test_a_part_is_made_when_the_files_of_the_last_one_are_taken(two: Path) -> None:
+    made: list[str] = []
+    read = read_specs_in(two)
+
+    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
+        for task, part in parts_here(read)(tasks):
+            made.append(task.spec.name)
+            yield task, part
+
+    next(iterate_files(read, "core", 0, make=make))
+    assert made == ["second.yaml"]
+
+
 @pytest.mark.usefixtures("together")
 def test_each_finished_operator_is_reported(finished: list[str]) -> None:
     assert finished == ["example/Copied-1", "example/Take-1"]
@@ -162,6 +184,28 @@ def test_the_mistakes_of_all_specs_are_reported_together(specs: Path) -> None:
         "first.yaml",
         "second.yaml",
     }
+
+
+def test_a_spec_that_changes_meanwhile_is_an_error(specs: Path) -> None:
+    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
+        for task in tasks:
+            task.spec.write_text(f"{task.spec.read_text()}# changed\n")
+            yield task, make_part(task)
+
+    files = iterate_files(read_specs_in(specs), "core", 0, make=make)
+    with pytest.raises(OpcertError, match=r"\.yaml: another process found other text"):
+        dict(files)
+
+
+def test_a_file_that_comes_meanwhile_is_not_lost(
+    suite: Path, take: Path, files: FileContents
+) -> None:
+    def add_file(_: str) -> None:
+        (suite / "thesis.txt").write_bytes(b"mine")
+
+    with pytest.raises(OpcertError, match=r"contains thesis\.txt"):
+        generate(suite, take, seed=1, on_operator=add_file)
+    assert contents(suite) == {**files, "thesis.txt": b"mine"}
 
 
 def test_an_unknown_profile_is_an_error(take: Path, tmp_path: Path) -> None:
