@@ -18,11 +18,10 @@ from opcert.scope.support import OperatorSupport, Support
 from opcert.scope.waivers import Waiver
 from opcert.suite.format import Digest, StrictModel, SuiteEntry
 from opcert.verdicts.causes import Cause
-from opcert.verdicts.deciding_call import DecidingCall
 from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 
-SCHEMA = 8
+SCHEMA = 9
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
@@ -148,8 +147,7 @@ class Certificate(StrictModel):
     `files` are the digests of the files next to the certificate. `causes` explain the failures that
     are not waived, the worst cause first. `excerpts` have, for the representative of each cause,
     the elements around the first difference. `reproductions` state how confirmation reproduced
-    failures. Both are keyed by case. `deciding_calls` are calls beyond the suite that separate
-    conditions of causes; they have no verdicts.
+    failures. Both are keyed by case.
     """
 
     suite: SuiteEntry
@@ -163,7 +161,6 @@ class Certificate(StrictModel):
     excerpts: Mapping[str, Excerpt]
     reproductions: Mapping[str, Reproduction]
     causes: tuple[Cause, ...]
-    deciding_calls: tuple[DecidingCall, ...] = ()
     verdicts: tuple[Verdict, ...]
 
     @model_validator(mode="after")

@@ -68,7 +68,6 @@ def certify(
     claim: str | Path | YamlSource | None = None,
     waivers: str | Path | YamlSource | None = None,
     stop_at_failure: bool = False,
-    diagnose: bool = False,
     timeout: float = CALL_TIMEOUT,
     memory: int = 0,
     max_crashes: int = MAX_CRASHES,
@@ -96,8 +95,6 @@ def certify(
         claim: the file that states what the backend is claimed to support.
         waivers: the file of known failures.
         stop_at_failure: whether the run stops at the first failure that is not waived.
-        diagnose: whether to make further calls after the run, to separate conditions of a cause
-            that match the same cases. They change no verdict.
         timeout: seconds for one call of an isolated backend.
         memory: bytes for the process of an isolated backend; 0 is no limit.
         max_crashes: after so many crashes and hangs, the rest of an operator is not run.
@@ -177,7 +174,6 @@ def certify(
             execution,
             progress,
             stop_at_failure=stop_at_failure,
-            diagnose=diagnose,
         )
 
 
@@ -227,7 +223,6 @@ def _complete(
     progress: OnVerdict,
     *,
     stop_at_failure: bool,
-    diagnose: bool,
 ) -> Certificate:
     """Return a certificate completed with the verdicts of its not-run cases.
 
@@ -240,7 +235,7 @@ def _complete(
     # Waivers are removed here and applied again at the end.
     verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
     remaining = certificate.counts["not-run"]
-    interrupted, calls = "", certificate.deciding_calls
+    interrupted = ""
     try:
         with closing(reached):
             for number, verdict in enumerate(reached, 1):
@@ -258,7 +253,6 @@ def _complete(
         verdict.case: verdict for verdict in certification.finish() if verdict.case in verdicts
     }
     reproductions = dict(certificate.reproductions)
-    diagnosis = execution.diagnosis
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
     is_complete = not interrupted and not any(v.is_left_to_run for v in verdicts.values())
     if is_complete and any(v.status in FAILURE_STATUSES for v in verdicts.values()):
@@ -269,11 +263,7 @@ def _complete(
             reproductions |= confirmed.reproductions
     before_waivers = list(verdicts.values())
     final = tuple(v if waivers is None else waivers.apply(v) for v in before_waivers)
-    causes = diagnosis.causes(final, reproductions)
-    if diagnose and is_complete:
-        with suppress(KeyboardInterrupt):
-            calls = tuple(execution.decide(causes))
-            causes = diagnosis.causes(final, reproductions, calls)
+    causes = execution.diagnosis.causes(final, reproductions)
     run = {
         "repeated": certification.repeated,
         "changed": tuple(sorted({*certificate.run.changed, *execution.changed_files()})),
@@ -286,7 +276,6 @@ def _complete(
         excerpts={case: excerpts[case] for case in representatives if case in excerpts},
         reproductions=reproductions,
         causes=causes,
-        deciding_calls=calls,
         verdicts=final,
     )
     if interrupted:

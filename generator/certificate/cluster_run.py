@@ -14,7 +14,6 @@ from opcert.certificate.cluster_worker import (
     Report,
     Site,
     confirm,
-    decide,
     describe,
     end,
     run_tasks,
@@ -29,10 +28,8 @@ from opcert.errors import BackendError
 from opcert.suite.format import SuiteEntry
 from opcert.suite.suite import Suite
 from opcert.verdicts.batches import batches
-from opcert.verdicts.causes import Cause
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.confirmation import Confirmed
-from opcert.verdicts.deciding_call import DecidingCall
 from opcert.verdicts.verdict import Verdict
 
 # Tasks are handed out in groups of so many seconds, and so many batches at most.
@@ -200,14 +197,6 @@ class ClusterExecution(Execution):
             return confirmed
         except (ClusterLostError, TaskKilledError):
             return Confirmed()
-
-    def decide(self, causes: Sequence[Cause]) -> list[DecidingCall]:
-        """Make the calls that separate conditions of causes, on one of the workers."""
-        try:
-            calls: list[DecidingCall] = self._call(decide, causes)
-            return calls
-        except (ClusterLostError, TaskKilledError):
-            return []
 
     def changed_files(self) -> set[str]:
         """Return the files of the backend that workers found to have changed."""

@@ -17,15 +17,13 @@ from opcert.certificate.execution import confirmed
 from opcert.certificate.setup import Setup
 from opcert.certificate.tasks import Finished, Task, TaskRun
 from opcert.errors import BackendError, OpcertError, SuiteError
-from opcert.exploration.deciding_calls import deciding_calls
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.scope.support import checked_support
 from opcert.suite.format import SuiteEntry
 from opcert.suite.opening import open_certified_suite
 from opcert.suite.suite import Suite
-from opcert.verdicts.causes import Cause, Diagnosis
+from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.confirmation import Confirmed
-from opcert.verdicts.deciding_call import DecidingCall
 from opcert.verdicts.verdict import Verdict
 
 Result = TypeVar("Result")
@@ -144,11 +142,6 @@ def confirm(run: RemoteRun, verdicts: Mapping[str, Verdict], repeated: Sequence[
     return _with_host(
         run, lambda host: confirmed(host.backend, Diagnosis(host.suite), verdicts, repeated)
     )
-
-
-def decide(run: RemoteRun, causes: Sequence[Cause]) -> list[DecidingCall]:
-    """Make the calls that separate conditions of causes."""
-    return _with_host(run, lambda host: deciding_calls(host.backend, causes, host.suite.spec_files))
 
 
 def end(run: str) -> None:

@@ -7,14 +7,12 @@ from opcert.backends.contract import Backend, close_backend
 from opcert.certificate.certificate import BackendEntry, ClusterEntry, Run
 from opcert.certificate.processes import Processes
 from opcert.certificate.setup import Setup
-from opcert.exploration.deciding_calls import deciding_calls
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.suite.suite import Suite
 from opcert.verdicts.batches import batches
-from opcert.verdicts.causes import Cause, Diagnosis
+from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.confirmation import Confirmation, Confirmed
-from opcert.verdicts.deciding_call import DecidingCall
 from opcert.verdicts.verdict import Verdict
 
 
@@ -52,10 +50,6 @@ class Execution(ABC):
     @abstractmethod
     def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
         """Confirm failures, if the backend can be restarted."""
-
-    @abstractmethod
-    def decide(self, causes: Sequence[Cause]) -> list[DecidingCall]:
-        """Make the calls that separate conditions of causes."""
 
     @abstractmethod
     def close(self) -> None:
@@ -110,10 +104,6 @@ class LocalExecution(Execution):
     def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
         """Confirm the failures of an isolated backend."""
         return confirmed(self.backend, self.diagnosis, verdicts, repeated)
-
-    def decide(self, causes: Sequence[Cause]) -> list[DecidingCall]:
-        """Make the calls that separate conditions of causes."""
-        return deciding_calls(self.backend, causes, self.suite.spec_files)
 
     def changed_files(self) -> set[str]:
         """Return the files of the backend that changed during the run."""

@@ -40,9 +40,7 @@ class Journal:
         Raises:
             OpcertError: the file cannot be written.
         """
-        without_results = certificate.replace(
-            verdicts=(), excerpts={}, reproductions={}, causes=(), deciding_calls=()
-        )
+        without_results = certificate.replace(verdicts=(), excerpts={}, reproductions={}, causes=())
         header = {_KEY: without_results.to_dict()}
         draft = path.with_name(JOURNAL_DRAFT_FILE)
         try:

@@ -99,14 +99,6 @@ def certify(
         bool,
         typer.Option("--stop-at-failure", "-x", help="Stop at the first failure without a waiver."),
     ] = False,
-    diagnose: Annotated[
-        bool,
-        typer.Option(
-            "--diagnose",
-            help="After the run, make further calls that separate possible causes. They change "
-            "no verdict.",
-        ),
-    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the certificate instead of a summary.")
     ] = False,
@@ -165,7 +157,6 @@ def certify(
                 claim=sources.get(CLAIM_FILE),
                 waivers=sources.get(WAIVERS_FILE),
                 stop_at_failure=stop_at_failure,
-                diagnose=diagnose,
                 timeout=timeout,
                 memory=memory << 20,
                 max_crashes=max_crashes,

@@ -1,11 +1,8 @@
 """Spec -> trials: a random valid call, with further calls that test a backend around it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, field, replace
-
-import numpy as np
 
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import Array, invert_bits, type_name
@@ -20,7 +17,6 @@ from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.cases.vectors import add_special_values
 from opcert.combinatorics.row_sampler import RandBelow, RowSampler
-from opcert.combinatorics.tables import LevelConstraint, LevelMask
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
 from opcert.roles.samplers import RandomSource
 from opcert.run.session import SessionStep
@@ -106,8 +102,8 @@ class Trials:
         ]
         try:
             self._space = InputSpace(self.spec)
-            self._feasible, self._unmasked = self._space.feasible_rows()
-            self._rows = RowSampler(self._feasible)
+            feasible, _ = self._space.feasible_rows()
+            self._rows = RowSampler(feasible)
         except ExpressionError as error:
             raise self._mistake(error, "") from None
 
@@ -133,37 +129,6 @@ class Trials:
             return Trial(call, steps, self._space.level_names(row), mutation, law)
         except ExpressionError as error:
             raise self._mistake(error, f", for {call}") from None
-
-    def restricted_to(self, levels: Mapping[str, Collection[str]]) -> "Trials | None":
-        """Return trials whose rows have only these levels of some factors; None if there is no row.
-
-        If possible, no level masks the others.
-        """
-        constraints = []
-        for position, (factor, own) in enumerate(self._space.factors.items()):
-            if factor in levels:
-                grid = np.array([level.name in levels[factor] for level in own])
-                mask = LevelMask((position,), grid)
-                constraints.append(LevelConstraint((position,), mask.evaluate, (mask,)))
-        for feasible in (self._unmasked, self._feasible):
-            restricted = copy(self)
-            restricted._rows = RowSampler(feasible.restricted_to(constraints))
-            if restricted._rows:
-                return restricted
-        return None
-
-    def draw_valid(self, randbelow: RandBelow, random_source: RandomSource) -> SessionStep | None:
-        """Draw a valid call; None if none can be built, or if it is ambiguous or invalid.
-
-        Raises:
-            ExpressionError, Inapplicable: an expression fails on the drawn row.
-        """
-        row, pattern = self._rows.sample(randbelow), randbelow(_PATTERNS)
-        call = self._space.call(row, "", random_source)
-        if self._conditions.ambiguity(call) or self._conditions.check(call).violated:
-            return None
-        inputs = self._inputs(call, pattern)
-        return self._step(call, inputs, self._golden_outputs(call, inputs))
 
     def of_step(self, trial: Trial, valid: SessionStep) -> Trial:
         """Return a trial of the valid call of a step, with the mutations and the law of `trial`.

@@ -37,7 +37,6 @@ class CauseSection:
         count: The number of failing cases.
         unmatched: Those failing cases that do not match the condition.
         alternatives: Other conditions, in words, that match exactly the same cases.
-        refuted: Conditions, in words, that match the same cases too, but not because of them.
         case: The representative failing case, to which all attributes below belong.
         call: The arguments of its call as "name = value".
         rules: The rules that the case violates or exhibits; none for a breach of the `contract`.
@@ -57,7 +56,6 @@ class CauseSection:
     count: int
     unmatched: Sequence[str]
     alternatives: Sequence[str]
-    refuted: Sequence[str]
     case: str
     call: Sequence[str]
     reason: str
@@ -96,7 +94,6 @@ def cause_section(
         count=len(cause.cases),
         unmatched=cause.unmatched,
         alternatives=_in_words(cause.alternatives),
-        refuted=_in_words(cause.refuted),
         case=case.id,
         call=[
             *(f"{tensor.name} = {tensor}" for tensor in description.inputs),

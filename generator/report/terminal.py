@@ -139,9 +139,6 @@ def _print_cause(cause: Cause, verdict: Verdict | None, console: Console) -> Non
         rejections = "1 rejection that does" if count == 1 else f"{count} rejections that do"
         line += f", and {rejections} not count because of them"
     print_line(console, line)
-    for condition in cause.refuted:
-        words = " and ".join(term.text for term in condition)
-        print_line(console, f"    diagnosis: calls beyond the suite pass with {words}")
     # A certificate may have been changed.
     detail = "" if verdict is None else verdict.detail
     first_line, _, _ = detail.strip().partition("\n")

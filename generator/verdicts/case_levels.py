@@ -13,7 +13,7 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import FLOATS, Array, bits_of
 from opcert.arrays.variadic import argument_of
 from opcert.cases.observation import Observer
-from opcert.combinatorics.diagnosis import Condition, LevelTable, Point
+from opcert.combinatorics.diagnosis import LevelTable, Point
 from opcert.combinatorics.tables import BoolArray
 from opcert.specification.files import SpecFile
 from opcert.suite.format import CaseChange, IndexedCase, StoredArray
@@ -122,27 +122,6 @@ def _observed(
 def _observed_points(observer: Observer, call: Call) -> list[Point]:
     observations = observer.observe(call)
     return [{factor: seen.levels(factor) for factor in observer.factors} for seen in observations]
-
-
-def call_levels(observer: Observer, call: Call) -> list[Point]:
-    """Return the levels that a valid call beyond the suite exhibits, at each point.
-
-    Raises:
-        ExpressionError, Inapplicable: an expression of the spec cannot be evaluated on the call.
-    """
-    conditions = observer.conditions
-    own = _levels_of_outputs([output.shape for output in conditions.outputs(call)])
-    rules = observer.spec.full_ids(*conditions.behaviours(call))
-    own |= {f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in rules}
-    return [{**point, **own} for point in _observed_points(observer, call)]
-
-
-def matches(points: Iterable[Point], condition: Condition) -> bool:
-    """Whether a call with these levels matches a condition, as a case of a table does."""
-    return any(
-        all(not point.get(name, frozenset()).isdisjoint(levels) for name, levels in condition)
-        for point in points
-    )
 
 
 def _levels_of_outputs(shapes: Sequence[Sequence[int]]) -> dict[str, frozenset[str]]:

@@ -1,7 +1,6 @@
 """Failures -> causes: the combinations of levels that explain them, and a case that shows each."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -10,21 +9,13 @@ from typing import ClassVar
 import numpy as np
 from pydantic import ConfigDict
 
-from opcert.cases.observation import Observer
-from opcert.combinatorics.diagnosis import Condition, Point, explain_failures, separate_causes
+from opcert.combinatorics.diagnosis import Condition, explain_failures, separate_causes
 from opcert.combinatorics.tables import BoolArray
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
-from opcert.verdicts.case_levels import (
-    CaseLevels,
-    call_levels,
-    can_show,
-    case_levels,
-    matches,
-)
+from opcert.verdicts.case_levels import CaseLevels, can_show, case_levels
 from opcert.verdicts.cause_text import Term, cause_statement, terms_of
-from opcert.verdicts.deciding_call import DECIDABLE_KINDS, DecidingCall
 from opcert.verdicts.readability import easiest_to_read
 from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
@@ -61,7 +52,6 @@ class Cause:
         others_passing: How many of the cases that do not match it pass.
         representative: The failing case that is the easiest to read.
         alternatives: Conditions that match the same cases.
-        refuted: Conditions that match the same cases, but calls beyond the suite pass with them.
         statement: The cause in words.
         figures: The numbers above in words; empty if no levels explain the failures.
     """
@@ -81,7 +71,6 @@ class Cause:
     others_passing: int
     representative: str
     alternatives: tuple[tuple[Term, ...], ...]
-    refuted: tuple[tuple[Term, ...], ...]
     statement: str
     figures: str
 
@@ -104,23 +93,20 @@ class Diagnosis:
         self,
         verdicts: Iterable[Verdict],
         reproductions: Mapping[str, Reproduction] | None = None,
-        deciding_calls: Iterable[DecidingCall] = (),
     ) -> tuple[Cause, ...]:
         """Return the causes of all failures, the worst cause first.
 
         Crashes and hangs come first, failures of kind `bits` last; in between, causes with more
         failures come before causes with fewer. If one of the `reproductions` shows that a case
-        fails alone, such a case represents its cause. `deciding_calls` separate conditions that
-        match the same cases.
+        fails alone, such a case represents its cause.
         """
-        calls = list(deciding_calls)
         by_operator: dict[str, list[Verdict]] = {}
         for verdict in verdicts:
             by_operator.setdefault(verdict.operator, []).append(verdict)
         causes = [
             cause
             for name, own in by_operator.items()
-            for cause in self._operator_causes(name, own, reproductions or {}, calls)
+            for cause in self._operator_causes(name, own, reproductions or {})
         ]
         return tuple(
             sorted(
@@ -138,7 +124,6 @@ class Diagnosis:
         name: str,
         verdicts: Sequence[Verdict],
         reproductions: Mapping[str, Reproduction],
-        deciding_calls: Sequence[DecidingCall],
     ) -> list[Cause]:
         failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
         failed = {verdict.case for verdict in failures}
@@ -168,28 +153,11 @@ class Diagnosis:
         for kind, (failing, passing) in counted.items():
             drafts += _drafts(levels, kind, failing, passing, known)
         causes = []
-        observed = self._observed(name, deciding_calls)
-        for draft in (_decided(draft, observed) for draft in _merged(drafts, levels)):
+        for draft in _merged(drafts, levels):
             cases = levels.names(draft.explained)
             rejections = [v.case for v in attributed if v.attributed_to in set(cases)]
             causes.append(_cause(operator, levels, draft, cases, rejections, reproductions))
         return causes
-
-    def _observed(
-        self, name: str, deciding_calls: Sequence[DecidingCall]
-    ) -> list[tuple[DecidingCall, list[Point]]]:
-        """Return the calls of an operator with their levels; without its spec they have none."""
-        own = [call for call in deciding_calls if call.operator == name]
-        spec_file = self.specs.get(name)
-        if not own or spec_file is None:
-            return []
-        observer = Observer(spec_file.spec, self.suite.manifest.profile)
-        observed = []
-        for call in own:
-            # A certificate that was changed may have any call.
-            with suppress(Exception):
-                observed.append((call, call_levels(observer, call.planned)))
-        return observed
 
     def _levels_of(self, name: str) -> CaseLevels:
         if name not in self._levels:
@@ -214,7 +182,6 @@ class _Draft:
     failing: BoolArray
     passing: BoolArray
     alternatives: tuple[Condition, ...]
-    refuted: tuple[Condition, ...] = ()
 
 
 def _comparable(
@@ -320,29 +287,6 @@ def _merge(first: _Draft, second: _Draft, levels: CaseLevels) -> _Draft | None:
     return None
 
 
-def _decided(draft: _Draft, observed: Sequence[tuple[DecidingCall, list[Point]]]) -> _Draft:
-    """Drop the conditions with which most deciding calls pass, unless none would remain."""
-
-    def is_refuted(condition: Condition) -> bool:
-        matching = [call for call, points in observed if matches(points, condition)]
-        passed = [
-            call
-            for call in matching
-            if call.kind is None and (call.shows_values or "value" not in draft.kinds)
-        ]
-        return len(passed) > sum(call.kind in draft.kinds for call in matching)
-
-    if not draft.alternatives or not DECIDABLE_KINDS.issuperset(draft.kinds):
-        return draft
-    conditions = (draft.condition, *draft.alternatives)
-    refuted = tuple(condition for condition in conditions if is_refuted(condition))
-    remaining = [condition for condition in conditions if condition not in refuted]
-    if not remaining:
-        return draft
-    first, *others = remaining
-    return replace(draft, condition=first, alternatives=tuple(others), refuted=refuted)
-
-
 def _loss(matched: BoolArray, explained: BoolArray, passing: BoolArray) -> float:
     return float((explained & ~matched).sum() + 2 * (matched & passing).sum())
 
@@ -363,10 +307,7 @@ def _cause(
     ]
     condition = terms_of(draft.condition, operator, levels.table)
     name = operator.index.operator
-    alternatives, refuted = (
-        tuple(terms_of(other, operator, levels.table) for other in others)
-        for others in (draft.alternatives, draft.refuted)
-    )
+    alternatives = tuple(terms_of(other, operator, levels.table) for other in draft.alternatives)
     unmatched = tuple(levels.names(draft.explained & ~matched))
     statement, figures = cause_statement(
         name, draft.kinds, condition, alternatives, len(cases), len(unmatched), counts
@@ -387,7 +328,6 @@ def _cause(
         others_passing=counts[3],
         representative=easiest_to_read(operator, alone or tried or typical)[0],
         alternatives=alternatives,
-        refuted=refuted,
         statement=statement,
         figures=figures,
     )

@@ -161,9 +161,7 @@ def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
         return
     # The run may have lacked the specs of the suite, which describe its cases further.
     for diagnosis in (Diagnosis(suite, {}), Diagnosis(suite)):
-        causes = diagnosis.causes(
-            certificate.verdicts, certificate.reproductions, certificate.deciding_calls
-        )
+        causes = diagnosis.causes(certificate.verdicts, certificate.reproductions)
         if causes == certificate.causes:
             return
     found, expected = len(certificate.causes), len(causes)

@@ -67,7 +67,7 @@ def test_a_refused_certificate_stays_as_it_is(tmp_path: Path) -> None:
     path.write_text(json.dumps({"schema": 1}))
     result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
     assert result.exit_code == 2
-    assert "found schema 1; expected schema 8" in result.stderr
+    assert "found schema 1; expected schema 9" in result.stderr
 
 
 @pytest.mark.parametrize("cluster", [(), ("--cluster", "local:1")])

@@ -86,7 +86,6 @@ def cause_of(*cases: str, factor: str = "axis", level: str = "last", kind: str =
         others_passing=3,
         representative=cases[0],
         alternatives=(),
-        refuted=(),
         statement=f"A-1 gives a wrong {kind} whenever {term.text}",
         figures=f"{len(cases)} of {len(cases)}",
     )

@@ -167,6 +167,20 @@ def test_crashes_come_first_and_bits_last() -> None:
     assert [cause.kinds for cause in found] == [("crash",), ("shape",), ("bits",)]
 
 
+def test_conditions_that_match_the_same_cases_are_both_stated() -> None:
+    # In these cases, data has rank 1 if and only if the target has seven more axes.
+    came = [
+        verdict
+        for verdict in verdicts(BROADCAST, lambda case: "rejected" if case.rank == 1 else None)
+        if verdict.case.startswith("broadcast-1/valid-u8-")
+    ]
+    (cause,) = core()[1].causes(came)
+    assert cause.statement == (
+        "Broadcast-1 rejects valid calls whenever a call has data rank 1 "
+        "or, in the same cases, seven axes more"
+    )
+
+
 def test_every_failure_has_one_cause() -> None:
     came = samples.faulty().verdicts
     found = Diagnosis(samples.suite()).causes(came)
