@@ -13,9 +13,9 @@ from opcert.specification.references import shipped_operators
 
 
 def test_every_built_in_backend_is_listed() -> None:
-    assert [entry.name for entry in available_backends()][
-        : len(BUILT_IN_BACKENDS)
-    ] == list(BUILT_IN_BACKENDS)
+    assert [entry.name for entry in available_backends()][: len(BUILT_IN_BACKENDS)] == list(
+        BUILT_IN_BACKENDS
+    )
 
 
 def test_an_extra_has_the_name_of_its_backend() -> None:
