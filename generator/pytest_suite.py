@@ -15,6 +15,7 @@ from opcert.backends.contract import close_backend
 from opcert.backends.lookup import parse_backend_options
 from opcert.errors import OpcertError, SpecError, SuiteError
 from opcert.isolation.supervised import start_backend
+from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
 from opcert.scope.claims import read_claim
 from opcert.scope.waivers import Waivers, read_waivers
 from opcert.suite.suite import Suite, SuiteCase
@@ -149,6 +150,8 @@ def _is_same(stated: Literal, array: Array) -> bool:
 
 
 _RUNS = pytest.StashKey[dict[Path, SuiteRun]]()
+# pytest has options of its own for the others.
+_SETTINGS = ("isolated", "feature_level", "claim", "waivers")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -157,10 +160,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     text = "as for opcert certify"
     group.addoption("--backend", default="reference", help=text)
     group.addoption("--backend-option", action="append", default=[], metavar="KEY=VALUE", help=text)
-    group.addoption("--in-process", action="store_true", help=text)
-    group.addoption("--feature-level", default=None, help=text)
-    group.addoption("--claim", default=None, type=Path, help=text)
-    group.addoption("--waivers", default=None, type=Path, help=text)
+    for name in _SETTINGS:
+        option, keywords = OPTIONS[name], dict[str, Any]()
+        if option.is_flag:
+            keywords = {"action": "store_const", "const": option.value}
+        elif option.metavar == "FILE":
+            keywords = {"type": Path}
+        group.addoption(
+            option.names[0], dest=name, default=DEFAULTS[name], help=option.help, **keywords
+        )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -190,18 +198,17 @@ def conforms(request: pytest.FixtureRequest) -> Conforms:
 
 def _start_run(suite: Suite, config: pytest.Config) -> SuiteRun:
     options = parse_backend_options(config.getoption("backend_option"))
-    claim_file, waivers_file = config.getoption("claim"), config.getoption("waivers")
-    level = config.getoption("feature_level")
+    settings = RunSettings(**{name: config.getoption(name) for name in _SETTINGS})
     # All files are read before the backend starts, which may change the working directory.
-    claim = None if claim_file is None else read_claim(claim_file, suite)
+    claim = None if settings.claim is None else read_claim(settings.claim, suite)
     waivers = None
-    if waivers_file is not None:
+    if settings.waivers is not None:
         device = options.get("device")
-        waivers = read_waivers(waivers_file, suite, device, kinds=WAIVABLE_KINDS)
+        waivers = read_waivers(settings.waivers, suite, device, kinds=WAIVABLE_KINDS)
+    level = settings.feature_level
     if claim is not None:
         level = claim.feature_level(level)
-    isolated = False if config.getoption("in_process") else None
-    backend = start_backend(config.getoption("backend"), options, isolated)
+    backend = start_backend(config.getoption("backend"), options, settings.isolated)
     claimed = () if claim is None else claim.content.operators
     return SuiteRun(Certification(backend, suite, level, claim), waivers, claimed)
 

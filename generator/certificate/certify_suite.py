@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,15 +23,14 @@ from opcert.certificate.journal import Journal
 from opcert.certificate.setup import Setup
 from opcert.cluster import Cluster, ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
-from opcert.isolation.supervised import CALL_TIMEOUT
+from opcert.run.settings import RunSettings
 from opcert.scope.claims import read_claim
 from opcert.scope.waivers import Waivers, read_waivers
 from opcert.suite.format import SuiteEntry
 from opcert.suite.opening import open_suite
 from opcert.suite.suite import Suite
-from opcert.verdicts.certification import MAX_CRASHES, Certification
+from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import FAILURE_STATUSES, WAIVABLE_KINDS, Verdict
-from opcert.yaml_files.source import YamlSource
 
 # Called with each verdict, its number, and the number of cases to run.
 OnVerdict = Callable[[Verdict, int, int], None]
@@ -58,97 +58,64 @@ class CertificationInterrupted(KeyboardInterrupt):
 def certify(
     backend: str | Backend,
     suite: str | Path | Suite | None = None,
-    isolated: bool | None = None,
     *,
     options: Mapping[str, Any] | None = None,
-    specs: str | Path | None = None,
-    operator: str | None = None,
-    case: str = "*",
-    feature_level: str | None = None,
-    claim: str | Path | YamlSource | None = None,
-    waivers: str | Path | YamlSource | None = None,
-    stop_at_failure: bool = False,
-    timeout: float = CALL_TIMEOUT,
-    memory: int = 0,
-    max_crashes: int = MAX_CRASHES,
-    jobs: int = 1,
     cluster: Cluster | None = None,
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
     journal: Path | None = None,
+    **settings: Any,
 ) -> Certificate:
     """Run the cases of a suite on a backend, and return the certificate.
 
     Args:
-        backend: an object, which runs in this process, or a name as for `load`. A named backend
-            runs in a process of its own, unless it is the reference or `isolated` is False.
+        backend: an object, which runs in this process, or a name as for `load`.
         suite: a folder that `generate` wrote; by default a suite generated from `specs`, or the
-            core suite without `specs`. If `operator` matches shipped operators that the core suite
-            lacks, the suite of all that match is generated.
-        isolated: whether the backend runs in a process of its own, in which a crash or a hang only
-            fails the current case.
+            core suite without `specs`.
         options: arguments for the backend's constructor; the certificate records them.
-        specs: a folder of specs, which the reference backend follows as well.
-        operator: a glob that selects operators; by default all of the suite.
-        case: a glob that selects cases.
-        feature_level: the feature level to certify, for operators that have feature levels.
-        claim: the file that states what the backend is claimed to support.
-        waivers: the file of known failures.
-        stop_at_failure: whether the run stops at the first failure that is not waived.
-        timeout: seconds for one call of an isolated backend.
-        memory: bytes for the process of an isolated backend; 0 is no limit.
-        max_crashes: after so many crashes and hangs, the rest of an operator is not run.
-        jobs: how many processes run cases at once, each with a backend of its own. The backend
-            must be a name.
-        cluster: runs the cases on its workers instead, each with a backend of its own. The backend
-            must be a name.
+        cluster: runs the cases on its workers, each with a backend of its own. The backend must be
+            a name, as with `jobs`.
         progress: called with each verdict, its number and the number of cases to run.
         resume: the certificate of an earlier run with the same arguments; only its not-run cases
             are run. A certificate without such cases is returned unchanged.
         journal: a file for the verdicts as they come, from which `read_journal` makes a certificate
             to resume if this process is killed.
+        **settings: those of `RunSettings`.
 
     Raises:
         OpcertError: an argument or a file is at fault, or `resume` is of another run.
         UnusedWaiverError: a waiver applies to no failure.
         CertificationInterrupted: the run was interrupted; the remaining cases are not-run.
     """
-    opened = open_suite(suite, specs, operator)
-    selected = "*" if operator is None else operator
+    given = RunSettings(**settings)
+    opened = open_suite(suite, given.specs, given.operator)
+    selected = given.operator or "*"
     options = dict(options or {})
     # Read before the backend starts, which may change the current folder.
-    claimed = None if claim is None else read_claim(_as_file(claim), opened, selected)
-    level = feature_level if claimed is None else claimed.feature_level(feature_level)
+    claim = None if given.claim is None else read_claim(given.claim, opened, selected)
     known = None
-    if waivers is not None:
+    if given.waivers is not None:
         device = options.get("device")
-        known = read_waivers(_as_file(waivers), opened, device, kinds=WAIVABLE_KINDS)
+        known = read_waivers(given.waivers, opened, device, kinds=WAIVABLE_KINDS)
+    level = given.feature_level if claim is None else claim.feature_level(given.feature_level)
     platform = current_platform()
-    setup = Setup(
-        backend=backend,
-        options=options,
-        isolated=isolated,
-        timeout=timeout,
-        memory=memory,
-        specs=None if specs is None else Path(specs),
-        feature_level=level,
-        claim=claimed,
-        max_crashes=max_crashes,
-    )
-    with _execution(setup, opened, jobs, cluster) as execution:
+    setup = Setup(backend, options, replace(given, feature_level=level), claim)
+    with _execution(setup, opened, cluster) as execution:
         certificate = Certificate(
             suite=SuiteEntry(**opened.identity),
-            selection=selection_entry(selected, case, level),
+            selection=selection_entry(setup.settings),
             backend=execution.entry,
             run=execution.run,
-            claim=claim_entry(claimed),
+            claim=claim_entry(claim),
             waivers=waivers_entry(known),
             platform=platform,
             files={},
             excerpts={},
             reproductions={},
             causes=(),
-            verdicts=tuple(_not_run(opened, case_id) for case_id in opened.select(selected, case)),
+            verdicts=tuple(
+                _not_run(opened, case_id) for case_id in opened.select(selected, given.case)
+            ),
         )
         if resume is not None:
             certificate = _resumed(resume, certificate)
@@ -173,24 +140,22 @@ def certify(
             known,
             execution,
             progress,
-            stop_at_failure=stop_at_failure,
+            stop_at_failure=given.stop_at_failure,
         )
 
 
 @contextmanager
-def _execution(
-    setup: Setup, suite: Suite, jobs: int, cluster: Cluster | None
-) -> Iterator[Execution]:
+def _execution(setup: Setup, suite: Suite, cluster: Cluster | None) -> Iterator[Execution]:
     """Start the backend, here or on a cluster, and close it afterwards.
 
     Raises:
         OpcertError: it cannot be started, or is an object that processes cannot share.
     """
-    if not isinstance(setup.backend, str) and (jobs > 1 or cluster is not None):
+    if not isinstance(setup.backend, str) and (setup.settings.jobs > 1 or cluster is not None):
         raise OpcertError("several processes need a backend by name: they cannot share an object")
     execution: Execution
     if cluster is None:
-        execution = LocalExecution(setup, suite, jobs)
+        execution = LocalExecution(setup, suite)
     else:
         from opcert.certificate.cluster_run import ClusterExecution  # noqa: PLC0415
 
@@ -330,7 +295,3 @@ def _identity(certificate: Certificate) -> dict[str, Any]:
         "run": {name: data["run"][name] for name in limits},
         "platform": {name: data["platform"][name] for name in environment},
     }
-
-
-def _as_file(path: str | Path | YamlSource) -> Path | YamlSource:
-    return path if isinstance(path, YamlSource) else Path(path)

@@ -15,8 +15,8 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict, certify
 from opcert.certificate.file import refuse_path_in_suite
 from opcert.errors import OpcertError
-from opcert.isolation.supervised import CALL_TIMEOUT
 from opcert.output_files import check_output_folder, write_files
+from opcert.run.settings import RunSettings
 from opcert.scope.support import rules_and_levels
 from opcert.suite.format import IndexedCase
 from opcert.suite.opening import open_suite
@@ -91,32 +91,19 @@ def draft_claim(
     suite: str | Path | Suite | None = None,
     *,
     options: Mapping[str, Any] | None = None,
-    specs: str | Path | None = None,
-    operator: str | None = None,
-    feature_level: str | None = None,
-    isolated: bool | None = None,
-    timeout: float = CALL_TIMEOUT,
-    memory: int = 0,
     progress: OnVerdict = lambda *_: None,
+    **settings: Any,
 ) -> ClaimDraft:
     """Run the cases of a suite on a backend, and draft a claim from the verdicts.
+
+    `settings` are those of `RunSettings`.
 
     Raises:
         OpcertError: as `certify` does.
     """
-    opened = open_suite(suite, specs, operator)
-    certificate = certify(
-        backend,
-        opened,
-        isolated,
-        options=options,
-        specs=specs,
-        operator=operator,
-        feature_level=feature_level,
-        timeout=timeout,
-        memory=memory,
-        progress=progress,
-    )
+    given = RunSettings(**settings)
+    opened = open_suite(suite, given.specs, given.operator)
+    certificate = certify(backend, opened, options=options, progress=progress, **settings)
     operators: dict[str, dict[str, Any]] = {}
     claimed: list[TriedCall] = []
     for name, calls in _tried_calls(certificate, opened).items():
@@ -128,7 +115,7 @@ def draft_claim(
     arguments = "".join(f", {key}={value!r}" for key, value in chosen.options.items())
     of_suite = f"{suite_entry.profile} suite {suite_entry.digest[:12]}"
     run = f"{chosen.name} {chosen.version}{arguments} on {of_suite}"
-    return ClaimDraft(run, feature_level, operators, claimed)
+    return ClaimDraft(run, given.feature_level, operators, claimed)
 
 
 def _tried_calls(certificate: Certificate, suite: Suite) -> dict[str, list[TriedCall]]:

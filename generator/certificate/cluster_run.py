@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -58,11 +59,12 @@ class ClusterExecution(Execution):
             OpcertError: it cannot be started, or the workers have different versions of it.
         """
         self._cluster = cluster
-        specs = None if setup.specs is None else setup.specs.absolute()
+        specs = setup.settings.specs
+        # Workers may have another current folder.
+        settings = replace(setup.settings, specs=specs and Path(specs).absolute())
         self._run = RemoteRun(
             id=uuid4().hex,
-            # Workers may have another current folder.
-            setup=replace(setup, specs=specs),
+            setup=replace(setup, settings=settings),
             suite=SuiteEntry(**suite.identity),
             folder=suite.folder.absolute(),
             stated=stated_arguments(setup.backend, setup.options),

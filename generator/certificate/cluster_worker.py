@@ -228,10 +228,10 @@ def _suite(run: RemoteRun) -> Suite:
 
 def _find_suite(run: RemoteRun) -> Suite:
     with suppress(SuiteError):
-        suite = Suite(run.folder, run.setup.specs)
+        suite = Suite(run.folder, run.setup.settings.specs)
         if suite.digest == run.suite.digest:
             return suite
-    suite = open_certified_suite(run.suite, None, run.setup.specs)
+    suite = open_certified_suite(run.suite, None, run.setup.settings.specs)
     if suite.digest != run.suite.digest:
         raise OpcertError(
             f"a worker of the cluster has no suite {run.suite.digest[:12]}: {run.folder} is not "

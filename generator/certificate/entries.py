@@ -22,6 +22,7 @@ from opcert.certificate.certificate import (
 )
 from opcert.errors import printable_line
 from opcert.run.outcome import IsolatedBackend
+from opcert.run.settings import RunSettings
 from opcert.scope.claims import Claim
 from opcert.scope.support import Support
 from opcert.scope.waivers import Waivers
@@ -31,9 +32,13 @@ from opcert.verdicts.redaction import redact_text
 _CLOCK_TOLERANCE = timedelta(days=1)
 
 
-def selection_entry(operator: str, case: str, feature_level: str | None) -> Selection:
+def selection_entry(settings: RunSettings) -> Selection:
     """Return the entry for the globs and the feature level that select cases."""
-    return Selection(operator=_text(operator), case=_text(case), feature_level=feature_level)
+    return Selection(
+        operator=_text(settings.operator or "*"),
+        case=_text(settings.case),
+        feature_level=settings.feature_level,
+    )
 
 
 def backend_entry(
@@ -90,14 +95,14 @@ def _text(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def run_entry(backend: Backend, timeout: float, memory: int, jobs: int) -> Run:
+def run_entry(backend: Backend, settings: RunSettings) -> Run:
     """Return the entry for the conditions of a run; limits of 0 and infinity become None."""
     isolated = isinstance(backend, IsolatedBackend)
     return Run(
         isolated=isolated,
-        timeout=float(timeout) if isolated and math.isfinite(timeout) else None,
-        memory=memory if isolated and memory else None,
-        jobs=jobs,
+        timeout=float(settings.timeout) if isolated and math.isfinite(settings.timeout) else None,
+        memory=settings.memory_bytes if isolated and settings.memory else None,
+        jobs=settings.jobs,
         cluster=None,
         repeated=(),
         resumed=(),

@@ -68,7 +68,7 @@ def confirmed(
 class LocalExecution(Execution):
     """Makes the calls in this process or in a few others."""
 
-    def __init__(self, setup: Setup, suite: Suite, jobs: int) -> None:
+    def __init__(self, setup: Setup, suite: Suite) -> None:
         """Start the backend.
 
         Raises:
@@ -78,7 +78,7 @@ class LocalExecution(Execution):
         backend = setup.start_backend(self._files)
         self._processes: Processes | None = None
         try:
-            super().__init__(backend, *setup.entries(backend, suite, self._files, jobs), suite)
+            super().__init__(backend, *setup.entries(backend, suite, self._files), suite)
             if self.run.jobs > 1:
                 # They start while this process reads the suite.
                 self._processes = Processes(self.run.jobs, setup, self._files, suite)

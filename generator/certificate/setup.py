@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from opcert.backends.contract import Backend
@@ -12,6 +11,7 @@ from opcert.backends.source_files import SourceFiles
 from opcert.certificate.certificate import BackendEntry, Run
 from opcert.certificate.entries import backend_entry, run_entry
 from opcert.isolation.supervised import start_backend
+from opcert.run.settings import RunSettings
 from opcert.scope.claims import Claim
 from opcert.scope.support import Support, checked_support
 from opcert.suite.suite import Suite
@@ -20,17 +20,15 @@ from opcert.verdicts.certification import Certification
 
 @dataclass(frozen=True)
 class Setup:
-    """The backend, an object or its name, and the conditions of a run; see `certify`."""
+    """The backend, an object or its name, with its options, and the settings of the run.
+
+    The feature level of the settings is that of the claim, if it has one.
+    """
 
     backend: str | Backend
     options: Mapping[str, Any]
-    isolated: bool | None
-    timeout: float
-    memory: int
-    specs: Path | None
-    feature_level: str | None
+    settings: RunSettings
     claim: Claim | None
-    max_crashes: int
 
     def source_files(self) -> SourceFiles:
         """Read the files of the backend's code, before it is started."""
@@ -42,14 +40,15 @@ class Setup:
         Raises:
             BackendError: it cannot be started.
         """
+        settings = self.settings
         if not isinstance(self.backend, str):
-            return in_process_backend(self.backend, self.isolated)
+            return in_process_backend(self.backend, settings.isolated)
         return start_backend(
             self.backend,
-            with_reference_specs(self.backend, self.options, self.specs),
-            self.isolated,
-            timeout=self.timeout,
-            memory=self.memory,
+            with_reference_specs(self.backend, self.options, settings.specs),
+            settings.isolated,
+            timeout=settings.timeout,
+            memory=settings.memory_bytes,
             files=files,
         )
 
@@ -64,15 +63,15 @@ class Setup:
             Certification,
             suite=suite,
             support=support,
-            feature_level=self.feature_level,
+            feature_level=self.settings.feature_level,
             claim=self.claim,
-            max_crashes=self.max_crashes,
+            max_crashes=self.settings.max_crashes,
         )
 
     def entries(
-        self, backend: Backend, suite: Suite, files: SourceFiles, jobs: int = 1
+        self, backend: Backend, suite: Suite, files: SourceFiles
     ) -> tuple[BackendEntry, Run]:
         """Return how a certificate describes the started backend, and how its calls are made."""
         support = checked_support(backend, suite)
         entry = backend_entry(backend, self.backend, self.options, support, files.digests)
-        return entry, run_entry(backend, self.timeout, self.memory, jobs)
+        return entry, run_entry(backend, self.settings)

@@ -9,20 +9,16 @@ from opcert.commands.options import (
     BackendOption,
     BackendOptions,
     ExitCode,
-    FeatureLevelOption,
-    InProcessOption,
-    MemoryOption,
-    OperatorOption,
     QuietOption,
-    SpecsOption,
     SuiteOption,
-    TimeoutOption,
     VerboseOption,
     announcer,
     echo_line,
     echo_lines,
+    takes_settings,
     worker_count,
 )
+from opcert.run.settings import RunSettings
 
 
 def backends() -> None:
@@ -35,7 +31,9 @@ def backends() -> None:
     print_backends(available_backends(), shipped_operators(), console())
 
 
+@takes_settings("operator", "specs", "feature_level", "isolated", "timeout", "memory")
 def claim(
+    *,
     out: Annotated[
         Path,
         typer.Option(
@@ -45,12 +43,7 @@ def claim(
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
     suite: SuiteOption = None,
-    operator: OperatorOption = None,
-    specs: SpecsOption = None,
-    feature_level: FeatureLevelOption = None,
-    in_process: InProcessOption = False,
-    timeout: TimeoutOption = 60.0,
-    memory: MemoryOption = 0,
+    settings: RunSettings,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> None:
@@ -66,20 +59,17 @@ def claim(
 
     options = parse_backend_options(backend_option)
     target = claim_path(out, suite)
-    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
-    check_selection(opened, operator)
+    opened = open_suite(
+        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
+    )
+    check_selection(opened, settings.operator)
     with case_progress(quiet, verbose) as on_verdict:
         draft = draft_claim(
             backend,
             opened,
             options=options,
-            specs=specs,
-            operator=operator,
-            feature_level=feature_level,
-            isolated=False if in_process else None,
-            timeout=timeout,
-            memory=memory << 20,
             progress=on_verdict,
+            **settings.changes(),
         )
     if not draft.operators:
         echo_line("nothing was written: the backend declined every valid call, or none was run")
@@ -90,13 +80,14 @@ def claim(
         echo_line(remark)
 
 
+@takes_settings("timeout", "memory")
 def driver_check(
+    *,
     command: Annotated[
         str, typer.Argument(metavar="COMMAND", help="Command that starts the driver.")
     ],
     backend_option: BackendOptions = None,
-    timeout: TimeoutOption = 60.0,
-    memory: MemoryOption = 0,
+    settings: RunSettings,
 ) -> None:
     """Check that a driver follows the protocol.
 
@@ -110,9 +101,8 @@ def driver_check(
 
     options = parse_backend_options(backend_option)
     steps = []
-    for step in check_driver(
-        command.removeprefix(DRIVER_PREFIX), options, timeout, Suite(), memory << 20
-    ):
+    driver = command.removeprefix(DRIVER_PREFIX)
+    for step in check_driver(driver, options, settings.timeout, Suite(), settings.memory_bytes):
         echo_lines(str(step))
         steps.append(step)
     wrong = sum(not step.passed for step in steps)

@@ -1,7 +1,7 @@
 """The command `opcert certify`: one run, or one for each configuration of a backend."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,26 +11,18 @@ import typer
 from opcert.commands.options import (
     BackendOption,
     BackendOptions,
-    CaseOption,
     ClusterOption,
     ClusterResourcesOption,
     ExitCode,
-    FeatureLevelOption,
-    InProcessOption,
-    JobsOption,
-    MaxCrashesOption,
-    MemoryOption,
-    OperatorOption,
     QuietOption,
-    SpecsOption,
     SuiteOption,
-    TimeoutOption,
     VerboseOption,
     announcer,
     echo_line,
     interruption_text,
     open_cluster,
     print_error,
+    takes_settings,
     warn,
     warn_of_unknown_operators,
     worker_count,
@@ -39,6 +31,7 @@ from opcert.commands.output import case_progress
 from opcert.commands.selection import certificate_file, check_selection
 from opcert.commands.sign import load_signer
 from opcert.errors import OpcertError
+from opcert.run.settings import RunSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,13 +49,25 @@ _RESULTS = {
 }
 
 
+@takes_settings(
+    "operator",
+    "case",
+    "specs",
+    "feature_level",
+    "claim",
+    "waivers",
+    "isolated",
+    "timeout",
+    "memory",
+    "max_crashes",
+    "jobs",
+    "stop_at_failure",
+)
 def certify(
+    *,
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
     suite: SuiteOption = None,
-    operator: OperatorOption = None,
-    case: CaseOption = "*",
-    specs: SpecsOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -75,30 +80,9 @@ def certify(
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the run of the certificate in --out.")
     ] = False,
-    feature_level: FeatureLevelOption = None,
-    claim: Annotated[
-        Path | None,
-        typer.Option("--claim", metavar="FILE", help="A claim. Only the claimed calls count."),
-    ] = None,
-    waivers: Annotated[
-        Path | None,
-        typer.Option(
-            "--waivers",
-            metavar="FILE",
-            help="Waivers: known failures, which do not block conformance.",
-        ),
-    ] = None,
-    in_process: InProcessOption = False,
-    timeout: TimeoutOption = 60.0,
-    memory: MemoryOption = 0,
-    max_crashes: MaxCrashesOption = 50,
-    jobs: JobsOption = 1,
+    settings: RunSettings,
     cluster: ClusterOption = None,
     cluster_resources: ClusterResourcesOption = None,
-    stop_at_failure: Annotated[
-        bool,
-        typer.Option("--stop-at-failure", "-x", help="Stop at the first failure without a waiver."),
-    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the certificate instead of a summary.")
     ] = False,
@@ -121,15 +105,18 @@ def certify(
     from opcert.isolation.configuration import configurations
     from opcert.output_files import check_output_folder
     from opcert.suite.opening import open_suite
-    from opcert.yaml_files.source import YamlSource
+    from opcert.yaml_files.source import YamlSource, read_source
 
     _check_options(out, sign=sign, resume=resume, quiet=quiet, verbose=verbose)
     # Before the run, so that a wrong key wastes no run and no backend sees the passphrase.
     signer = None if sign is None else load_signer(sign)
-    paths = {CLAIM_FILE: claim, WAIVERS_FILE: waivers}
-    sources = {name: YamlSource(path) for name, path in paths.items() if path is not None}
-    isolated = False if in_process else None
-    selected = configurations(backend, parse_backend_options(backend_option), isolated)
+    # Read once: the folder gets copies of what the run has read.
+    settings = replace(
+        settings,
+        claim=None if settings.claim is None else read_source(settings.claim),
+        waivers=None if settings.waivers is None else read_source(settings.waivers),
+    )
+    selected = configurations(backend, parse_backend_options(backend_option), settings.isolated)
     if as_json and len(selected) > 1:
         raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
     # Resolved before the backend runs, which may change the current folder.
@@ -142,32 +129,22 @@ def certify(
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
         targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
-    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
-    check_selection(opened, operator, case)
-    with open_cluster(cluster, cluster_resources, jobs) as connected:
+    opened = open_suite(
+        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
+    )
+    check_selection(opened, settings.operator, settings.case)
+    with open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         request = _Request(
-            certify=partial(
-                certify_suite,
-                backend,
-                isolated=isolated,
-                specs=specs,
-                operator=operator,
-                case=case,
-                feature_level=feature_level,
-                claim=sources.get(CLAIM_FILE),
-                waivers=sources.get(WAIVERS_FILE),
-                stop_at_failure=stop_at_failure,
-                timeout=timeout,
-                memory=memory << 20,
-                max_crashes=max_crashes,
-                jobs=jobs,
-                cluster=connected,
-            ),
+            certify=partial(certify_suite, backend, cluster=connected, **settings.changes()),
             suite=opened,
-            specs=specs,
+            specs=settings.specs,
             targets=targets,
             former=former,
-            copies={name: source.content for name, source in sources.items()},
+            copies={
+                name: source.content
+                for name, source in ((CLAIM_FILE, settings.claim), (WAIVERS_FILE, settings.waivers))
+                if isinstance(source, YamlSource)
+            },
             signer=signer,
             as_json=as_json,
             quiet=quiet,

@@ -8,27 +8,22 @@ from opcert.commands.options import (
     BackendOption,
     BackendOptions,
     ExitCode,
-    InProcessOption,
-    MemoryOption,
     MinutesOption,
-    OperatorOption,
     SeedOption,
-    SpecsOption,
-    TimeoutOption,
     echo_lines,
+    takes_settings,
 )
+from opcert.run.settings import RunSettings
 
 
+@takes_settings("operator", "specs", "isolated", "timeout", "memory")
 def explore(
+    *,
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
-    operator: OperatorOption = None,
-    specs: SpecsOption = None,
+    settings: RunSettings,
     minutes: MinutesOption = 1.0,
     seed: SeedOption = 0,
-    in_process: InProcessOption = False,
-    timeout: TimeoutOption = 60.0,
-    memory: MemoryOption = 0,
 ) -> None:
     """Search for failing calls beyond the suite.
 
@@ -43,13 +38,13 @@ def explore(
     for result in run(
         backend,
         options=options,
-        specs=specs,
-        operator=operator or "*",
+        specs=settings.specs,
+        operator=settings.operator or "*",
         minutes=minutes,
         seed=seed,
-        isolated=False if in_process else None,
-        timeout=timeout,
-        memory=memory << 20,
+        isolated=settings.isolated,
+        timeout=settings.timeout,
+        memory=settings.memory_bytes,
     ):
         echo_lines(result_text(result, partial(setup_code, backend, options)))
         failures += result.counterexample is not None

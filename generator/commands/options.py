@@ -4,13 +4,16 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from enum import IntEnum, StrEnum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from opcert import output_files
 from opcert.errors import OpcertError, SpecError, printable_line
+from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
 
 if TYPE_CHECKING:
     from opcert.certificate.certificate import Certificate
@@ -100,10 +103,6 @@ def _complete_operator() -> list[str]:
 
 # -- options that several commands have
 
-SpecsOption = Annotated[
-    Path | None,
-    typer.Option("--specs", metavar="FOLDER", help="Use other specs than opcert's own."),
-]
 _BACKEND_FORMS = (
     "a built-in name, an entry point, file.py:attribute, module:attribute or driver:COMMAND"
 )
@@ -124,39 +123,6 @@ BackendOptions = Annotated[
         help="An argument for the backend's constructor; repeatable.",
     ),
 ]
-InProcessOption = Annotated[
-    bool,
-    typer.Option(
-        "--in-process", help="Run the backend in this process. A crash then ends the whole run."
-    ),
-]
-TimeoutOption = Annotated[
-    float,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        parser=_number("--timeout", "a number of seconds, at least 0.001", 0.001),
-        help="Time limit for a call. The start may take 300 seconds, or this limit if longer.",
-    ),
-]
-MemoryOption = Annotated[
-    int,
-    typer.Option(
-        "--memory",
-        metavar="MIB",
-        parser=whole_number("--memory", "a whole number of MiB, or 0 for no limit", 0),
-        help="Memory limit for the backend's process; 0 is no limit.",
-    ),
-]
-MaxCrashesOption = Annotated[
-    int,
-    typer.Option(
-        "--max-crashes",
-        metavar="NUMBER",
-        parser=whole_number("--max-crashes", "a whole number, at least 1", 1),
-        help="After so many crashes and hangs, the rest of an operator is not run.",
-    ),
-]
 MinutesOption = Annotated[
     float,
     typer.Option(
@@ -170,27 +136,6 @@ SuiteOption = Annotated[
     Path | None,
     typer.Option("--suite", metavar="FOLDER", help="Use another suite than the core suite."),
 ]
-FeatureLevelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--feature-level",
-        metavar="LEVEL",
-        help="Feature level to certify, for operators with feature levels.",
-    ),
-]
-OperatorOption = Annotated[
-    str | None,
-    typer.Option(
-        "--operator",
-        metavar="GLOB",
-        help="Only operators whose ids match. The cases of those that the core suite lacks are "
-        "generated.",
-        autocompletion=_complete_operator,
-    ),
-]
-CaseOption = Annotated[
-    str, typer.Option("--case", metavar="GLOB", help="Only cases whose ids match.")
-]
 RerunOption = Annotated[
     int,
     typer.Option(
@@ -198,15 +143,6 @@ RerunOption = Annotated[
         metavar="NUMBER",
         parser=whole_number("--rerun", "a number of cases", 0),
         help="Run a sample of so many cases again on --backend.",
-    ),
-]
-JobsOption = Annotated[
-    int,
-    typer.Option(
-        "--jobs",
-        metavar="NUMBER",
-        parser=whole_number("--jobs", "a number of worker processes, at least 1", 1),
-        help="Number of worker processes.",
     ),
 ]
 ClusterOption = Annotated[
@@ -241,6 +177,47 @@ QuietOption = Annotated[
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print the verdict of each case as it is reached.")
 ]
+
+
+def takes_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that turns the parameter `settings` of a command into these options."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**arguments: Any) -> None:
+            given = {name: arguments.pop(name) for name in names}
+            for name, value in given.items():
+                if OPTIONS[name].is_flag:
+                    given[name] = OPTIONS[name].value if value else DEFAULTS[name]
+            command(settings=RunSettings(**given), **arguments)
+
+        parameters: list[Parameter] = []
+        for parameter in signature(command).parameters.values():
+            parameters += map(_parameter, names) if parameter.name == "settings" else [parameter]
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _parameter(name: str) -> Parameter:
+    """Return the parameter of a command from which typer makes the option of a setting."""
+    option, default = OPTIONS[name], DEFAULTS[name]
+    kind: Any = type(default)
+    if option.is_flag:
+        kind, default = bool, False
+    elif default is None:
+        kind = (Path if option.metavar in ("FILE", "FOLDER") else str) | None
+    parser = _number(option.names[0], option.expected, option.minimum, kind)
+    declaration = typer.Option(
+        *option.names,
+        metavar=option.metavar,
+        help=option.help,
+        parser=parser if option.expected else None,
+        autocompletion=_complete_operator if name == "operator" else None,
+    )
+    annotation = Annotated[kind, declaration]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def open_cluster(

@@ -7,29 +7,30 @@ import typer
 
 from opcert.commands.options import (
     BackendOptions,
-    OperatorOption,
     OptionalBackendOption,
     QuietOption,
-    SpecsOption,
     SuiteOption,
     announcer,
     echo_line,
     echo_lines,
+    takes_settings,
     worker_count,
 )
 from opcert.commands.selection import certificate_file
 from opcert.errors import OpcertError
+from opcert.run.settings import RunSettings
 
 
+@takes_settings("specs", "operator")
 def docs(
+    *,
     out: Annotated[
         Path,
         typer.Option(
             "--out", "-o", metavar="FOLDER", help="Folder for the site, without other files."
         ),
     ],
-    specs: SpecsOption = None,
-    operator: OperatorOption = None,
+    settings: RunSettings,
     suite: SuiteOption = None,
     strength: Annotated[
         bool,
@@ -49,8 +50,10 @@ def docs(
 
     refuse_path_in_suite(check_output_folder(out), suite)
     check_site_folder(out)
-    spec_files = read_specs_in(specs, operator or "*")
-    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
+    spec_files = read_specs_in(settings.specs, settings.operator or "*")
+    opened = open_suite(
+        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
+    )
     strengths = {
         file.spec.operator: measure_strength(file, opened.operators[file.spec.operator])
         for file in spec_files
@@ -60,12 +63,14 @@ def docs(
     echo_line(f"wrote {out / 'index.html'} and the other pages of the site")
 
 
+@takes_settings("specs")
 def explain(
+    *,
     case: Annotated[
         str, typer.Argument(metavar="CASE", help="Id of a case, or a glob that matches one id.")
     ],
     suite: SuiteOption = None,
-    specs: SpecsOption = None,
+    settings: RunSettings,
     backend: OptionalBackendOption = None,
     backend_option: BackendOptions = None,
     program: Annotated[
@@ -86,7 +91,7 @@ def explain(
     if backend_option and backend is None:
         raise OpcertError("--backend-option needs --backend, the backend that takes the option")
     options = parse_backend_options(backend_option)
-    opened = open_suite_of_case(case, suite, specs, announce=announcer(quiet))
+    opened = open_suite_of_case(case, suite, settings.specs, announce=announcer(quiet))
     if not opened.select("*", case):
         _refuse_path(Path(case))
     operator, indexed_case = find_case(opened, case)
@@ -112,7 +117,9 @@ def _refuse_path(path: Path) -> None:
         )
 
 
+@takes_settings("specs")
 def report(
+    *,
     certificates: Annotated[
         list[Path],
         typer.Argument(
@@ -130,7 +137,7 @@ def report(
         ),
     ] = None,
     suite: SuiteOption = None,
-    specs: SpecsOption = None,
+    settings: RunSettings,
     quiet: QuietOption = False,
 ) -> None:
     """Show a certificate, or compare several."""
@@ -166,9 +173,9 @@ def report(
     if len(read) == 1:
         entry = read[0].suite
         opened = open_certified_suite(
-            entry, suite, specs, jobs=worker_count(), announce=announcer(quiet)
+            entry, suite, settings.specs, jobs=worker_count(), announce=announcer(quiet)
         )
-        files = report_files(read[0], opened, specs)
+        files = report_files(read[0], opened, settings.specs)
     else:
         files = render_side_by_side(read)
     write_report(out, files)

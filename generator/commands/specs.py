@@ -9,28 +9,29 @@ from opcert.commands.options import (
     ClusterOption,
     ClusterResourcesOption,
     ExitCode,
-    JobsOption,
-    OperatorOption,
     Profile,
     QuietOption,
     SeedOption,
-    SpecsOption,
     SuiteOption,
     announcer,
     echo_line,
     open_cluster,
     read_profile,
+    takes_settings,
     worker_count,
 )
 from opcert.errors import OpcertError
+from opcert.run.settings import RunSettings
 
 
+@takes_settings("specs")
 def check(
+    *,
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="FILE", help="Spec files; by default opcert's own."),
     ] = None,
-    specs: SpecsOption = None,
+    settings: RunSettings,
     strength: Annotated[
         bool,
         typer.Option(
@@ -50,7 +51,7 @@ def check(
     from opcert.specification.references import find_spec_files
     from opcert.suite.spec_check import check_specs
 
-    checked = check_specs(files or find_spec_files(specs))
+    checked = check_specs(files or find_spec_files(settings.specs))
     for spec in checked:
         for warning in spec.warnings:
             echo_line(f"warning: {warning}", err=True)
@@ -60,7 +61,9 @@ def check(
             print_strength(measure_strength(spec.spec_file, spec.operator), console())
 
 
+@takes_settings("operator", "specs", "jobs")
 def generate(
+    *,
     out: Annotated[
         Path,
         typer.Option(
@@ -77,10 +80,8 @@ def generate(
             help="Size of the suite: core, full or stress.",
         ),
     ] = Profile.CORE,
-    operator: OperatorOption = None,
-    specs: SpecsOption = None,
+    settings: RunSettings,
     seed: SeedOption = 0,
-    jobs: JobsOption = 1,
     cluster: ClusterOption = None,
     cluster_resources: ClusterResourcesOption = None,
     check: Annotated[
@@ -97,14 +98,14 @@ def generate(
     """
     from opcert.suite.generation import generate as generate_suite
 
-    with open_cluster(cluster, cluster_resources, jobs) as connected:
+    with open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         differences = generate_suite(
             out,
-            specs,
+            settings.specs,
             profile=profile.value,
-            operator=operator,
+            operator=settings.operator,
             seed=seed,
-            jobs=jobs,
+            jobs=settings.jobs,
             cluster=connected,
             check=check,
             on_operator=announcer(quiet),
@@ -118,10 +119,11 @@ def generate(
     echo_line(f"{out} is the suite of the specs" if check else f"wrote {out}")
 
 
+@takes_settings("operator", "specs")
 def coverage(
+    *,
     suite: SuiteOption = None,
-    operator: OperatorOption = None,
-    specs: SpecsOption = None,
+    settings: RunSettings,
     quiet: QuietOption = False,
 ) -> None:
     """Measure the coverage of a suite.
@@ -137,16 +139,20 @@ def coverage(
     from opcert.suite.opening import open_suite
 
     spec_files = {
-        spec_file.spec.operator: spec_file for spec_file in read_specs_in(specs, operator or "*")
+        spec_file.spec.operator: spec_file
+        for spec_file in read_specs_in(settings.specs, settings.operator or "*")
     }
-    opened = open_suite(suite, specs, operator, jobs=worker_count(), announce=announcer(quiet))
+    opened = open_suite(
+        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
+    )
     coverages = list(measure_coverage(opened, spec_files))
     for operator_coverage in coverages:
         print_coverage(operator_coverage, console())
     if not coverages:
+        place = settings.specs or "the specs of opcert"
         raise OpcertError(
-            f"no spec of {', '.join(opened.operators)} in {specs or 'the specs of opcert'}, so "
-            "nothing was measured; name the folder of these specs by --specs"
+            f"no spec of {', '.join(opened.operators)} in {place}, so nothing was measured; name "
+            "the folder of these specs by --specs"
         )
     if any(operator_coverage.share < 1 for operator_coverage in coverages):
         raise typer.Exit(ExitCode.FAILURE)

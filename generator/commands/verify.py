@@ -11,16 +11,17 @@ from opcert.commands.options import (
     OptionalBackendOption,
     QuietOption,
     RerunOption,
-    SpecsOption,
     SuiteOption,
     announcer,
     echo_line,
+    takes_settings,
     warn_of_unknown_operators,
     whole_number,
     worker_count,
 )
 from opcert.commands.selection import certificate_file
 from opcert.errors import OpcertError
+from opcert.run.settings import RunSettings
 
 if TYPE_CHECKING:
     from opcert.certificate.certificate import Certificate
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 _MAX_FINDINGS = 1000
 
 
+@takes_settings("specs")
 def verify(
+    *,
     path: Annotated[
         Path,
         typer.Argument(
@@ -40,7 +43,7 @@ def verify(
         ),
     ],
     suite: SuiteOption = None,
-    specs: SpecsOption = None,
+    settings: RunSettings,
     key: Annotated[
         Path | None,
         typer.Option("--key", metavar="KEY", help="PEM file of the public key for the signature."),
@@ -90,16 +93,20 @@ def verify(
     elif certificate.files:
         unchecked.append("the files next to it (name the folder)")
     opened = open_certified_suite(
-        certificate.suite, suite, specs, jobs=worker_count(), announce=announcer(quiet)
+        certificate.suite, suite, settings.specs, jobs=worker_count(), announce=announcer(quiet)
     )
     own_findings = verify_certificate(certificate, opened)
     findings += own_findings
     if path.is_dir():
-        of_report, not_compared = _check_report(path, certificate, opened, specs, not own_findings)
+        of_report, not_compared = _check_report(
+            path, certificate, opened, settings.specs, not own_findings
+        )
         findings, unchecked = findings + of_report, unchecked + not_compared
     if backend is not None:
         options = backend_option or []
-        findings += _rerun_sample(certificate, opened, rerun, seed, backend, options, specs)
+        findings += _rerun_sample(
+            certificate, opened, rerun, seed, backend, options, settings.specs
+        )
     warn_of_unknown_operators(certificate, opened)
     for finding in findings[:_MAX_FINDINGS]:
         echo_line(str(finding))

@@ -1,12 +1,12 @@
 """The command line that makes the run of a certificate again."""
 
 import json
-from collections.abc import Iterator
+from pathlib import Path
 from shlex import quote
 
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.submission import CLAIM_FILE, WAIVERS_FILE
-from opcert.isolation.supervised import CALL_TIMEOUT
+from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
 from opcert.specification.references import shipped_operators
 
 # The placeholder for the folder of a suite that does not come with opcert.
@@ -18,41 +18,41 @@ def command_line(certificate: Certificate) -> str:
 
     A backend that was passed as an object has a call of Python instead.
     """
+    changes = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in _settings(certificate).changes().items()
+    }
+    suite = {} if _comes_with_opcert(certificate) else {"suite": SUITE_FOLDER}
     if certificate.backend.source is None:
-        arguments = ["backend", *(f"{name}={value!r}" for name, value in _keywords(certificate))]
-        return f"opcert.certify({', '.join(arguments)})"
+        keywords = [f"{name}={value!r}" for name, value in {**suite, **changes}.items()]
+        return f"opcert.certify({', '.join(['backend', *keywords])})"
     words = ["opcert", "certify", "--backend", certificate.backend.source]
     for name, option in certificate.backend.options.items():
         text = option if isinstance(option, str) else json.dumps(option)
         words += ["--backend-option", f"{name}={text}"]
-    for name, value in _keywords(certificate):
-        words += [f"--{name.replace('_', '-')}", f"{value:g}" if name == "timeout" else f"{value}"]
-    if certificate.backend.source != "reference" and not certificate.run.isolated:
-        words.append("--in-process")
+    for name, value in suite.items():
+        words += [f"--{name}", value]
+    for name, value in changes.items():
+        words.append(OPTIONS[name].names[0])
+        if not OPTIONS[name].is_flag:
+            words.append(f"{value:g}" if isinstance(value, float) else f"{value}")
     return " ".join(map(quote, words))
 
 
-def _keywords(certificate: Certificate) -> Iterator[tuple[str, object]]:
-    """Yield the arguments of a run that differ from the defaults."""
+def _settings(certificate: Certificate) -> RunSettings:
     selection, run = certificate.selection, certificate.run
-    if not _comes_with_opcert(certificate):
-        yield "suite", SUITE_FOLDER
-    if selection.operator != "*":
-        yield "operator", selection.operator
-    if selection.case != "*":
-        yield "case", selection.case
-    if selection.feature_level is not None:
-        yield "feature_level", selection.feature_level
-    if certificate.claim is not None:
-        yield "claim", CLAIM_FILE
-    if certificate.waivers is not None:
-        yield "waivers", WAIVERS_FILE
-    if run.timeout not in (None, CALL_TIMEOUT):
-        yield "timeout", run.timeout
-    if run.memory is not None:
-        yield "memory", run.memory >> 20
-    if run.jobs > 1 and run.cluster is None:
-        yield "jobs", run.jobs
+    named = certificate.backend.source not in (None, "reference")
+    return RunSettings(
+        operator=None if selection.operator == "*" else selection.operator,
+        case=selection.case,
+        feature_level=selection.feature_level,
+        claim=None if certificate.claim is None else Path(CLAIM_FILE),
+        waivers=None if certificate.waivers is None else Path(WAIVERS_FILE),
+        isolated=False if named and not run.isolated else None,
+        timeout=run.timeout or DEFAULTS["timeout"],
+        memory=(run.memory or 0) >> 20,
+        jobs=run.jobs if run.cluster is None else 1,
+    )
 
 
 def _comes_with_opcert(certificate: Certificate) -> bool:

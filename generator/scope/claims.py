@@ -18,7 +18,7 @@ from opcert.scope.support import (
 )
 from opcert.specification.references import shipped_operators
 from opcert.suite.suite import Suite
-from opcert.yaml_files.source import YamlPath, YamlSource
+from opcert.yaml_files.source import YamlPath, YamlSource, read_source
 from opcert.yaml_files.validation import validated_content
 
 # To look for misspelt names takes time for each of them.
@@ -63,13 +63,13 @@ class Claim:
         return claimed
 
 
-def read_claim(path: Path | YamlSource, suite: Suite, operator: str = "*") -> Claim:
+def read_claim(path: str | Path | YamlSource, suite: Suite, operator: str = "*") -> Claim:
     """Return the claim in a file, for the operators of `suite` that match the glob `operator`.
 
     Raises:
         SpecError: the file is malformed, or has an unknown name.
     """
-    source = path if isinstance(path, YamlSource) else YamlSource(path)
+    source = read_source(path)
     content = validated_content(source, TypeAdapter(ClaimContent), ClaimContent)
     mistakes = [
         source.mistake(place, text) for place, text in claim_mistakes(content, suite, operator)

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from opcert.errors import Mistake, SpecError, did_you_mean
 from opcert.suite.suite import Suite
-from opcert.yaml_files.source import YamlSource
+from opcert.yaml_files.source import YamlSource, read_source
 from opcert.yaml_files.validation import validated_content
 
 
@@ -149,7 +149,7 @@ def waivers_on(waivers: Iterable[Waiver], device: object) -> Iterator[tuple[int,
 
 
 def read_waivers(
-    path: Path | YamlSource, suite: Suite, device: object = None, *, kinds: Collection[str]
+    path: str | Path | YamlSource, suite: Suite, device: object = None, *, kinds: Collection[str]
 ) -> Waivers:
     """Return the waivers in a file, for a run of cases of `suite` on `device`.
 
@@ -158,7 +158,7 @@ def read_waivers(
     Raises:
         SpecError: the file is malformed, or a waiver has expired or matches no case of the suite.
     """
-    source = path if isinstance(path, YamlSource) else YamlSource(path)
+    source = read_source(path)
     content = validated_content(source, TypeAdapter(tuple[Waiver, ...]), Waiver)
     today = datetime.now(UTC).date().isoformat()
     mistakes = [

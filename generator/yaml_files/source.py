@@ -188,3 +188,12 @@ def _scalar(node: yaml.ScalarNode) -> Plain:
     if _SPECIAL_FLOAT.match(text):
         return float(text.replace(".", ""))
     return float(text) if _FLOAT.match(text) else text
+
+
+def read_source(file: str | Path | YamlSource) -> YamlSource:
+    """Return `file`, read unless it has been.
+
+    Raises:
+        SpecError: it cannot be read, or is not YAML.
+    """
+    return file if isinstance(file, YamlSource) else YamlSource(Path(file))

@@ -36,7 +36,9 @@ class Undoes(Backend):
 
 def run(folder: Path, name: str = "Backend", isolated: bool = False) -> Certificate:
     (folder / "mine.py").write_text(CHANGES)
-    return certify(f"{folder / 'mine.py'}:{name}", core_suite(), isolated, case="*/example-1")
+    return certify(
+        f"{folder / 'mine.py'}:{name}", core_suite(), isolated=isolated, case="*/example-1"
+    )
 
 
 def test_a_certificate_has_the_digest_of_the_backends_file(tmp_path: Path) -> None:
@@ -57,7 +59,10 @@ def test_a_change_is_noticed_at_a_restart_even_if_it_is_undone(tmp_path: Path) -
 
 
 def test_an_unchanged_file_is_not_reported() -> None:
-    assert certify("tests.wrong_backends:Right", core_suite(), False, case="x").run.changed == ()
+    assert (
+        certify("tests.wrong_backends:Right", core_suite(), isolated=False, case="x").run.changed
+        == ()
+    )
 
 
 def test_verify_reports_a_change(tmp_path: Path) -> None:

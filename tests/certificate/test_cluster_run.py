@@ -61,7 +61,7 @@ def test_cases_that_end_three_workers_are_crashes_and_the_others_run(cluster: Cl
     certificate = certify(
         CRASHES,
         core_suite(),
-        False,
+        isolated=False,
         options={**ENDS, "only": split},
         operator="*[Ss][Pp][Ll][Ii][Tt]*",
         case=CASES,

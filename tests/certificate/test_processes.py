@@ -112,7 +112,7 @@ def test_a_run_stops_at_its_first_failure() -> None:
 
 def test_a_backend_that_ends_the_process_in_which_it_runs_is_an_error() -> None:
     with pytest.raises(BackendError, match="without --in-process"):
-        certify(CRASHES, core_suite(), False, options=ENDS, operator=SPLIT, jobs=2)
+        certify(CRASHES, core_suite(), isolated=False, options=ENDS, operator=SPLIT, jobs=2)
 
 
 def test_a_suite_that_is_damaged_meanwhile_is_an_error(tmp_path: Path) -> None:

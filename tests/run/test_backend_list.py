@@ -73,7 +73,8 @@ def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatc
 
 def test_no_runtime_is_imported() -> None:
     program = (
-        "import sys; from opcert.run.backend_list import available_backends; list(available_backends()); "
+        "import sys; from opcert.run.backend_list import available_backends; "
+        "list(available_backends()); "
         "print([m for m in ('torch', 'jax', 'array_api_compat') if m in sys.modules])"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

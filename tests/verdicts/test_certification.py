@@ -287,7 +287,7 @@ def test_a_certificate_counts_the_rejections_of_the_adapter(isolated: bool) -> N
     certificate = certify(
         f"{HOSTED}:ChecksInItsAdapter",
         few_cases(),
-        isolated,
+        isolated=isolated,
         operator=DML,
         case="dml-split/[ao]*-[rc]*.*[0-4]",
     )

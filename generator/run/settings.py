@@ -1,0 +1,149 @@
+"""The settings of a run, each declared once.
+
+The options of the command line, the keywords of `certify`, the options of a suite's pytest files
+and the command that makes a run again are made from the fields of `RunSettings`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from opcert.yaml_files.source import YamlSource
+
+File: TypeAlias = "str | Path | YamlSource | None"
+
+
+@dataclass(frozen=True)
+class Option:
+    """The option of a command line that gives a setting, by default with the name of the field.
+
+    A number is at least `minimum`, and `expected` says so. A flag gives the setting `value`.
+    """
+
+    help: str
+    metavar: str | None = None
+    names: tuple[str, ...] = ()
+    expected: str = ""
+    minimum: float = 0
+    value: bool | None = None
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether the option has no argument."""
+        return self.value is not None
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What a run does, besides its backend and its suite.
+
+    Attributes:
+        operator: A glob; by default all operators of the suite. The suite of shipped operators that
+            match and that the core suite lacks is generated.
+        case: A glob.
+        specs: A folder of specs, which the reference backend follows as well.
+        feature_level: The level to certify, for operators that have feature levels.
+        claim: The file that states what the backend is claimed to support.
+        waivers: The file of known failures.
+        isolated: Whether the backend runs in a process of its own, in which a crash or a hang only
+            fails the current case. By default, a named backend does, unless it is the reference.
+        timeout: Seconds for one call of an isolated backend.
+        memory: MiB for the process of an isolated backend; 0 is no limit.
+        max_crashes: After so many crashes and hangs, the rest of an operator is not run.
+        jobs: How many processes run cases at once, each with a backend of its own.
+        stop_at_failure: Whether the run stops at the first failure that is not waived.
+    """
+
+    operator: Annotated[
+        str | None,
+        Option(
+            "Only operators whose ids match. The cases of those that the core suite lacks are "
+            "generated.",
+            "GLOB",
+        ),
+    ] = None
+    case: Annotated[str, Option("Only cases whose ids match.", "GLOB")] = "*"
+    specs: Annotated[Path | None, Option("Use other specs than opcert's own.", "FOLDER")] = None
+    feature_level: Annotated[
+        str | None,
+        Option("Feature level to certify, for operators with feature levels.", "LEVEL"),
+    ] = None
+    claim: Annotated[File, Option("A claim. Only the claimed calls count.", "FILE")] = None
+    waivers: Annotated[
+        File, Option("Waivers: known failures, which do not block conformance.", "FILE")
+    ] = None
+    isolated: Annotated[
+        bool | None,
+        Option(
+            "Run the backend in this process. A crash then ends the whole run.",
+            names=("--in-process",),
+            value=False,
+        ),
+    ] = None
+    timeout: Annotated[
+        float,
+        Option(
+            "Time limit for a call. The start may take 300 seconds, or this limit if longer.",
+            "SECONDS",
+            expected="a number of seconds, at least 0.001",
+            minimum=0.001,
+        ),
+    ] = 60.0
+    memory: Annotated[
+        int,
+        Option(
+            "Memory limit for the backend's process; 0 is no limit.",
+            "MIB",
+            expected="a whole number of MiB, or 0 for no limit",
+        ),
+    ] = 0
+    max_crashes: Annotated[
+        int,
+        Option(
+            "After so many crashes and hangs, the rest of an operator is not run.",
+            "NUMBER",
+            expected="a whole number, at least 1",
+            minimum=1,
+        ),
+    ] = 50
+    jobs: Annotated[
+        int,
+        Option(
+            "Number of worker processes.",
+            "NUMBER",
+            expected="a number of worker processes, at least 1",
+            minimum=1,
+        ),
+    ] = 1
+    stop_at_failure: Annotated[
+        bool,
+        Option(
+            "Stop at the first failure without a waiver.",
+            names=("--stop-at-failure", "-x"),
+            value=True,
+        ),
+    ] = False
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory limit in bytes."""
+        return self.memory << 20
+
+    def changes(self) -> dict[str, Any]:
+        """Return the settings that are not the default, by name."""
+        return {
+            setting.name: value
+            for setting in fields(self)
+            if (value := getattr(self, setting.name)) != setting.default
+        }
+
+
+# The option and the default of each setting.
+OPTIONS: Mapping[str, Option] = {
+    setting.name: replace(option, names=option.names or (f"--{setting.name.replace('_', '-')}",))
+    for setting in fields(RunSettings)
+    for option in setting.type.__metadata__  # type: ignore[union-attr]
+}
+DEFAULTS: Mapping[str, Any] = {setting.name: setting.default for setting in fields(RunSettings)}
