@@ -23,7 +23,7 @@ from tests.small_suite import INDEX, MANIFEST, OPERATOR, PACK, TESTS, edit, file
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The suite of one operator with the cases of two types."""
     folder = tmp_path_factory.mktemp("suites") / "small"
-    write_suite(folder, files())
+    write_suite(folder, files().items())
     kept: list[Any] = []
 
     def keep_two_types(index: Any) -> None:
@@ -96,7 +96,7 @@ def test_undeclared_unsupported_cases_fail_the_session(suite: Path) -> None:
 
 def test_a_damaged_suite_is_not_a_failure_of_the_backend(tmp_path: Path) -> None:
     copy = tmp_path / "damaged"
-    write_suite(copy, files())
+    write_suite(copy, files().items())
     pack = copy / PACK
     pack.write_bytes(pack.read_bytes()[:-1])
     done = pytest_on(copy, "-q")
@@ -119,7 +119,7 @@ def test_documented_examples_are_written_out(suite: Path) -> None:
 
 def test_an_example_that_contradicts_the_pack_is_an_error(tmp_path: Path) -> None:
     copy = tmp_path / "edited"
-    write_suite(copy, files())
+    write_suite(copy, files().items())
     test_file = copy / TESTS
     test_file.write_text(test_file.read_text().replace("[3.0, 4.0]", "[3.0, 5.0]", 1))
     done = pytest_on(copy, "-q", "-k", "example")

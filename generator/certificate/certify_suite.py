@@ -5,10 +5,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from opcert.backends.contract import Backend
-from opcert.certificate.certificate import Certificate
+from opcert.certificate.certificate import Certificate, Run
 from opcert.certificate.entries import (
     claim_entry,
     current_platform,
@@ -19,7 +20,6 @@ from opcert.certificate.entries import (
 )
 from opcert.certificate.execution import Execution, LocalExecution
 from opcert.certificate.file import json_differences
-from opcert.certificate.journal import Journal
 from opcert.certificate.setup import Setup
 from opcert.cluster import Cluster, ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
@@ -35,6 +35,8 @@ from opcert.verdicts.verdict import FAILURE_STATUSES, WAIVABLE_KINDS, Verdict
 # Called with each verdict, its number, and the number of cases to run.
 OnVerdict = Callable[[Verdict, int, int], None]
 
+# How often a run saves its certificate: for 50,000 cases, that takes a second.
+SAVE_SECONDS = 30.0
 # The number of differences that are listed if a run cannot be resumed.
 _LISTED_DIFFERENCES = 5
 
@@ -63,7 +65,7 @@ def certify(
     cluster: Cluster | None = None,
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
-    journal: Path | None = None,
+    save: Callable[[Certificate], object] | None = None,
     **settings: Any,
 ) -> Certificate:
     """Run the cases of a suite on a backend, and return the certificate.
@@ -78,8 +80,8 @@ def certify(
         progress: called with each verdict, its number and the number of cases to run.
         resume: the certificate of an earlier run with the same arguments; only its not-run cases
             are run. A certificate without such cases is returned unchanged.
-        journal: a file for the verdicts as they come, from which `read_journal` makes a certificate
-            to resume if this process is killed.
+        save: called every 30 seconds with the certificate so far, which has no causes yet; it can
+            be resumed if this process is killed.
         **settings: those of `RunSettings`.
 
     Raises:
@@ -119,7 +121,7 @@ def certify(
         )
         if resume is not None:
             certificate = _resumed(resume, certificate)
-            # One that a journal gives lacks the causes of its failures.
+            # One that was saved during a run lacks the causes of its failures.
             fails = any(verdict.status in FAILURE_STATUSES for verdict in resume.verdicts)
             if not certificate.counts["not-run"] and (resume.causes or not fails):
                 before_waivers = [verdict.without_waiver() for verdict in resume.verdicts]
@@ -132,14 +134,14 @@ def certify(
             repeated=certificate.run.repeated,
         )
         remaining = [v.case for v in certificate.verdicts if v.status == "not-run"]
-        reached = execution.verdicts(certification, remaining)
         return _complete(
             certification,
             certificate,
-            reached if journal is None else _noted(reached, Journal(journal, certificate)),
+            execution.verdicts(certification, remaining),
             known,
             execution,
             progress,
+            save,
             stop_at_failure=given.stop_at_failure,
         )
 
@@ -166,14 +168,6 @@ def _execution(setup: Setup, suite: Suite, cluster: Cluster | None) -> Iterator[
         execution.close()
 
 
-def _noted(verdicts: Generator[Verdict], journal: Journal) -> Generator[Verdict]:
-    """Yield verdicts after they are in the journal."""
-    with closing(journal), closing(verdicts):
-        for verdict in verdicts:
-            journal.add(verdict)
-            yield verdict
-
-
 def _not_run(suite: Suite, case_id: str) -> Verdict:
     operator, case = suite.cases[case_id]
     return Verdict(case_id, operator.index.operator, "not-run", None, "not-run", case.rules, "")
@@ -186,12 +180,14 @@ def _complete(
     waivers: Waivers | None,
     execution: Execution,
     progress: OnVerdict,
+    save: Callable[[Certificate], object] | None,
     *,
     stop_at_failure: bool,
 ) -> Certificate:
     """Return a certificate completed with the verdicts of its not-run cases.
 
-    `reached` runs these cases, and yields each verdict as soon as it is known.
+    `reached` runs these cases, and yields each verdict as soon as it is known. `save` is called
+    with the certificate of those so far.
 
     Raises:
         UnusedWaiverError: a waiver applies to no failure.
@@ -200,7 +196,7 @@ def _complete(
     # Waivers are removed here and applied again at the end.
     verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
     remaining = certificate.counts["not-run"]
-    interrupted = ""
+    interrupted, next_save = "", monotonic() + SAVE_SECONDS
     try:
         with closing(reached):
             for number, verdict in enumerate(reached, 1):
@@ -208,6 +204,9 @@ def _complete(
                 progress(waived, number, remaining)
                 if stop_at_failure and waived.status in FAILURE_STATUSES:
                     break
+                if save is not None and monotonic() > next_save:
+                    save(_so_far(certificate, certification, execution, waivers))
+                    next_save = monotonic() + SAVE_SECONDS
     except KeyboardInterrupt:
         interrupted = "interrupted"
         execution.interrupt()
@@ -229,15 +228,10 @@ def _complete(
     before_waivers = list(verdicts.values())
     final = tuple(v if waivers is None else waivers.apply(v) for v in before_waivers)
     causes = execution.diagnosis.causes(final, reproductions)
-    run = {
-        "repeated": certification.repeated,
-        "changed": tuple(sorted({*certificate.run.changed, *execution.changed_files()})),
-        "cluster": merged_clusters(certificate.run.cluster, execution.cluster),
-    }
     excerpts = {**certificate.excerpts, **certification.excerpts}
     representatives = [cause.representative for cause in causes]
     certificate = certificate.replace(
-        run=certificate.run.model_copy(update=run),
+        run=_run_so_far(certificate, certification, execution),
         excerpts={case: excerpts[case] for case in representatives if case in excerpts},
         reproductions=reproductions,
         causes=causes,
@@ -251,6 +245,37 @@ def _complete(
     return certificate
 
 
+def _so_far(
+    certificate: Certificate,
+    certification: Certification,
+    execution: Execution,
+    waivers: Waivers | None,
+) -> Certificate:
+    """Return a certificate with the verdicts so far, without causes, which take time to find."""
+    reached = [
+        certification.verdicts.get(verdict.case, verdict) for verdict in certificate.verdicts
+    ]
+    excerpts = {**certificate.excerpts, **certification.excerpts}
+    return certificate.replace(
+        run=_run_so_far(certificate, certification, execution),
+        excerpts={v.case: excerpts[v.case] for v in reached if v.case in excerpts},
+        causes=(),
+        verdicts=tuple(v if waivers is None else waivers.apply(v) for v in reached),
+    )
+
+
+def _run_so_far(
+    certificate: Certificate, certification: Certification, execution: Execution
+) -> Run:
+    changed = {*certificate.run.changed, *execution.changed_files()}
+    now = {
+        "repeated": certification.repeated,
+        "changed": tuple(sorted(changed)),
+        "cluster": merged_clusters(certificate.run.cluster, execution.cluster),
+    }
+    return certificate.run.model_copy(update=now)
+
+
 def _resumed(former: Certificate, current: Certificate) -> Certificate:
     """Return `former`, marked as resumed now, if it is of the same run as `current`.
 
@@ -261,10 +286,7 @@ def _resumed(former: Certificate, current: Certificate) -> Certificate:
         f"{'.'.join(place)} was {before} and now is {now}"
         for place, before, now in json_differences(_identity(former), _identity(current))
     ]
-    reached = {verdict.case: verdict for verdict in former.verdicts}
-    # A journal has only the cases that have run.
-    verdicts = tuple(reached.pop(verdict.case, verdict) for verdict in current.verdicts)
-    if reached:
+    if [v.case for v in former.verdicts] != [v.case for v in current.verdicts]:
         differences.append("its cases are not those of the suite")
     if differences:
         listed, others = differences[:_LISTED_DIFFERENCES], differences[_LISTED_DIFFERENCES:]
@@ -282,7 +304,7 @@ def _resumed(former: Certificate, current: Certificate) -> Certificate:
     times = (*former.run.resumed, current.platform.date)
     jobs = max(former.run.jobs, current.run.jobs)
     run = former.run.model_copy(update={"resumed": times, "jobs": jobs})
-    return former.replace(run=run, verdicts=verdicts)
+    return former.replace(run=run)
 
 
 def _identity(certificate: Certificate) -> dict[str, Any]:

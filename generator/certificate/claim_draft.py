@@ -186,4 +186,4 @@ def write_claim(draft: ClaimDraft, target: Path) -> None:
     """
     if os.path.lexists(target):
         raise OpcertError(f"{target}: exists by now; remove it or name another file with --out")
-    write_files(target.parent, {target.name: draft.text.encode()})
+    write_files(target.parent, [(target.name, draft.text.encode())])

@@ -9,8 +9,7 @@ from typing import Any
 
 from opcert.certificate.certificate import FILE_NAME, Certificate
 from opcert.certificate.file import CERTIFICATE_FILE, MAX_CERTIFICATE_BYTES, certificate_path
-from opcert.certificate.journal import JOURNAL_DRAFT_FILE, JOURNAL_FILE, is_journal
-from opcert.output_files import files_below, write_files
+from opcert.output_files import STAGE, files_below, write_files
 from opcert.suite.writing import refuse_foreign_files
 from opcert.untrusted_files import open_untrusted
 
@@ -45,27 +44,27 @@ def submission_path(out: Path, suite: Path | None) -> Path:
     """
     target = certificate_path(out, suite)
     folder = target.parent
-    own = own_files(folder)
+    own = _own_files(folder)
     refuse_foreign_files(folder, files_below(folder), own.__contains__, "a submission")
     return target
 
 
-def own_files(folder: Path) -> list[str]:
+def _own_files(folder: Path) -> list[str]:
     """Return the names of the files in a folder that a run wrote, and nobody changed since."""
-    earlier = _files_of_submission(folder)
+    # A run that was killed as it wrote has not put its certificate in place.
+    written = [_files_of_submission(folder), _files_of_submission(folder / STAGE)]
 
     def is_own(name: str) -> bool:
         if name == SIGNATURE_FILE:
             return True
-        if name in (JOURNAL_FILE, JOURNAL_DRAFT_FILE) and is_journal(folder / name):
-            return True
-        if name not in earlier:
+        if not any(name in files for files in written):
             return False
         try:
             with open_untrusted(folder / name) as file:
-                return earlier.get(name) == file_digest(name, file.read(MAX_CERTIFICATE_BYTES))
+                digest = file_digest(name, file.read(MAX_CERTIFICATE_BYTES))
         except OSError:
             return False
+        return any(files.get(name) == digest for files in written)
 
     return [name for name in files_below(folder) if is_own(name)]
 
@@ -78,7 +77,7 @@ def write_submission(
 ) -> Certificate:
     """Write `files`, and to `target` the certificate with their digests; return it.
 
-    An earlier submission is replaced, once all new files are written.
+    An earlier submission is replaced.
 
     Raises:
         OpcertError: a file cannot be written.
@@ -89,9 +88,7 @@ def write_submission(
     signature = {} if sign is None else {SIGNATURE_FILE: sign(text)}
     # The certificate comes last: until then, an earlier one shows that the files are not its own.
     contents = {**files, **signature, CERTIFICATE_FILE: text}
-    folder = target.parent
-    others = SIGNATURE_FILE, JOURNAL_FILE, JOURNAL_DRAFT_FILE
-    write_files(folder, contents, (*_files_of_submission(folder), *others))
+    write_files(target.parent, contents.items(), _own_files(target.parent))
     return certificate
 
 
@@ -102,7 +99,7 @@ def write_signature(certificate: Path, text: bytes) -> Path:
         OpcertError: it cannot be written.
     """
     target = certificate.with_name(SIGNATURE_FILE)
-    write_files(target.parent, {SIGNATURE_FILE: text})
+    write_files(target.parent, [(SIGNATURE_FILE, text)])
     return target
 
 

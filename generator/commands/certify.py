@@ -1,6 +1,7 @@
 """The command `opcert certify`: one run, or one for each configuration of a backend."""
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -178,11 +179,10 @@ def _former_certificates(
     Raises:
         OpcertError: no configuration has a certificate, or one cannot be read.
     """
-    from opcert.certificate.file import CERTIFICATE_FILE
-    from opcert.certificate.journal import read_former_certificate
+    from opcert.certificate.file import CERTIFICATE_FILE, read_certificate
 
-    found = {each.name: read_former_certificate(out / each.name) for each in selected}
-    former = {name: certificate for name, certificate in found.items() if certificate is not None}
+    files = {each.name: out / each.name / CERTIFICATE_FILE for each in selected}
+    former = {name: read_certificate(file) for name, file in files.items() if file.exists()}
     if not former:
         first = out / selected[0].name / CERTIFICATE_FILE
         # Other configurations may have certificates here: they are listed then.
@@ -236,7 +236,6 @@ class _Request:
     def run(self, configuration: "Configuration") -> ExitCode:
         """Certify one configuration, write and print its certificate, and return the exit code."""
         from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
-        from opcert.certificate.journal import JOURNAL_FILE
         from opcert.report.terminal import conclusion_line, console, print_certificate
 
         interrupted = ""
@@ -252,7 +251,7 @@ class _Request:
                     options=configuration.options,
                     resume=former,
                     progress=on_verdict,
-                    journal=None if target is None else target.with_name(JOURNAL_FILE),
+                    save=None if target is None else partial(self._save, target),
                 )
         except CertificationInterrupted as error:
             certificate, interrupted = error.certificate, error.reason
@@ -278,6 +277,14 @@ class _Request:
 
     def _announce(self, text: str) -> None:
         announcer(self.quiet)(text)
+
+    def _save(self, target: Path, certificate: "Certificate") -> None:
+        """Write the certificate of an unfinished run, from which `--resume` goes on."""
+        from opcert.certificate.submission import write_submission
+
+        # If this fails, the run goes on: its end writes the certificate again.
+        with suppress(OpcertError):
+            write_submission(certificate, target, self.copies)
 
     def _write(self, certificate: "Certificate", target: Path) -> "Certificate":
         """Write a certificate and the files next to it; return the written certificate.

@@ -100,6 +100,6 @@ def write_site(folder: Path, files: FileContents) -> None:
     """Write the files of a site to `folder`, and replace an earlier site.
 
     Raises:
-        OpcertError: the folder holds other files, or cannot be written; nothing has changed.
+        OpcertError: the folder holds other files, or cannot be written.
     """
     replace_marked_folder(folder, files, [MARK, INDEX_MARK], _KIND)

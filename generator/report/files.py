@@ -100,7 +100,7 @@ def write_report(folder: Path, files: FileContents) -> None:
     """Write the files of a report to `folder`, and replace an earlier report.
 
     Raises:
-        OpcertError: the folder holds other files, or cannot be written; nothing has changed.
+        OpcertError: the folder holds other files, or cannot be written.
     """
     replace_marked_folder(folder, files, _FILE_MARKS, "a report")
 

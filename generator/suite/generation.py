@@ -17,7 +17,7 @@ from opcert.suite.parts import (
     parts_in_processes,
     parts_on_cluster,
 )
-from opcert.suite.writing import check_suite_folder, folder_differences, write_suite_files
+from opcert.suite.writing import folder_differences, write_suite
 
 
 def generate(
@@ -47,13 +47,11 @@ def generate(
     spec_files = read_specs_in(None if specs is None else Path(specs), operator or "*")
     if specs is None and operator is None:
         spec_files = [file for file in spec_files if file.spec.operator in CORE_OPERATORS]
-    if not check:
-        check_suite_folder(Path(out))
     make = parts_on_cluster(cluster) if cluster else _part_maker(spec_files, jobs)
     files = iterate_files(spec_files, profile, seed, make=make, on_operator=on_operator)
     if check:
         return folder_differences(Path(out), files)
-    write_suite_files(Path(out), files)
+    write_suite(Path(out), files)
     return []
 
 

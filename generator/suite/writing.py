@@ -8,10 +8,10 @@ from pathlib import Path
 
 from opcert.errors import OpcertError, SuiteError
 from opcert.output_files import (
+    STAGE,
     FileContents,
     check_output_folder,
     files_below,
-    prepare_files,
     write_files,
 )
 from opcert.suite.format import MANIFEST
@@ -20,58 +20,31 @@ from opcert.untrusted_files import open_untrusted, read_limited
 
 # A mark is within this number of bytes from the beginning of a file.
 _HEAD_BYTES = 400
-# Folders that Python and pytest leave among tests.
-_CACHES = ("__pycache__", ".pytest_cache")
+# Folders that Python and pytest leave among tests, and that of a command that was killed.
+_CACHES = ("__pycache__", ".pytest_cache", STAGE)
 # A hand-written guide to the folder, which is kept although it is not part of the suite.
 _GUIDE = "README.md"
 # The maximum number of files that are read in a folder.
 MAX_FILES = 10_000
 
 
-def write_suite(folder: Path, files: FileContents) -> None:
-    """Write a suite to `folder`, and replace an earlier one; keep a README.md in the folder.
+def write_suite(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    """Write a suite to `folder`, each file as it comes, the manifest last.
 
-    Raises:
-        OpcertError: the folder holds other files, or cannot be written; nothing has changed.
-    """
-    write_suite_files(folder, files.items())
-
-
-def write_suite_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """Do what `write_suite` does, with each file as it comes.
-
-    Raises:
-        OpcertError: the folder holds other files, or cannot be written; nothing has changed.
-    """
-    with prepare_files(folder) as prepared:
-        for name, data in files:
-            prepared.add(name, data)
-        # Since the first check, others may have written to the folder.
-        target = check_suite_folder(folder)
-        guide = target / _GUIDE
-        try:
-            if guide.is_file():
-                prepared.add(_GUIDE, read_limited(guide, MAX_FILE_BYTES))
-        except OSError as error:
-            raise OpcertError(f"{guide}: cannot be read: {error.strerror}") from None
-        prepared.put_in_place([*files_below(target)])
-
-
-def check_suite_folder(folder: Path) -> Path:
-    """Check that a suite can be written to `folder`; return its real path.
-
-    Called before it is generated.
+    It replaces an earlier suite. A README.md in the folder is kept, and so is a file that another
+    program writes meanwhile.
 
     Raises:
         OpcertError: the folder holds other files, or cannot be written.
     """
     target = check_output_folder(folder)
-    own_files = _files_of_suite(target)
+    # A command that was killed as it wrote has not put the manifest in place.
+    own_files = _files_of_suite(target) | _files_of_suite(target / STAGE)
     guide = target / _GUIDE
     if guide.is_file() and not guide.is_symlink():
         own_files.add(_GUIDE)
     refuse_foreign_files(folder, files_below(target, _CACHES), own_files.__contains__, "a suite")
-    return target
+    write_files(folder, files, {*files_below(target)} - {_GUIDE})
 
 
 def _files_of_suite(folder: Path) -> set[str]:
@@ -100,10 +73,10 @@ def replace_marked_folder(
     report".
 
     Raises:
-        OpcertError: the folder holds other files, or cannot be written; nothing has changed.
+        OpcertError: the folder holds other files, or cannot be written.
     """
     target = check_marked_folder(folder, marks, kind)
-    write_files(folder, files, [*files_below(target)])
+    write_files(folder, files.items(), [*files_below(target)])
 
 
 def check_marked_folder(folder: Path, marks: Collection[str], kind: str) -> Path:

@@ -149,7 +149,7 @@ def test_a_pack_has_no_data_that_a_recipe_could_generate() -> None:
 
 
 def test_seeded_data_with_another_digest_is_rejected(tmp_path: Path) -> None:
-    write_suite(tmp_path, files())
+    write_suite(tmp_path, files().items())
 
     def another_seed(index: Any) -> None:
         made = (array for case in index["cases"] for array in case["inputs"].values())

@@ -252,6 +252,30 @@ def test_nested_files_are_written_named_and_removed_again(tmp_path: Path) -> Non
     assert names == ["a", "a/e.html", "certificate.json"]
 
 
+@pytest.mark.parametrize("number", range(4))
+def test_what_an_interrupted_command_wrote_is_replaced(
+    number: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moves = iter(range(100))
+    replace = Path.replace
+
+    def replace_or_end(source: Path, target: Path) -> Path:
+        if next(moves) == number:
+            raise KeyboardInterrupt
+        return replace(source, target)
+
+    target = folder / "certificate.json"
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", replace_or_end)
+        with pytest.raises(KeyboardInterrupt):
+            write_submission(
+                handed_in.certificate(), target, dict.fromkeys(("a", "b/c", "claim.yaml"), b"x")
+            )
+    assert submission_path(folder, None) == target
+    write_submission(handed_in.certificate(), target, {"a": b"y"})
+    assert {*contents(folder)} == {"a", "certificate.json"}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

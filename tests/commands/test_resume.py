@@ -1,16 +1,25 @@
 """`opcert certify --resume`: what it continues, and what it refuses."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from opcert.certificate import certify_suite
 from opcert.certificate.file import read_certificate
-from opcert.certificate.journal import is_journal, read_journal
 from tests.clusters import wait_until
-from tests.command_line import MISBEHAVING, WRONG, interrupts, opcert, opcert_program, started
+from tests.command_line import MISBEHAVING, WRONG, interrupts, opcert, opcert_program
 
 SPLIT = "directml/DML_OPERATOR_SPLIT"
+SAVES_OFTEN = """
+from opcert.certificate import certify_suite
+from opcert.cli import main
+
+certify_suite.SAVE_SECONDS = 0.1
+main()
+"""
 
 
 def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
@@ -42,19 +51,6 @@ def test_a_resumed_run_may_be_not_conformant(tmp_path: Path) -> None:
     assert read_certificate(tmp_path / "certificate.json").counts["not-run"] == 0
 
 
-def test_resuming_needs_out() -> None:
-    result = opcert("certify", "--resume")
-    assert result.exit_code == 2
-    assert "--resume needs --out" in result.stderr
-
-
-def test_resuming_needs_a_certificate(tmp_path: Path) -> None:
-    result = opcert("certify", "--resume", "--out", tmp_path / "new")
-    assert result.exit_code == 2
-    assert "certificate.json: No such file; expected the certificate to continue" in result.stderr
-    assert not (tmp_path / "new").exists()
-
-
 def test_a_refused_certificate_stays_as_it_is(tmp_path: Path) -> None:
     backend = "--backend", f"{WRONG}:AcceptsEverything", "--case", "dml-split/axis-range*"
     assert opcert("certify", *backend, "--out", tmp_path, "-x").exit_code == 1
@@ -70,25 +66,49 @@ def test_a_refused_certificate_stays_as_it_is(tmp_path: Path) -> None:
     assert "found schema 1; expected schema 9" in result.stderr
 
 
-@pytest.mark.parametrize("cluster", [(), ("--cluster", "local:1")])
-def test_a_run_that_is_killed_goes_on_from_its_journal(
-    tmp_path: Path, cluster: tuple[str, ...]
+def test_a_run_saves_what_it_has_reached_with_copies_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "claim.yaml").write_text(f"operators:\n  {SPLIT}: {{}}\n")
+    arguments = "--case", "dml-split/valid-u8-*", "--claim", tmp_path / "claim.yaml"
+    monkeypatch.setattr(certify_suite, "SAVE_SECONDS", -1)
+    with monkeypatch.context() as patch:
+        # It ends before it writes its certificate.
+        patch.setattr("opcert.commands.certify._warn_of_doubts", lambda _: sys.exit(9))
+        assert opcert("certify", *arguments, "--out", tmp_path / "out").exit_code == 9
+    saved = read_certificate(tmp_path / "out" / "certificate.json")
+    assert saved.counts["not-run"] == 0
+    assert opcert("verify", tmp_path / "out" / "certificate.json").exit_code == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "certificate.json",
+        "claim.yaml",
+    ]
+    result = opcert("certify", *arguments, "--out", tmp_path / "out", "--resume")
+    assert result.exit_code == 0
+    assert opcert("verify", tmp_path / "out").exit_code == 0
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_goes_on_from_what_it_saved(tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = "certify", "--backend", f"{MISBEHAVING}:Behaves", "--out", str(out)
-    with started(*arguments, *cluster) as run:
-        wait_until(lambda: is_journal(out / "journal.jsonl") and lines(out / "journal.jsonl") > 50)
-        run.kill()
-    assert not (out / "certificate.json").exists()
-    reached = read_journal(out / "journal.jsonl")
+    path, reached = out / "certificate.json", 0
+    for how in ((), ("--resume",), ("--resume",)):
+        with subprocess.Popen(
+            [sys.executable, "-c", SAVES_OFTEN, *arguments, *how], stderr=subprocess.DEVNULL
+        ) as run:
+            wait_until(lambda: path.exists() and verdicts(path) > reached + 50)  # noqa: B023
+            run.kill()
+        reached = verdicts(path)
     result = opcert(*arguments, "--resume")
     assert result.exit_code == 0, result.output
-    assert f"{len(reached.verdicts)} cases have run already" in result.stderr
-    resumed = read_certificate(out / "certificate.json")
+    assert f"{reached} cases have run already" in result.stderr
+    resumed = read_certificate(path)
     assert resumed.conformant
-    assert len(resumed.run.resumed) == 1
-    assert not (out / "journal.jsonl").exists()
+    assert len(resumed.run.resumed) == 3
+    assert opcert("verify", out).exit_code == 0
 
 
-def lines(path: Path) -> int:
-    return path.read_bytes().count(b"\n")
+def verdicts(path: Path) -> int:
+    certificate = read_certificate(path)
+    return len(certificate.verdicts) - certificate.counts["not-run"]

@@ -27,7 +27,7 @@ MESSAGES = {
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("suites") / "suite"
-    write_suite(folder, files())
+    write_suite(folder, files().items())
     return folder
 
 

@@ -31,7 +31,7 @@ from tests.small_suite import (
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A suite that a test may damage."""
-    write_suite(tmp_path / "suite", files())
+    write_suite(tmp_path / "suite", files().items())
     return tmp_path / "suite"
 
 

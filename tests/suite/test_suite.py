@@ -34,7 +34,7 @@ FILES = ("__init__.py", "conftest.py", INDEX, PACK, TESTS)
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A suite that a test may damage."""
-    write_suite(tmp_path / "suite", files())
+    write_suite(tmp_path / "suite", files().items())
     return tmp_path / "suite"
 
 

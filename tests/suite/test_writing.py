@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import OpcertError
+from opcert.suite.format import json_file
+from opcert.suite.suite import read_manifest
 from opcert.suite.writing import folder_differences, write_suite
 from tests.small_suite import MANIFEST, contents, edit, files, other_files
 
@@ -14,37 +16,37 @@ from tests.small_suite import MANIFEST, contents, edit, files, other_files
 def suite(tmp_path: Path) -> Path:
     """A folder with a suite, alone in its parent."""
     folder = tmp_path / "parent" / "suite"
-    write_suite(folder, files())
+    write_suite(folder, files().items())
     return folder
 
 
 def test_a_suite_replaces_a_former_one(suite: Path) -> None:
     fewer = {name: data for name, data in other_files().items() if name != "conftest.py"}
-    write_suite(suite, fewer)
+    write_suite(suite, fewer.items())
     assert contents(suite) == fewer
     assert [path.name for path in suite.parent.iterdir()] == ["suite"]
 
 
 def test_a_suite_can_be_written_to_an_empty_folder(tmp_path: Path) -> None:
-    write_suite(tmp_path, files())
+    write_suite(tmp_path, files().items())
     assert contents(tmp_path) == dict(files())
 
 
 def test_missing_parents_are_created(tmp_path: Path) -> None:
-    write_suite(tmp_path / "a" / "b" / "c", files())
+    write_suite(tmp_path / "a" / "b" / "c", files().items())
     assert contents(tmp_path / "a" / "b" / "c") == dict(files())
 
 
 def test_a_damaged_suite_can_be_generated_again(suite: Path) -> None:
     (suite / "conftest.py").write_text("changed by hand")
     (suite / "directml" / "dml-split.npz").unlink()
-    write_suite(suite, files())
+    write_suite(suite, files().items())
     assert contents(suite) == dict(files())
 
 
 def test_an_intact_suite_of_another_format_is_replaced(suite: Path) -> None:
     edit(suite, MANIFEST, lambda manifest: manifest.update(format=1, unknown=1))
-    write_suite(suite, files())
+    write_suite(suite, files().items())
     assert contents(suite) == dict(files())
 
 
@@ -52,14 +54,14 @@ def test_a_damaged_suite_of_another_format_is_refused(suite: Path) -> None:
     edit(suite, MANIFEST, lambda manifest: manifest.update(format=1))
     (suite / "conftest.py").write_text("changed by hand")
     with pytest.raises(OpcertError, match="not part of a suite"):
-        write_suite(suite, files())
+        write_suite(suite, files().items())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_suite_below_a_read_only_parent_is_replaced(suite: Path) -> None:
     suite.parent.chmod(0o555)
     try:
-        write_suite(suite, other_files())
+        write_suite(suite, other_files().items())
     finally:
         suite.parent.chmod(0o755)
     assert contents(suite) == dict(other_files())
@@ -68,28 +70,28 @@ def test_a_suite_below_a_read_only_parent_is_replaced(suite: Path) -> None:
 def test_a_file_as_parent_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(OpcertError, match="is not a folder; expected a folder"):
-        write_suite(tmp_path / "file" / "suite", files())
+        write_suite(tmp_path / "file" / "suite", files().items())
     assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_file_instead_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "suite").write_text("mine")
     with pytest.raises(OpcertError, match="suite: is not a folder; expected a folder"):
-        write_suite(tmp_path / "suite", files())
+        write_suite(tmp_path / "suite", files().items())
     assert (tmp_path / "suite").read_text() == "mine"
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(OpcertError, match=r"contains thesis\.txt, not part of a suite"):
-        write_suite(tmp_path, files())
+        write_suite(tmp_path, files().items())
     assert contents(tmp_path) == {"thesis.txt": b"mine"}
 
 
 def test_a_suite_with_another_file_is_refused_with_its_name(suite: Path) -> None:
     (suite / "directml" / "thesis.txt").write_text("mine")
     with pytest.raises(OpcertError, match=r"contains directml/thesis\.txt, not part of a suite"):
-        write_suite(suite, other_files())
+        write_suite(suite, other_files().items())
     assert contents(suite) == {**files(), "directml/thesis.txt": b"mine"}
 
 
@@ -97,14 +99,39 @@ def test_a_suite_with_another_file_is_refused_with_its_name(suite: Path) -> None
 def test_a_folder_with_another_manifest_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(OpcertError, match=r"contains manifest\.json, not part of a suite"):
-        write_suite(tmp_path, files())
+        write_suite(tmp_path, files().items())
     assert contents(tmp_path) == {"manifest.json": text.encode()}
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+def test_what_an_interrupted_command_wrote_is_replaced(
+    number: int, suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moves = iter(range(100))
+    replace = Path.replace
+
+    def replace_or_end(source: Path, target: Path) -> Path:
+        if next(moves) == number:
+            raise KeyboardInterrupt
+        return replace(source, target)
+
+    new = {f"other/{name}": data for name, data in files().items() if name != MANIFEST}
+    manifest = read_manifest(suite)
+    digests = {f"other/{name}": digest for name, digest in manifest.files.items()}
+    changed = manifest.model_copy(update={"files": digests})
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", replace_or_end)
+        with pytest.raises(KeyboardInterrupt):
+            write_suite(suite, {**new, MANIFEST: json_file(changed)}.items())
+    assert any(name.startswith("other/") for name in contents(suite))
+    write_suite(suite, files().items())
+    assert contents(suite) == dict(files())
 
 
 def test_a_readme_is_kept_and_is_no_difference(suite: Path) -> None:
     (suite / "README.md").write_text("mine")
     assert folder_differences(suite, files().items()) == []
-    write_suite(suite, other_files())
+    write_suite(suite, other_files().items())
     assert contents(suite) == {**other_files(), "README.md": b"mine"}
 
 
@@ -112,10 +139,10 @@ def test_a_readme_in_a_subfolder_or_a_link_is_refused(suite: Path, tmp_path: Pat
     below, link = suite / "directml" / "README.md", suite / "README.md"
     below.write_text("mine")
     with pytest.raises(OpcertError, match=r"contains directml/README\.md, not part of a suite"):
-        write_suite(suite, other_files())
+        write_suite(suite, other_files().items())
     below.unlink()
     (tmp_path / "guide").write_text("mine")
     link.symlink_to(tmp_path / "guide")
     with pytest.raises(OpcertError, match=r"contains README\.md, not part of a suite"):
-        write_suite(suite, other_files())
+        write_suite(suite, other_files().items())
     assert link.is_symlink()
