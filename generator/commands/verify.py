@@ -26,7 +26,7 @@ from opcert.run.settings import RunSettings
 if TYPE_CHECKING:
     from opcert.certificate.certificate import Certificate
     from opcert.suite.suite import Suite
-    from opcert.verification.verdict_checks import Finding
+    from opcert.verification.verification import Finding
 
 # How many findings are printed; a certificate may have any number of them.
 _MAX_FINDINGS = 1000
@@ -62,9 +62,10 @@ def verify(
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Check a certificate for contradictions.
+    """Check that a certificate belongs to its suite, and that its parts agree.
 
-    A certificate of a backend that is not conformant can be sound.
+    What the cases came to is not judged again, except by --rerun. A certificate of a backend that
+    is not conformant can be sound.
 
     Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
     """
@@ -134,7 +135,7 @@ def _check_signature(
 ) -> "tuple[list[Finding], list[str]]":
     """Return the findings about the signature, and its unchecked aspects."""
     from opcert.verification.folder_checks import read_signature
-    from opcert.verification.verdict_checks import Finding
+    from opcert.verification.verification import Finding
 
     signature = read_signature(file)
     if key is None:

@@ -124,7 +124,7 @@ class Waivers:
 
     def apply(self, verdict: AnyVerdict) -> AnyVerdict:
         """Return `verdict` with the first matching waiver applied, if any."""
-        for _, waiver in waivers_on(self.content, self.device):
+        for _, waiver in _waivers_on(self.content, self.device):
             if waiver.waives(verdict):
                 return verdict.with_waiver(waiver.explanation)
         return verdict
@@ -136,12 +136,12 @@ class Waivers:
         """
         return [
             self.source.mistake((number,), f"{message}; remove it")
-            for number, waiver in waivers_on(self.content, self.device)
+            for number, waiver in _waivers_on(self.content, self.device)
             if (message := waiver.unused_message(verdicts)) is not None
         ]
 
 
-def waivers_on(waivers: Iterable[Waiver], device: object) -> Iterator[tuple[int, Waiver]]:
+def _waivers_on(waivers: Iterable[Waiver], device: object) -> Iterator[tuple[int, Waiver]]:
     """Yield the waivers that apply to a run on `device`, each with its number in the file."""
     for number, waiver in enumerate(waivers):
         if waiver.device in (None, device):

@@ -1,1 +1,1 @@
-"""Certificate x suite -> findings: the checks of a third party, and the rerun of a sample."""
+"""Certificate x suite -> findings: what does not belong together, and the rerun of a sample."""

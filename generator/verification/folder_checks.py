@@ -29,7 +29,7 @@ from opcert.scope.waivers import Waiver
 from opcert.suite.suite import Suite
 from opcert.suite.writing import MAX_FILES
 from opcert.untrusted_files import open_untrusted
-from opcert.verification.verdict_checks import Finding
+from opcert.verification.verification import Finding
 from opcert.yaml_files.source import YamlSource
 from opcert.yaml_files.validation import validated_content
 

@@ -15,7 +15,7 @@ from opcert.scope.support import checked_support
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import Verdict
-from opcert.verification.verdict_checks import CaseVerdict, Finding, judgement_text
+from opcert.verification.verification import Finding
 
 # Failures of these kinds depend on earlier or later cases, which a sample may lack.
 _KINDS_OF_SEVERAL_CASES = ("state", "aliased-output", "mutated-input")
@@ -73,23 +73,32 @@ def rerun_findings(
         certification = Certification(started, suite, repeated=repeated)
         for verdict in sample:
             again = certification.verdict(verdict.case)
-            case = suite.cases[verdict.case]
-            before, after = CaseVerdict(*case, verdict), CaseVerdict(*case, again)
-            if not _agree(before, after):
-                text = f"found {_description(before)}; run again: {_description(after)}"
+            before = verdict.without_waiver()
+            if not _agree(before, again):
+                text = f"found {_description(before)}; run again: {_description(again)}"
                 yield Finding(f"verdicts, {verdict.case}", f"{text}: {again.detail}")
     finally:
         close_backend(started)
 
 
-def _agree(before: CaseVerdict, after: CaseVerdict) -> bool:
+def _agree(before: Verdict, after: Verdict) -> bool:
     """Whether two verdicts of a case agree."""
     # Whether a declined call is a failure depends on cases that a sample may lack.
-    if before.declined or after.declined:
-        return before.declined and after.declined
-    same_outcome = before.verdict.observed == after.verdict.observed
-    return before.judgement == after.judgement and same_outcome
+    if _is_declined(before) or _is_declined(after):
+        return _is_declined(before) and _is_declined(after)
+    return (before.status, before.kind, before.observed) == (
+        after.status,
+        after.kind,
+        after.observed,
+    )
 
 
-def _description(verdict: CaseVerdict) -> str:
-    return f"{judgement_text(verdict.judgement)}, observed '{verdict.verdict.observed}'"
+def _is_declined(verdict: Verdict) -> bool:
+    """Whether the backend declined the call, or the baseline of a rejected call."""
+    outcomes = (("unsupported", None), ("fail", "undeclared"))
+    return verdict.observed != "not-run" and (verdict.status, verdict.kind) in outcomes
+
+
+def _description(verdict: Verdict) -> str:
+    kind = "" if verdict.kind is None else f" ({verdict.kind})"
+    return f"{verdict.status}{kind}, observed '{verdict.observed}'"

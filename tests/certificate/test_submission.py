@@ -21,7 +21,7 @@ from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.handed_in import GIVEN, named, without, write, write_changed
 from tests.small_suite import contents
-from tests.tamperings import waiver
+from tests.tamperings import part
 
 CASES = ("--operator", "directml/DML_OPERATOR_SPLIT", "--case", "dml-split/valid-u8-*")
 
@@ -130,7 +130,9 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
         r"claim\.content: differs from the content of claim\.yaml",
     ),
     "an extended waiver": (
-        lambda folder: write_changed(folder, waiver(expires="9999-12-30")),
+        lambda folder: write_changed(
+            folder, part("waivers", "content", 0, "expires", value="9999-12-30")
+        ),
         r"waivers\.content: differs from the content of waivers\.yaml",
     ),
     "no waivers": (
