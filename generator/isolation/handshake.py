@@ -11,7 +11,7 @@ from opcert.isolation.messages import PROTOCOL
 from opcert.isolation.process import Process, WorkerFailure
 from opcert.scope.support import declared_support
 
-INTRODUCTION_KEYS = ("protocol", "name", "version", "support", "reuse")
+_INTRODUCTION_KEYS = ("protocol", "name", "version", "support", "reuse")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def perform_handshake(
         reason = f"{answer['error']}"
         prefix = "" if backend in reason else f"backend '{backend}' refuses to run: "
         raise BackendError(f"{prefix}{reason}")
-    for key, mistake in introduction_mistakes(answer):
+    for key, mistake in _introduction_mistakes(answer):
         raise BackendError(f"backend '{backend}': invalid handshake: {key}: {mistake}")
     unexpected = process.unexpected_output()
     if unexpected:
@@ -54,7 +54,7 @@ def perform_handshake(
     )
 
 
-def introduction_mistakes(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _introduction_mistakes(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each wrong key of an introduction with its mistake."""
     protocol = answer.get("protocol")
     if type(protocol) is not int or protocol != PROTOCOL:
@@ -74,5 +74,5 @@ def introduction_mistakes(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]
     reuse = answer.get("reuse")
     if reuse is not None and not (isinstance(reuse, str) and reuse.isprintable()):
         yield "reuse", f"found {reuse!r}; expected printable text, or null"
-    for key in answer.keys() - set(INTRODUCTION_KEYS):
-        yield key, f"unknown key; expected {', '.join(INTRODUCTION_KEYS)}"
+    for key in answer.keys() - set(_INTRODUCTION_KEYS):
+        yield key, f"unknown key; expected {', '.join(_INTRODUCTION_KEYS)}"

