@@ -2,6 +2,7 @@
 
 import gc
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,17 @@ BY_OPERATOR = re.compile(
     r"tests/(cases|faults|operators|property)/|tests/suite/test_profiles|tests/test_reference_checks"
 )
 _NAME = re.compile(rf"(?<![\w-])({'|'.join(OPERATORS)})(?![\w-])")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _the_same_terminal_everywhere() -> Iterator[None]:
+    """Give every test, and what it starts, a terminal of 80 columns that has colours."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+            patch.delenv(name, raising=False)
+        for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "25"}.items():
+            patch.setenv(name, value)
+        yield
 
 
 def operator_of(test: str) -> str | None:
