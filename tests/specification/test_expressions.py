@@ -4,6 +4,7 @@ import ast
 import builtins
 import warnings
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -238,41 +239,9 @@ def test_an_index_out_of_range_in_a_condition_is_an_error() -> None:
 LETTERS = "nabcdefghijklmopqrstuvwxyz"
 # What Python evaluates, and an expression of a spec must not.
 HOSTILE = [
-    *["().__class__.__base__.__subclasses__()", "data.__init__.__globals__", "[].append(1)"],
-    *["(n for n in data.shape).gi_frame.f_globals", "[n.gi_frame for n in [(1 for m in [1])]]"],
-    *["[level.gi_frame for level in [(1 for m in [1])]]", "level.__class__", "level._x"],
-    *["__import__('os')", "__builtins__['eval']('1')", "__builtins__.eval", "globals()", "vars()"],
-    *["open('x')", "eval('1')", "exec('1')", "compile('1', '', 'eval')", "type(data)", "dir()"],
-    *["getattr(data, '__class__')", "setattr(data, 'rank', 1)", "map(axis, data.shape)"],
-    *["'{0.__class__}'.format(data)", "'%1000000000d' % 1", "b'%1000000000d' % 1", "max.__self__"],
-    *["(lambda: 1)()", "[lambda: 1][0]()", "(max)(1, 2)(3)", "max(1, key=abs)", "max(**{})"],
-    *["f'{data}'", "(n := 1)", "[n := 1 for m in [1]]", "(yield 1)", "(await axis)"],
-    *["{n for n in [1]}", "{n: n for n in [1]}", "1 << 99999", "1 / 2", "1 @ 2", "~1"],
-    *[
-        "1 & 2",
-        "1 | 2",
-        "1 ^ 2",
-        "8 >> 1",
-        "count_steps()",
-        "refuse_attribute()",
-        "bounded_power(9, 9)",
-    ],
-    *["[1 for data.shape in [2]]", "[1 for level.n in [2]]", "[1 for n, mode[0] in [(1, 2)]]"],
-    *["[n async for n in data.shape]", "data.shape = 1", "del data", "import os"],
-    *[
-        "[1 for a in range(999) for b in range(999)]",
-        "[[1 for b in range(999)] for a in range(99)]",
-    ],
-    *["list(range(10**6)) + list(range(10**6))", "list(range(10**5)) * 2", "2 * ('a' * 99999)"],
-    *["prod(range(1, 10**6))", "2**4097", "(-2)**4097", "[2**4000][0]**9", "len(range(10**7))"],
-    *["sum(n for n in range(10**5))", "all(True for n in zip(range(10**6)))"],
-    *["[[0] * 999] * 999", "[[[0] * 99] * 99] * 99", "('a' * 999,) * 999"],
-    *["sum([[0] * 99] * 99, [])", "[*range(10**6)]", "(*range(10**6), *range(10**6))"],
-    *["[[0] * 99999 for n in range(9999)]", "[list(range(10**6)) for n in range(99)]"],
-    "[{0: [0] * 99999} for n in range(99)]",
-    *["[sum(range(10**6)) for n in range(99)]", "[set(range(10**6)) for n in range(99)]"],
+    *Path(__file__).with_name("hostile.txt").read_text().splitlines(),
     "[1 for n in [1] " + "".join(f"for {a} in [[{b}, {b}]] " for b, a in pairwise(LETTERS)) + "]",
-    *["+".join(["axis"] * 2000), "prod([2**4000] * 32) * 1 < [0] * 99"],
+    "+".join(["axis"] * 2000),
 ]
 
 
