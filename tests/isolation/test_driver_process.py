@@ -7,78 +7,49 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from opcert import certify
 from opcert.backends.lookup import load
-from opcert.certificate.certificate import Certificate
 from opcert.errors import BackendError
 from opcert.isolation import process
 from opcert.isolation.driver_process import Driver
 from opcert.isolation.process import WorkerFailure
 from opcert.isolation.supervised import SupervisedBackend, start_backend
-from opcert.verdicts.verdict import Verdict
-from tests.faults.finding import core_suite
+from tests.isolation.judging import SUITE, judged
 
 MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"
-# A few valid calls, of ranks 2 to 4.
-CASES = "dml-split/valid-f32-[234]-*"
-SUITE = core_suite()
+CASES = "dml-split/valid-f32-[23]-*"
 
 
 def driver(how: str) -> str:
     return f"driver:{shlex.join([sys.executable, str(MISBEHAVING), how])}"
 
 
-def certified(how: str, **more: Any) -> Certificate:
-    """Certify a driver that does `how` on calls of rank 3."""
-    return certify(driver(how), SUITE, **{"case": CASES, "timeout": 20, **more})
-
-
-def of_rank_3(certificate: Certificate) -> list[Verdict]:
-    """Return the verdicts of rank 3, after asserting that the others pass."""
-    verdicts = [
-        verdict
-        for verdict in certificate.verdicts
-        if verdict.case.startswith("dml-split/valid-f32-3")
-    ]
-    others = [verdict for verdict in certificate.verdicts if verdict not in verdicts]
-    assert len(others) > 3
-    assert {verdict.status for verdict in others} == {"pass"}
-    assert verdicts
-    return verdicts
-
-
 @pytest.mark.parametrize(
-    ("how", "reason"),
+    ("how", "status", "reason"),
     [
-        ("abort", "ended by SIGABRT"),
-        ("kill", "ended by SIGKILL"),
-        ("exit", "exited with 0"),
-        ("dies-in-the-middle", "of outputs had come"),
+        ("abort", "crash", "ended by SIGABRT"),
+        ("kill", "crash", "ended by SIGKILL"),
+        ("exit", "crash", "exited with 0"),
+        ("dies-in-the-middle", "crash", "of outputs had come"),
+        ("sleep", "hang", "no answer within 1.5 s"),
+        ("gives-less", "hang", r"no answer within 1.5 s; \d+ of \d+ bytes of outputs had come"),
+        # Side effects beyond the call change no verdict.
+        *((how, "pass", "") for how in ("child", "says-much", "stays")),
     ],
 )
-def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
-    for verdict in of_rank_3(certified(how)):
-        assert (verdict.status, verdict.kind, verdict.observed) == ("crash", None, "crash")
-        assert reason in verdict.detail
-
-
-@pytest.mark.parametrize(
-    ("how", "reason"),
-    [
-        ("sleep", "no answer within 0.5 s"),
-        ("gives-less", "no answer within 0.5 s; 15 of 16 bytes of outputs had come"),
-    ],
-)
-def test_a_call_that_does_not_end_hangs(how: str, reason: str) -> None:
-    verdicts = of_rank_3(certified(how, timeout=0.5))
-    assert {verdict.status for verdict in verdicts} == {"hang"}
-    assert any(reason.partition("; ")[0] in verdict.detail for verdict in verdicts)
-    assert all(reason.partition(" of ")[2][2:] in verdict.detail for verdict in verdicts)
+def test_what_a_driver_does_is_the_verdict_of_its_case_alone(
+    how: str, status: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Less than the 3 MB that "says-much" prints.
+    monkeypatch.setattr(process, "_LOG_FILE_BYTES", 1 << 20)
+    verdict = judged(driver(how), **({"timeout": 1.5} if status == "hang" else {}))
+    assert (verdict.status, verdict.kind) == (status, None)
+    assert re.search(reason, verdict.detail)
+    assert status in (verdict.observed, "pass")
 
 
 @pytest.mark.parametrize(
@@ -113,6 +84,7 @@ def test_a_call_that_does_not_end_hangs(how: str, reason: str) -> None:
         ("no-list", "outputs.0.shape: Input should be a valid list, found 3"),
         ("wrong-bytes", r"output 0: 3 bytes; f32\[.*\] has \d+"),
         ("much", r"\d+ bytes of outputs; at most"),
+        ("no-bool", "a byte 0x02; boolean has at most 1"),
         ("closes-stdout", "the process closed its output without exiting"),
     ],
 )
@@ -122,25 +94,9 @@ def test_a_malformed_answer_is_of_the_kind_protocol(
     if how == "closes-stdout":
         # It never exits, so that every moment is long enough.
         monkeypatch.setattr(process, "_EXIT_SECONDS", 0.3)
-    verdicts = of_rank_3(certified(how))
-    assert {(verdict.status, verdict.kind) for verdict in verdicts} == {("fail", "protocol")}
-    for verdict in verdicts:
-        assert re.search(message, verdict.detail), verdict.detail
-
-
-@pytest.mark.parametrize("how", ["child", "says-much", "stays"])
-def test_side_effects_beyond_the_call_change_no_verdict(
-    how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Less than the 3 MB that "says-much" prints.
-    monkeypatch.setattr(process, "_LOG_FILE_BYTES", 1 << 20)
-    assert {verdict.status for verdict in of_rank_3(certified(how))} == {"pass"}
-
-
-def test_a_bool_is_a_zero_or_a_one() -> None:
-    verdicts = certified("no-bool", case="dml-split/valid-u8-3-*").verdicts
-    assert {verdict.kind for verdict in verdicts} == {"protocol"}
-    assert all("a byte 0x02; boolean has at most 1" in verdict.detail for verdict in verdicts)
+    verdict = judged(driver(how), of="u8" if how == "no-bool" else "f32")
+    assert (verdict.status, verdict.kind) == ("fail", "protocol")
+    assert re.search(message, verdict.detail), verdict.detail
 
 
 def test_a_driver_that_never_reads_hangs_in_a_large_call_too() -> None:
@@ -206,7 +162,7 @@ def test_a_driver_runs_only_in_a_process_of_its_own() -> None:
 
 
 def test_the_certificate_records_how_arrays_were_delivered() -> None:
-    assert certified("right").backend.delivery == "packed"
+    assert certify(driver("right"), SUITE, case=CASES).backend.delivery == "packed"
     assert certify("reference", SUITE, case=CASES).backend.delivery == "strided"
 
 

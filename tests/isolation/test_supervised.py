@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 
@@ -22,14 +23,11 @@ from opcert.run.freed_memory import FILL
 from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG
-from tests.faults.finding import core_suite
+from tests.isolation.judging import DML, SUITE, judged
 from tests.misbehaving import GUESSED_IDS
 
-HERE = Path(__file__).parents[1]
 # A few valid calls, of ranks 2 to 4.
 CASES = "dml-split/valid-f32-[234]-*"
-SUITE = core_suite()
-DML = "directml/*"
 
 
 def certified(name: str, **more: Any) -> Certificate:
@@ -58,65 +56,67 @@ def assert_others_pass(certificate: Certificate) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "reason"),
+    ("how", "status", "kind", "reason"),
     [
-        ("segfault", "ended by SIGSEGV"),
-        ("abort", "ended by SIGABRT"),
-        ("exit", "exited with 0"),
-        ("kill", "ended by SIGKILL"),
-        ("close-all", "exited with 1"),
-        ("close-memory", "exited with 1"),
-        ("grow", "MiB of memory; the limit is 256"),
-        ("grow-in-a-child", "MiB of memory; the limit is 256"),
+        ("segfault", "crash", None, "ended by SIGSEGV"),
+        ("abort", "crash", None, "ended by SIGABRT"),
+        ("exit", "crash", None, "exited with 0"),
+        ("kill", "crash", None, "ended by SIGKILL"),
+        ("close-all", "crash", None, "exited with 1"),
+        ("close-memory", "crash", None, "exited with 1"),
+        ("grow", "crash", None, "MiB of memory; the limit is 256"),
+        ("grow-in-a-child", "crash", None, "MiB of memory; the limit is 256"),
+        ("loop", "hang", None, "no answer within 1.5 s"),
+        ("sleep", "hang", None, "no answer within 1.5 s"),
+        *((how, "fail", "rejected", "") for how in ("odd-error", "interrupt", "leave")),
+        *((how, "fail", "type", "") for how in ("array", "none", "generator", "lists", "scalars")),
+        *((how, "fail", "dtype", "") for how in ("objects", "records", "text", "huge")),
+        ("nameless", "fail", "type", ""),
+        # Side effects beyond the call change no verdict.
+        *(
+            (how, "pass", None, "")
+            for how in ("close-stdout", "print", "thread", "process", "fork")
+        ),
     ],
 )
-def test_a_crash_is_the_verdict_of_the_very_case(how: str, reason: str) -> None:
-    certificate = isolated(how)
-    assert_others_pass(certificate)
-    for verdict in of_rank_3(certificate):
-        assert (verdict.status, verdict.kind, verdict.observed) == ("crash", None, "crash")
-        assert reason in verdict.detail
+def test_what_a_call_does_is_the_verdict_of_its_case_alone(
+    how: str, status: str, kind: str | None, reason: str
+) -> None:
+    limit = {"timeout": 1.5} if status == "hang" else {}
+    verdict = judged(f"{MISBEHAVING}:Misbehaves", {"how": how}, **limit)
+    assert (verdict.status, verdict.kind) == (status, kind)
+    assert reason in verdict.detail
+    assert verdict.observed == status or status in ("fail", "pass")
 
 
 @pytest.mark.parametrize(
     "how",
     [
         *("noise", "array", "bytes", "stale", "grown", "unknown", "nobody", "numbers"),
-        "unattributed",
-        *("lists", "nameless", "outside", "before", "enormous", "deep"),
+        *("unattributed", "lists", "nameless", "outside", "before", "enormous", "deep"),
+        *GUESSED_IDS,
     ],
 )
 def test_a_forged_answer_is_the_fault_of_its_case_alone(how: str) -> None:
-    certificate = certified("Forges", options={"how": how})
-    assert_others_pass(certificate)
-    for verdict in of_rank_3(certificate):
-        assert verdict.status == "fail"
-        assert verdict.kind in ("protocol", "count", "dtype", "shape", "type", "value")
-
-
-def test_an_output_whose_class_has_no_name_is_of_a_wrong_type() -> None:
-    certificate = certified("ReturnsNameless")
-    assert_others_pass(certificate)
-    assert {verdict.kind for verdict in of_rank_3(certificate)} == {"type"}
-
-
-@pytest.mark.parametrize("how", GUESSED_IDS)
-def test_a_well_formed_answer_before_the_real_one_breaks_the_protocol(how: str) -> None:
-    certificate = certified("Forges", options={"how": how})
-    assert_others_pass(certificate)
-    assert {verdict.kind for verdict in of_rank_3(certificate)} == {"protocol"}
+    verdict = judged(f"{MISBEHAVING}:Forges", {"how": how})
+    assert verdict.status == "fail"
+    # A well-formed answer before the real one breaks the protocol.
+    others = () if how in GUESSED_IDS else ("count", "dtype", "shape", "type", "value")
+    assert verdict.kind in ("protocol", *others)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux seals memory")
 def test_a_backend_cannot_cut_off_the_shared_memory() -> None:
-    assert certified("Forges", options={"how": "shrink"}).conformant
+    assert judged(f"{MISBEHAVING}:Forges", {"how": "shrink"}).status == "pass"
 
 
 def test_a_leak_in_quick_calls_meets_the_limit_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_INTERVAL_OF_QUICK_CALLS", 0.0)
-    crashed = [v.detail for v in certified("Leaks").verdicts if v.status == "crash"]
-    assert crashed
-    assert all("MiB of memory; the limit is 256" in detail for detail in crashed)
+    backend = SupervisedBackend(f"{MISBEHAVING}:Leaks", memory=1 << 28)
+    outcomes = (backend.call(DML, {"data": np.zeros(1)}, {}) for _ in range(300))
+    crash = next(outcome for outcome in outcomes if outcome.observed == "crash")
+    backend.close()
+    assert "MiB of memory; the limit is 256" in crash.reason
 
 
 def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None:
@@ -150,14 +150,6 @@ def test_the_end_of_the_main_thread_alone_is_the_verdict_of_the_case_before_it(
         assert "ended its main thread without exiting" in verdict.detail
 
 
-def test_a_crash_says_that_earlier_outputs_cannot_be_compared_any_more() -> None:
-    first, second, *_ = of_rank_3(isolated("abort"))
-    text = "earlier cases ended with the process; whether they had changed"
-    assert text in first.detail
-    # No case has passed in the process of the second one.
-    assert text not in second.detail
-
-
 @pytest.mark.skipif(not hasattr(os, "pwrite"), reason="the system has no copy that refuses memory")
 @pytest.mark.parametrize("held", [1, 3, 40])
 def test_outputs_whose_memory_is_gone_have_changed(held: int) -> None:
@@ -170,54 +162,19 @@ def test_outputs_whose_memory_is_gone_have_changed(held: int) -> None:
     assert {verdict.status for verdict in of_rank_3(certificate)} <= {"pass", "fail"}
 
 
-@pytest.mark.parametrize("how", ["loop", "sleep"])
-def test_a_call_that_does_not_end_hangs(how: str) -> None:
-    certificate = isolated(how, timeout=0.5)
-    assert_others_pass(certificate)
-    assert {verdict.status for verdict in of_rank_3(certificate)} == {"hang"}
-    assert all("no answer within 0.5 s" in verdict.detail for verdict in of_rank_3(certificate))
-
-
-@pytest.mark.parametrize(
-    ("how", "kind"),
-    [
-        ("odd-error", "rejected"),
-        ("interrupt", "rejected"),
-        ("leave", "rejected"),
-        ("array", "type"),
-        ("none", "type"),
-        ("generator", "type"),
-        ("lists", "type"),
-        ("scalars", "type"),
-        ("objects", "dtype"),
-        ("records", "dtype"),
-        ("text", "dtype"),
-        ("huge", "dtype"),
-    ],
-)
-def test_an_invalid_return_value_fails(how: str, kind: str) -> None:
-    certificate = isolated(how)
-    assert_others_pass(certificate)
-    assert {(verdict.status, verdict.kind) for verdict in of_rank_3(certificate)} == {
-        ("fail", kind)
-    }
-
-
-@pytest.mark.parametrize("how", ["close-stdout", "print", "thread", "process", "fork"])
-def test_side_effects_beyond_the_call_change_no_verdict(how: str) -> None:
-    certificate = isolated(how)
-    assert_others_pass(certificate)
-    assert {verdict.status for verdict in of_rank_3(certificate)} == {"pass"}
-
-
-def test_one_failure_of_each_cause_is_confirmed_alone() -> None:
+def test_a_crash_is_confirmed_alone_and_leaves_earlier_outputs_unknown() -> None:
     certificate = isolated("abort")
-    failed = {verdict.case: verdict for verdict in of_rank_3(certificate)}
+    assert_others_pass(certificate)
+    first, second, *_ = of_rank_3(certificate)
+    text = "earlier cases ended with the process; whether they had changed"
+    assert text in first.detail
+    # No case has passed in the process of the second one.
+    assert text not in second.detail
     ((case, reproduction),) = certificate.reproductions.items()
-    assert len(failed) > 1
     assert (reproduction.reproduced, reproduction.kind) == ("alone", None)
     assert [call.case for call in reproduction.calls] == [case]
-    assert "confirmed: it fails alone in a fresh process" in failed[case].detail
+    (confirmed,) = (verdict for verdict in certificate.verdicts if verdict.case == case)
+    assert "confirmed: it fails alone in a fresh process" in confirmed.detail
 
 
 def test_a_failure_that_passes_alone_is_of_the_kind_state() -> None:
@@ -226,12 +183,6 @@ def test_a_failure_that_passes_alone_is_of_the_kind_state() -> None:
     assert crashed.kind == "state"
     assert "crash in the run, but its case passes alone" in crashed.detail
     assert certificate.reproductions[crashed.case].reproduced != "alone"
-
-
-def test_the_log_of_a_failing_case_is_in_its_detail() -> None:
-    certificate = certified("Prints")
-    assert all("printed: rank 3 is hard" in verdict.detail for verdict in of_rank_3(certificate))
-    assert_others_pass(certificate)
 
 
 def test_a_backend_that_cannot_restart_crashes_in_every_later_case(tmp_path: Path) -> None:
@@ -267,6 +218,7 @@ def test_the_log_file_stays_small_and_each_case_has_its_own_log(
 ) -> None:
     monkeypatch.setattr(process, "_LOG_FILE_BYTES", 10)
     certificate = certified("Prints")
+    assert_others_pass(certificate)
     for verdict in of_rank_3(certificate):
         printed = {line for line in verdict.detail.splitlines() if "printed: " in line}
         assert printed == {"    printed: rank 3 is hard"}
