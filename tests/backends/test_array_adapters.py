@@ -5,10 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opcert import certify
+from opcert.arrays.layouts import LAYOUTS
 from opcert.backends.contract import Backend
 from opcert.backends.lookup import load
 from opcert.backends.reference import Reference
 from opcert.errors import BackendError
+from tests.backends.bits import are_identical, move_bits
 from tests.backends.calls import (
     SQUARE,
     Call,
@@ -87,10 +90,19 @@ INVALID_CALLS: dict[str, Call] = {
 }
 
 
-@pytest.fixture(scope="module", params=["torch", "jax", "array-api"])
+LIBRARIES: dict[str, tuple[str, dict[str, str]]] = {
+    "torch": ("torch", {}),
+    "jax": ("jax", {}),
+    "array-api": ("array-api", {}),
+    "array-api-strict": ("array-api", {"namespace": "array_api_strict"}),
+}
+
+
+@pytest.fixture(scope="module", params=LIBRARIES)
 def backend(request: pytest.FixtureRequest) -> Backend:
+    name, options = LIBRARIES[request.param]
     try:
-        return load(request.param)
+        return load(name, **options)
     except BackendError as error:
         pytest.skip(str(error))
 
@@ -110,3 +122,41 @@ def test_calls_that_libraries_would_compute_are_rejected(backend: Backend, name:
     assert raised
     is_supported = call[0] in backend.support  # type: ignore[attr-defined]
     assert (raised == "NotImplementedError") == (not is_supported)
+
+
+def test_the_documented_examples_pass_bit_for_bit(backend: Backend) -> None:
+    certificate = certify(backend, case="*example*")
+    assert certificate.conformant, certificate.reasons
+    assert certificate.grade == "bit-exact"
+
+
+def test_bits_of_every_type_and_data_of_any_layout_are_preserved(backend: Backend) -> None:
+    declared = backend.support["openvino/Slice-8"]  # type: ignore[attr-defined]
+    for name in declared.get("types", ("boolean", "bf16", "f32", "f64", "f8e5m2", "i64", "u64")):
+        found = move_bits(backend, name)
+        # Where XLA fuses, it computes with narrow floats in wider ones: it may flush and quiet them.
+        fused = backend.name == "jax" and name in ("bf16", "f8e5m2")
+        assert are_identical(found[:4] if fused else found), name
+    for layout in LAYOUTS:
+        assert are_identical(move_bits(backend, "i32", layout)), layout
+
+
+def test_undeclared_operators_and_types_are_unsupported(backend: Backend) -> None:
+    with pytest.raises(NotImplementedError, match="vendor/Unknown-1"):
+        backend.run("vendor/Unknown-1", {}, {})
+    if backend.name != "jax":
+        with pytest.raises(NotImplementedError, match="i4"):
+            move_bits(backend, "i4")
+
+
+def test_the_version_names_the_namespace() -> None:
+    pytest.importorskip("array_api_strict", reason="needs the extra array-api")
+    assert load("array-api").version.startswith("numpy 2.")
+    strict = load("array-api", namespace="array_api_strict")
+    assert strict.version.startswith("array_api_strict ")
+
+
+def test_a_missing_namespace_is_an_error() -> None:
+    pytest.importorskip("array_api_strict", reason="needs the extra array-api")
+    with pytest.raises(BackendError, match="needs the package no-such-namespace"):
+        load("array-api", namespace="no_such_namespace")

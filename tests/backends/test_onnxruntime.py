@@ -8,10 +8,8 @@ import pytest
 from opcert.backends.contract import Backend
 from opcert.backends.declared_support import DECLARED_SUPPORT
 from opcert.backends.lookup import load
-from opcert.errors import BackendError
 from tests.backends.calls import (
     COMPLEX,
-    INVALID_CALLS,
     SQUARE,
     Call,
     broadcast,
@@ -75,11 +73,6 @@ def test_elements_of_every_declared_type_arrive_and_return(runtime: Backend) -> 
     assert [describe_difference(runtime, REFERENCE, call) for call in calls] == [""] * len(calls)
 
 
-@pytest.mark.parametrize("call", INVALID_CALLS, ids=range(len(INVALID_CALLS)))
-def test_invalid_calls_are_rejected(runtime: Backend, call: Call) -> None:
-    assert make_call(runtime, call)[0] not in ("", "NotImplementedError")
-
-
 @pytest.mark.parametrize("call", WRONG_DESCRIPTORS, ids=range(len(WRONG_DESCRIPTORS)))
 def test_the_runtime_checks_split_against_the_descriptors(runtime: Backend, call: Call) -> None:
     assert make_call(runtime, call)[0] not in ("", "NotImplementedError")
@@ -123,42 +116,6 @@ def test_the_declaration_names_what_the_nodes_lack(runtime: Backend) -> None:
     assert not {"i4", "u4"} & set(support["openvino/Slice-8"]["types"])
 
 
-def test_cached_sessions_give_the_results_of_new_ones(runtime: Backend) -> None:
-    new = load("onnxruntime", cache="off")
-    calls = [
-        *calls_of_every_operator("i8", NODES),
-        *INVALID_CALLS,
-        *calls_of_every_operator("f32", NODES),
-        *WRONG_DESCRIPTORS,
-    ]
-    assert [describe_difference(runtime, new, call) for call in calls * 2] == [""] * len(calls) * 2
-
-
-def test_a_valid_and_a_rejected_call_share_compiled_code() -> None:
-    backend: Any = load("onnxruntime")
-    for call in (split(SQUARE, 1, 1), split(SQUARE, 1, 2), split(SQUARE, 1, 1)):
-        make_call(backend, call)
-    assert backend._session.cache_info().misses == 1
-
-
-def test_code_compiled_long_ago_is_compiled_again() -> None:
-    backend: Any = load("onnxruntime")
-    size = backend._session.cache_info().maxsize
-    others = [split(np.zeros((2,) * rank), 1, 1) for rank in range(1, size + 1)]
-    for call in (split(SQUARE, 3), *others, split(SQUARE, 3)):
-        assert make_call(backend, call)[0] == ""
-    assert backend._session.cache_info().misses == size + 2
-
-
-def test_outputs_share_no_memory_with_the_runtime(runtime: Backend) -> None:
-    operator, inputs, attributes = broadcast(SQUARE.copy(), 2, 3)
-    (first,) = runtime.run(operator, inputs, attributes)
-    inputs["data"][...] = 9
-    runtime.run(operator, inputs, attributes)
-    assert np.array_equal(first, SQUARE)
-    first[...] = 7
-
-
 def test_indices_become_int64_on_request(runtime: Backend) -> None:
     operator, inputs, attributes = sliced(SQUARE, 0, 1, 1)
     narrow = {name: each if name == "data" else each.astype("u1") for name, each in inputs.items()}
@@ -172,10 +129,3 @@ def test_indices_become_int64_on_request(runtime: Backend) -> None:
     assert describe_difference(wide, REFERENCE, (operator, narrow, attributes)) == ""
     narrow["stop"] = inputs["stop"].astype("f4")
     assert make_call(wide, (operator, narrow, attributes))[0] == "InvalidGraph"
-
-
-@pytest.mark.parametrize("option", [{"provider": "None"}, {"indices": "i8"}, {"cache": "no"}])
-def test_an_unknown_option_is_an_error(option: dict[str, str]) -> None:
-    ((key, value),) = option.items()
-    with pytest.raises(BackendError, match=f"{key}={value}"):
-        load("onnxruntime", **option)

@@ -1,0 +1,103 @@
+"""Runtimes that compile a model of each call: what they reject, and what they keep."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.backends.contract import Backend
+from opcert.backends.declared_support import DECLARED_SUPPORT
+from opcert.backends.lookup import load
+from opcert.errors import BackendError
+from tests.backends.calls import (
+    COMPLEX,
+    INVALID_CALLS,
+    SQUARE,
+    Call,
+    calls_of_every_operator,
+    describe_difference,
+    make_call,
+    split,
+)
+
+# The cached function that compiles.
+COMPILERS = {"openvino": "_request", "onnxruntime": "_session"}
+each_runtime = pytest.mark.parametrize("name", COMPILERS)
+
+
+def loaded(name: str, **options: str) -> Backend:
+    reason = f"the extra {name} is not installed"
+    for module in {"onnxruntime": ("onnx", "onnxruntime")}.get(name, (name,)):
+        pytest.importorskip(module, reason=reason, exc_type=ImportError)
+    return load(name, **options)
+
+
+def misses(backend: Any) -> int:
+    count: int = getattr(backend, COMPILERS[backend.name]).cache_info().misses
+    return count
+
+
+@each_runtime
+@pytest.mark.parametrize("call", INVALID_CALLS, ids=range(len(INVALID_CALLS)))
+def test_invalid_calls_are_rejected(name: str, call: Call) -> None:
+    assert make_call(loaded(name), call)[0] not in ("", "NotImplementedError")
+
+
+@each_runtime
+def test_unknown_operators_and_types_are_unsupported(name: str) -> None:
+    for call in (COMPLEX, ("vendor/Unknown-1", {}, {})):
+        assert make_call(loaded(name), call)[0] == "NotImplementedError"
+
+
+@each_runtime
+def test_cached_models_give_the_results_of_new_ones(name: str) -> None:
+    cached, new = loaded(name), loaded(name, cache="off")
+    operators = DECLARED_SUPPORT[name]
+    integers = calls_of_every_operator("i8", operators)
+    calls = [*integers, *INVALID_CALLS, *calls_of_every_operator("f32", operators), *integers]
+    assert [describe_difference(cached, new, call) for call in calls] == [""] * len(calls)
+
+
+@each_runtime
+def test_a_valid_and_a_rejected_call_share_compiled_code(name: str) -> None:
+    backend = loaded(name)
+    for call in (split(SQUARE, 1, 1), split(SQUARE, 1, 2), split(SQUARE, 1, 1)):
+        make_call(backend, call)
+    assert misses(backend) == 1
+
+
+@each_runtime
+def test_code_compiled_long_ago_is_compiled_again(name: str) -> None:
+    backend: Any = loaded(name)
+    size = getattr(backend, COMPILERS[name]).cache_info().maxsize
+    others = [split(np.zeros((2,) * rank), 1, 1) for rank in range(1, size + 1)]
+    for call in (split(SQUARE, 3), *others, split(SQUARE, 3)):
+        assert make_call(backend, call)[0] == ""
+    assert misses(backend) == size + 2
+
+
+@each_runtime
+def test_outputs_share_no_memory_with_the_runtime(name: str) -> None:
+    backend = loaded(name)
+    operator, inputs, attributes = split(SQUARE.copy(), 3)
+    (first,) = backend.run(operator, inputs, attributes)
+    inputs["data"][...] = 9
+    backend.run(operator, inputs, attributes)
+    assert np.array_equal(first, SQUARE)
+    first[...] = 7
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("openvino", "device", "TPU"),
+        ("openvino", "feed", "both"),
+        ("openvino", "cache", "no"),
+        ("onnxruntime", "provider", "None"),
+        ("onnxruntime", "indices", "i8"),
+        ("onnxruntime", "cache", "no"),
+    ],
+)
+def test_an_unknown_option_is_an_error(name: str, key: str, value: str) -> None:
+    with pytest.raises(BackendError, match=f"{key}={value}"):
+        loaded(name, **{key: value})
