@@ -1,9 +1,8 @@
 """Sample certificates: of a correct backend, and of one with many faults and hostile messages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from opcert.suite.suite import Suite
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.verdict import Status, Verdict
 from tests.made_certificate import DIGEST
-from tests.wrong_backends import AcceptsEverything, Right
+from tests.wrong_backends import AcceptsEverything, Attributes, Inputs, Right
 
 # Markup, quotes, the end of a script, control characters, and a character outside the BMP.
 HOSTILE_TEXT = (
@@ -34,9 +33,7 @@ class Faulty(AcceptsEverything):
 
     name = "faulty"
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         data = next(iter(inputs.values()))
         if data.dtype == np.uint16:
             raise ValueError(HOSTILE_TEXT)

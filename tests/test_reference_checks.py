@@ -1,7 +1,6 @@
 """Each check of the reference matters: without it, a case of the core suite turns red."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from opcert.arrays.element_types import Array
 from opcert.reference import RuleBroken, unchecked
@@ -9,6 +8,7 @@ from opcert.specification.files import read_specs_in
 from opcert.specification.references import call_reference, load_references
 from opcert.verdicts.certification import Certification
 from tests import shipped
+from tests.wrong_backends import Attributes, Inputs
 
 # The rules whose missing check another check of the reference hides, and what that one finds.
 HIDDEN = {
@@ -38,9 +38,7 @@ class Weakened:
         self._reference = load_references(None)[operator]
         self._rule = rule
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         del operator
         try:
             with unchecked(self._rule):

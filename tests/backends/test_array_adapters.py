@@ -134,7 +134,7 @@ def test_bits_of_every_type_and_data_of_any_layout_are_preserved(backend: Backen
     declared = backend.support["openvino/Slice-8"]  # type: ignore[attr-defined]
     for name in declared.get("types", ("boolean", "bf16", "f32", "f64", "f8e5m2", "i64", "u64")):
         found = move_bits(backend, name)
-        # Where XLA fuses, it computes with narrow floats in wider ones: it may flush and quiet them.
+        # Where XLA fuses, it computes with narrow floats in wider ones, and may quiet them.
         fused = backend.name == "jax" and name in ("bf16", "f8e5m2")
         assert are_identical(found[:4] if fused else found), name
     for layout in LAYOUTS:

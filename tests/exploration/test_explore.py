@@ -1,7 +1,7 @@
 """Exploring: what is found beyond the suite, how small, how soon, and what does not count."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from tests.faults.catalogue import FAULTS
 from tests.faults.exploring import at_random, explored
 from tests.faults.fault import OPERATORS, SLICE, the_right_one
 from tests.small_spec import spec
-from tests.wrong_backends import Right, SupportsNothing
+from tests.wrong_backends import Attributes, Inputs, Right, SupportsNothing
 
 pytestmark = pytest.mark.slow
 
@@ -69,9 +69,7 @@ def test_a_counterexample_includes_the_earlier_calls_that_it_needs() -> None:
             super().__init__()
             self.empty = False
 
-        def run(
-            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-        ) -> Sequence[Array]:
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             outputs = super().run(operator, inputs, attributes)
             spoiled, self.empty = self.empty, any(each.size == 0 for each in outputs)
             odd = inputs["data"].size % 2 == 1
@@ -88,9 +86,7 @@ def test_a_failure_that_does_not_recur_is_marked_as_such() -> None:
     class WrongOnce(Right):
         calls = 0
 
-        def run(
-            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-        ) -> Sequence[Array]:
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             type(self).calls += 1
             return [] if self.calls == 50 else super().run(operator, inputs, attributes)
 
@@ -111,9 +107,7 @@ def test_calls_beyond_the_declared_support_are_left_out_of_laws_too() -> None:
 
         support: ClassVar = {SPLITS: {"how": "native", "types": ["f32", "i8"], "ranks": [1, 2]}}
 
-        def run(
-            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-        ) -> Sequence[Array]:
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             first = next(iter(inputs.values()))
             fits = operator == SPLITS and first.dtype.name in ("float32", "int8")
             right = super().run(operator, inputs, attributes)
@@ -136,9 +130,7 @@ def test_the_other_operators_are_explored_after_a_counterexample() -> None:
 
 def test_reduction_keeps_to_the_time_limit() -> None:
     class Slow(Right):
-        def run(
-            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-        ) -> Sequence[Array]:
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             time.sleep(0.05)
             return super().run(operator, inputs, attributes)[:-1]
 

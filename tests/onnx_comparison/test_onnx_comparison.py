@@ -17,7 +17,9 @@ from tests.onnx_comparison.calls import onnx_cases, onnx_failure
 from tests.onnx_comparison.findings import Finding, findings
 from tests.onnx_comparison.tables import by_mechanism, by_operator, complaints
 from tests.wrong_backends import (
+    Attributes,
     DoesNothing,
+    Inputs,
     LosesNegativeZero,
     RejectsEverything,
     ReturnsViews,
@@ -80,9 +82,7 @@ class Recorder(Right):
         super().__init__()
         self.calls: list[tuple[Mapping[str, Array], Mapping[str, Any]]] = []
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         self.calls.append((inputs, attributes))
         return super().run(operator, inputs, attributes)
 
@@ -124,9 +124,7 @@ class WritesLater(Right):
         super().__init__()
         self.kept: Array | None = None
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         if self.kept is not None:
             self.kept[...] = 0
         self.kept = self.kept if self.kept is not None else inputs["data"]
@@ -139,9 +137,7 @@ def test_what_a_backend_writes_later_is_restored_too() -> None:
 
 
 class Near(Right):
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         outputs = super().run(operator, inputs, attributes)
         return [each * np.float32(1.0005) for each in outputs]
 

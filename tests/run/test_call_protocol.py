@@ -1,7 +1,7 @@
 """The calls of a case: each must give its golden outputs, in reused buffers."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -15,7 +15,7 @@ from opcert.run.outcome import Outcome
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
-from tests.wrong_backends import Right
+from tests.wrong_backends import Attributes, Inputs, Right
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +42,7 @@ class Recorder(Right):
         self.buffers: list[int] = []
         self.at = {int(key[1:]): value for key, value in at.items()}
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         self.calls.append({name: array.copy() for name, array in inputs.items()})
         self.buffers.append(inputs["InputTensor"].__array_interface__["data"][0])
         outputs = list(super().run(operator, inputs, attributes))
@@ -140,9 +138,7 @@ def test_a_rejection_that_becomes_an_acceptance_is_of_the_kind_state(
     class Forgets(Right):
         calls = 0
 
-        def run(
-            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-        ) -> Sequence[Array]:
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             self.calls += 1
             return [] if self.calls == accepts_in else super().run(operator, inputs, attributes)
 
@@ -167,9 +163,7 @@ def test_a_baseline_that_goes_wrong_after_a_rejection_is_of_the_kind_state(
 class SpoiledByRejections(Right):
     spoiled = False
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         try:
             outputs = super().run(operator, inputs, attributes)
         except Exception:
@@ -191,9 +185,7 @@ class NeverWrites(Right):
         zeros = [np.zeros_like(self.golden) for _ in range(8)]
         del zeros
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         output = np.empty_like(self.golden)
         self.clear()
         return [output]
@@ -227,9 +219,7 @@ class Accepts(Right):
         super().__init__()
         self.calls = 0
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         self.calls += 1
         return []
 
@@ -237,9 +227,7 @@ class Accepts(Right):
 @pytest.mark.parametrize("spoil", ["dtype", "flags", "shape", "element"])
 def test_any_change_to_an_input_is_a_failure(operator: OperatorSuite, spoil: str) -> None:
     class Spoils(Right):
-        def run(
-            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-        ) -> Sequence[Array]:
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             outputs = super().run(operator, inputs, attributes)
             data = inputs["InputTensor"]
             if spoil == "flags":
@@ -296,9 +284,7 @@ def test_a_late_write_to_the_inputs_is_found_by_repeating_the_case(operator: Ope
     class WritesLate(Right):
         calls = 0
 
-        def run(
-            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-        ) -> Sequence[Array]:
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             self.calls += 1
             outputs = super().run(operator, inputs, attributes)
             if self.calls == 150:

@@ -1,13 +1,12 @@
 """One call of a backend in this process: its exceptions are outcomes."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
 from opcert.arrays.element_types import Array
 from opcert.run.outcome import call_backend
-from tests.wrong_backends import Right
+from tests.wrong_backends import Attributes, Inputs, Right
 
 
 class UnspeakableError(Exception):
@@ -67,9 +66,7 @@ KINDS = [
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
 def test_an_exception_of_an_odd_class_is_an_outcome(kind: type[Exception]) -> None:
     class Raises(Right):
-        def run(
-            self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-        ) -> Sequence[Array]:
+        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             raise kind
 
     outcome = call_backend(Raises(), "vendor/Any-1", {}, {})

@@ -1,8 +1,7 @@
 """Sessions: each step must give its golden outputs, and leave inputs and earlier outputs alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +13,10 @@ from opcert.run.outcome import IsolatedBackend, Outcome
 from opcert.run.session import Session, SessionStep
 from tests.wrong_backends import (
     AcceptsEverything,
+    Attributes,
     CachesByShape,
     DoesNothing,
+    Inputs,
     RejectsEverything,
     ReturnsArray,
     ReturnsItsInput,
@@ -121,9 +122,7 @@ class Recorder(Right):
         super().__init__()
         self.inputs: list[Array] = []
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
         self.inputs.append(inputs["data"])
         return super().run(operator, inputs, attributes)
 
