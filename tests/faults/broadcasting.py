@@ -1,14 +1,15 @@
-"""Broadcast: shapes and axes that are matched in another way."""
+"""Broadcast: shapes and axes that are matched in another way, and wrong checks."""
 
 import re
 from collections.abc import Callable
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 
 from opcert.reference import RuleBroken
-from tests.faults.calls import broadcast_call, data
-from tests.faults.fault import BROADCAST, Call, Fault, Outputs, Writer, right
+from tests.faults.fault import BROADCAST, Call, Fault, Outputs, Where, Writer, right
+from tests.faults.unchecked import Unchecked, accepted, left_out, of_floats
 
 _arithmetic = Writer(BROADCAST, "index arithmetic")
 _axes = Writer(BROADCAST, "axis order")
@@ -38,14 +39,10 @@ def _pattern(call: Call, outputs: Outputs) -> str:
     return "".join(letter for letter, extent in pairs if extent != 1)
 
 
-def _stretching(name: str, text: str, pattern: str, shape: tuple[int, ...]) -> Fault:
+def _stretching(name: str, pattern: str) -> Fault:
     """Write down a backend that is wrong where kept and stretched axes alternate in some way."""
-    target = [2 if extent == 1 else extent for extent in shape]
     return _arithmetic.spoils(
-        f"stretch-{name}",
-        f"is wrong where {text}",
-        lambda call, out: re.search(pattern, _pattern(call, out)),
-        broadcast_call(data(*shape), target),
+        f"stretch-{name}", lambda call, out: re.search(pattern, _pattern(call, out))
     )
 
 
@@ -90,82 +87,160 @@ def _gaps(call: Call) -> list[int]:
     return [b - a for a, b in pairwise(mapping) if b - a > 1]
 
 
+def _mapped_from_the_end(call: Call) -> Call:
+    axes = call["target_shape"].size - 1 - call["axes_mapping"].astype(np.int64)
+    return call.given(axes_mapping=np.sort(axes))
+
+
+def _mapped_in_a_row(call: Call) -> Call:
+    if not call.data.ndim:
+        return call
+    return call.given(axes_mapping=call["axes_mapping"][:1] + np.arange(call.data.ndim))
+
+
 _OWN = [
-    _arithmetic.returns("tiled", "fills the output with data in a row", _tiled,
-                        broadcast_call(data(2, 1), [2, 3])),
-    _arithmetic.returns("repeated", "repeats each element where the whole is to be repeated",
-                        _repeated, broadcast_call(data(3), [2, 3])),
-    _axes.returns("left-aligned", "aligns axes at the front in mode numpy",
-                  _or_right(_left_aligned), broadcast_call(data(3), [3, 3])),
-    _axes.returns("explicit-as-numpy", "ignores axes_mapping where mode numpy would do",
-                  _of_explicit(lambda call: call.without("axes_mapping", "mode")),
-                  broadcast_call(data(3), [3, 3], [0])),
-    _axes.returns("explicit-as-leading", "maps to the leading axes in mode explicit",
-                  _of_explicit(lambda call: call.given(axes_mapping=np.arange(call.data.ndim))),
-                  broadcast_call(data(3), [3, 3], [1])),
-    _axes.returns("mapping-from-the-end", "counts axes_mapping from the last axis on",
-                  _of_explicit(lambda call: call.given(axes_mapping=np.sort(
-                      call["target_shape"].size - 1 - call["axes_mapping"].astype(np.int64)))),
-                  broadcast_call(data(3), [3, 3], [0])),
-    _axes.returns("mapping-first-only", "maps to the first mapped axis and its neighbours",
-                  _of_explicit(lambda call: call.given(
-                      axes_mapping=call["axes_mapping"][:1] + np.arange(call.data.ndim))
-                      if call.data.ndim else call),
-                  broadcast_call(data(2, 2), [2, 2, 2], [0, 2])),
-    _axes.spoils("gap-of-two", "is wrong where two output axes are between mapped ones",
-                 lambda call, _: max(_gaps(call), default=0) > 2,
-                 broadcast_call(data(2, 2), [2, 1, 1, 2], [0, 3])),
-    _axes.spoils("two-gaps", "is wrong where mapped axes have gaps twice",
-                 lambda call, _: len(_gaps(call)) > 1,
-                 broadcast_call(data(2, 2, 2), [2, 1, 2, 1, 2], [0, 2, 4])),
-    _axes.spoils("gap-after-the-first-axis", "is wrong with a gap where axis 0 is not mapped",
-                 lambda call, _: _gaps(call) and call.ints("axes_mapping")[0] > 0,
-                 broadcast_call(data(2, 2), [1, 2, 1, 2], [1, 3])),
-    _default.rejects("mode-required", "rejects calls without a mode",
-                     lambda call, _: "mode" not in call.attributes,
-                     broadcast_call(data(3), [2, 3])),
-    _default.spoils("mode-passed", "is wrong where mode numpy is passed, not omitted",
-                    lambda call, _: call.attributes.get("mode") == "numpy",
-                    broadcast_call(data(3), [2, 3], mode="numpy")),
-    _default.returns("mode-explicit-by-default", "aligns at the front where no mode is passed",
-                     _or_right(lambda call: call if "mode" in call.attributes
-                               else _left_aligned(call)),
-                     broadcast_call(data(3), [3, 3])),
-    _rank.spoils("three-new-axes", "is wrong with exactly three new axes",
-                 lambda call, out: out[0].ndim - call.data.ndim == 3,
-                 broadcast_call(data(2), [1, 1, 1, 2])),
-    _rank.spoils("five-new-axes", "is wrong with five new axes and more",
-                 lambda call, out: out[0].ndim - call.data.ndim >= 5,
-                 broadcast_call(data(2), [1, 1, 1, 1, 1, 2])),
-    _rank.spoils("output-rank-8", "is wrong with outputs of rank 8",
-                 lambda _, out: out[0].ndim == 8, broadcast_call(data(2), [1] * 7 + [2])),
-    _rank.spoils("explicit-output-rank-8", "is wrong with outputs of rank 8 in mode explicit",
-                 lambda call, out: out[0].ndim == 8 and _explicit(call),
-                 broadcast_call(data(2), [1] * 7 + [2], [7])),
-    _rank.spoils("explicit-scalar", "is wrong with a scalar in mode explicit",
-                 lambda call, _: _explicit(call) and not call.data.ndim,
-                 broadcast_call(data(), [2], [])),
-    _rank.spoils("explicit-equal-ranks", "is wrong in mode explicit where the ranks are equal",
-                 lambda call, out: _explicit(call) and call.data.ndim == out[0].ndim,
-                 broadcast_call(data(2), [2], [0])),
-    _size.spoils("repeated-256-times", "is wrong where data is repeated more than 255 times",
-                 lambda call, out: call.data.size and out[0].size // call.data.size > 255,
-                 broadcast_call(data(1), [256])),
+    _arithmetic.returns("tiled", _tiled),
+    _arithmetic.returns("repeated", _repeated),
+    _axes.returns("left-aligned", _or_right(_left_aligned)),
+    _axes.returns("explicit-as-numpy",
+        _of_explicit(lambda call: call.without("axes_mapping", "mode"))),
+    _axes.returns("explicit-as-leading",
+        _of_explicit(lambda call: call.given(axes_mapping=np.arange(call.data.ndim)))),
+    _axes.returns("mapping-from-the-end", _of_explicit(_mapped_from_the_end)),
+    _axes.returns("mapping-first-only", _of_explicit(_mapped_in_a_row)),
+    _axes.spoils("gap-of-two", lambda call, _: max(_gaps(call), default=0) > 2),
+    _axes.spoils("two-gaps", lambda call, _: len(_gaps(call)) > 1),
+    _axes.spoils("gap-after-the-first-axis",
+        lambda call, _: _gaps(call) and call.ints("axes_mapping")[0] > 0),
+    _default.rejects("mode-required", lambda call, _: "mode" not in call.attributes),
+    _default.spoils("mode-passed", lambda call, _: call.attributes.get("mode") == "numpy"),
+    _default.returns("mode-explicit-by-default",
+        _or_right(lambda call: call if "mode" in call.attributes else _left_aligned(call))),
+    _rank.spoils("three-new-axes", lambda call, out: out[0].ndim - call.data.ndim == 3),
+    _rank.spoils("five-new-axes", lambda call, out: out[0].ndim - call.data.ndim >= 5),
+    _rank.spoils("output-rank-8", lambda _, out: out[0].ndim == 8),
+    _rank.spoils("explicit-output-rank-8", lambda call, out: out[0].ndim == 8 and _explicit(call)),
+    _rank.spoils("explicit-scalar", lambda call, _: _explicit(call) and not call.data.ndim),
+    _rank.spoils("explicit-equal-ranks",
+        lambda call, out: _explicit(call) and call.data.ndim == out[0].ndim),
+    _size.spoils("repeated-256-times",
+        lambda call, out: call.data.size and out[0].size // call.data.size > 255),
 ]  # fmt: skip
 
 _STRETCHES = [
-    _stretching("first", "the first axis is stretched", "^s", (1, 3)),
-    _stretching("last", "the last axis is stretched", "s$", (3, 1)),
-    _stretching("middle", "a middle axis alone is stretched", "^k+s+k+$", (2, 1, 3)),
-    _stretching("both-ends", "both ends are stretched", "s+k+s+", (1, 3, 1)),
-    _stretching("all", "all axes are stretched", "^s+$", (1, 1)),
-    _stretching("twice", "axes are stretched twice between kept ones",
-                "k+s+k+s+k+", (2, 1, 2, 1, 2)),
-    _stretching("four-times", "axes are stretched and kept four times", "(s+k+){4}|(k+s+){4}",
-                (2, 1, 2, 1, 2, 1, 2, 1)),
-    _arithmetic.spoils("stretched-and-new", "is wrong where there are stretched and new axes",
-                       lambda call, out: {"s", "n"} <= set(_pattern(call, out)),
-                       broadcast_call(data(1, 2), [2, 2, 2])),
+    _stretching("first", "^s"),
+    _stretching("last", "s$"),
+    _stretching("middle", "^k+s+k+$"),
+    _stretching("both-ends", "s+k+s+"),
+    _stretching("all", "^s+$"),
+    _stretching("twice", "k+s+k+s+k+"),
+    _stretching("four-times", "(s+k+){4}|(k+s+){4}"),
+    _arithmetic.spoils("stretched-and-new",
+        lambda call, out: {"s", "n"} <= set(_pattern(call, out))),
 ]  # fmt: skip
 
-FAULTS = [*_OWN, *_STRETCHES]
+
+_lax = Writer(BROADCAST, "missing validation")
+_strict = Writer(BROADCAST, "over-strict")
+
+
+def _target(call: Call) -> list[int]:
+    return call.ints("target_shape")
+
+
+def _mapping(call: Call) -> list[int]:
+    return call.ints("axes_mapping")
+
+
+def _mismatches(call: Call) -> list[tuple[int, int, int]]:
+    """Return each axis of data that does not fit: its number, its size and that of the target."""
+    target = _target(call)
+    last = range(len(target) - call.data.ndim, len(target))
+    pairs = enumerate(
+        zip(call.data.shape, _mapping(call) if _explicit(call) else last, strict=True)
+    )
+    found = [(i, n, target[axis]) for i, (n, axis) in pairs]
+    return [(i, n, wanted) for i, n, wanted in found if n not in (1, wanted)]
+
+
+def _descents(call: Call) -> list[int]:
+    mapping = _mapping(call)
+    return [i for i, (a, b) in enumerate(pairwise(mapping)) if a > b]
+
+
+def _aligns(call: Call) -> bool:
+    target = _target(call)[len(_target(call)) - call.data.ndim :]
+    return all(n in (1, wanted) for n, wanted in zip(call.data.shape, target, strict=True))
+
+
+# What of a mismatch goes unnoticed.
+_FITS: tuple[tuple[str, Where], ...] = (
+    ("target-one", lambda c: all(t == 1 for *_, t in _mismatches(c))),
+    ("target-zero", lambda c: all(t == 0 for *_, t in _mismatches(c))),
+    ("data-zero", lambda c: all(n == 0 for _, n, _t in _mismatches(c))),
+    ("first", lambda c: all(i == 0 < c.data.ndim - 1 for i, *_ in _mismatches(c))),
+    ("last", lambda c: all(i == c.data.ndim - 1 > 0 for i, *_ in _mismatches(c))),
+    ("between", lambda c: all(0 < i < c.data.ndim - 1 for i, *_ in _mismatches(c))),
+    ("multiple", lambda c: all(n and t and t % n == 0 for _, n, t in _mismatches(c))),
+    ("same-count", lambda c: c.data.size == prod(_target(c))),
+    ("vector", lambda c: c.data.ndim == 1),
+)  # fmt: skip
+
+
+def _compatible(mode: str) -> list[Fault]:
+    rows = _FITS[3:7] if mode == "explicit" else _FITS
+    return [_lax.accepts(f"{mode}-compatible", *row) for row in rows]
+
+
+_UNCHECKED: tuple[Unchecked, ...] = (
+    *left_out("data", "target_shape"),
+    ("mode-known", "any", lambda _: True),
+    ("mode-known", "empty", lambda c: c.attributes["mode"] == ""),
+    *of_floats(target_shape="target-type", axes_mapping="axes-mapping-type"),
+    ("target-rank", "scalar", lambda c: c["target_shape"].ndim == 0),
+    ("target-rank", "matrix", lambda c: c["target_shape"].ndim == 2),
+    ("target-not-negative", "minus-one", lambda c: min(_target(c)) == -1),
+    ("target-not-negative", "first", lambda c: len(_target(c)) > 1 and _target(c)[0] < 0),
+    ("target-not-negative", "last", lambda c: len(_target(c)) > 1 and _target(c)[-1] < 0),
+    ("target-not-negative", "explicit", _explicit),
+    ("target-not-negative", "with-zero", lambda c: 0 in _target(c)),
+    ("numpy-rank", "any", lambda _: True),
+    ("numpy-rank", "leading-ones",
+        lambda c: set(c.data.shape[: c.data.ndim - len(_target(c))]) == {1}),
+    ("numpy-rank", "empty-target", lambda c: not _target(c)),
+    ("explicit-with-axes-mapping", "any", lambda _: True),
+    ("explicit-with-axes-mapping", "aligned", _aligns),
+    ("axes-mapping-rank", "scalar", lambda c: c["axes_mapping"].ndim == 0),
+    ("axes-mapping-rank", "matrix", lambda c: c["axes_mapping"].ndim == 2),
+    ("axes-mapping-size", "longer", lambda c: len(_mapping(c)) > c.data.ndim),
+    ("axes-mapping-size", "shorter", lambda c: len(_mapping(c)) < c.data.ndim),
+    ("axes-mapping-size", "scalar-data", lambda c: not c.data.ndim),
+    ("axes-mapping-size", "empty", lambda c: not _mapping(c)),
+    ("axes-mapping-range", "of-rank", lambda c: max(_mapping(c)) == len(_target(c))),
+    ("axes-mapping-range", "below-minus-rank", lambda c: min(_mapping(c)) < -len(_target(c))),
+    ("axes-mapping-sorted", "first-pair", lambda c: _descents(c) == [0]),
+    ("axes-mapping-sorted", "last-pair", lambda c: _descents(c) == [len(_mapping(c)) - 2]),
+    ("axes-mapping-sorted", "reversed", lambda c: len(_descents(c)) == len(_mapping(c)) - 1),
+    ("axes-mapping-sorted", "ends-ascend", lambda c: _mapping(c)[0] < _mapping(c)[-1]),
+)  # fmt: skip
+
+_STRICT = [
+    _strict.rejects("same-shape-rejected", lambda c, out: c.data.shape == out[0].shape),
+    _strict.rejects("empty-target-rejected", lambda _, out: not out[0].ndim),
+    _strict.rejects("gaps-rejected",
+        lambda c, _: _explicit(c) and any(b - a > 1 for a, b in pairwise(_mapping(c)))),
+    _strict.rejects("explicit-ones-rejected", lambda c, _: _explicit(c) and 1 in c.data.shape),
+    _strict.rejects("trailing-mapping-only", lambda c, out: _explicit(c) and c.data.ndim
+        and _mapping(c)[0] != out[0].ndim - c.data.ndim),
+    _strict.rejects("unsigned-target-rejected", lambda c, _: c["target_shape"].dtype == np.uint64),
+    _strict.rejects("narrow-target-rejected", lambda c, _: c["target_shape"].itemsize == 1),
+]  # fmt: skip
+
+FAULTS = [
+    *_OWN,
+    *_STRETCHES,
+    *accepted(_lax, _UNCHECKED),
+    *_compatible("numpy"),
+    *_compatible("explicit"),
+    *_STRICT,
+]

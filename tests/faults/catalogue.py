@@ -2,61 +2,22 @@
 
 from tests.faults import (
     broadcasting,
-    buffers,
-    checks_broadcasting,
-    checks_dml_split,
-    checks_gathering,
-    checks_slicing,
-    checks_splitting,
-    conversion,
-    declining,
-    displaced,
     dml_split,
-    empties,
-    forms,
+    elements,
     gathering,
-    layout,
-    narrowing,
-    plans,
+    memory,
+    outputs,
     ranks,
-    scribbling,
-    sizes,
     slicing,
-    slicing_axes,
     state,
     variadic_split,
 )
 from tests.faults.fault import BROADCAST, GATHER, OPERATORS, SLICE, SPLIT, Fault
 
 _ALL = [
-    fault
-    for module in (
-        variadic_split,
-        dml_split,
-        slicing,
-        slicing_axes,
-        broadcasting,
-        gathering,
-        checks_splitting,
-        checks_dml_split,
-        checks_slicing,
-        checks_broadcasting,
-        checks_gathering,
-        conversion,
-        declining,
-        empties,
-        forms,
-        layout,
-        narrowing,
-        ranks,
-        sizes,
-        buffers,
-        scribbling,
-        state,
-        plans,
-        displaced,
-    )
-    for fault in module.FAULTS
+    *(*variadic_split.FAULTS, *dml_split.FAULTS, *slicing.FAULTS),
+    *(*broadcasting.FAULTS, *gathering.FAULTS, *elements.FAULTS),
+    *(*outputs.FAULTS, *ranks.FAULTS, *memory.FAULTS, *state.FAULTS),
 ]
 FAULTS: dict[str, Fault] = {fault.name: fault for fault in _ALL}
 if len(FAULTS) < len(_ALL):

@@ -1,4 +1,4 @@
-"""A fault: a backend that is wrong in one way, and the calls that show it."""
+"""A fault: a backend that is wrong in one way."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,11 +31,10 @@ _REFERENCE = Reference()
 
 @dataclass(frozen=True)
 class Call:
-    """One call of an operator; `layout` is how a witness lays its inputs out in memory."""
+    """One call of an operator."""
 
     inputs: Mapping[str, Array]
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    layout: str = "C"
 
     @property
     def data(self) -> Array:
@@ -70,10 +69,6 @@ class Call:
             attributes={name: each for name, each in self.attributes.items() if name not in names},
         )
 
-    def laid(self, layout: str) -> "Call":
-        """Return the call with its inputs laid out in another way."""
-        return replace(self, layout=layout)
-
 
 # What a backend returns may be of any type, and wrong.
 Compute: TypeAlias = Callable[[Call], Any]
@@ -87,16 +82,13 @@ Change: TypeAlias = Callable[[Call, Outputs], Any]
 class Fault:
     """A plausible mistake of a runtime: `make` gives a fresh backend that makes it.
 
-    `witness` are calls, made one after the other, of which one at least shows the difference from
-    the reference. `rule` is the requirement that a missing validation leaves unchecked.
+    `rule` is the requirement that a missing validation leaves unchecked.
     """
 
     name: str
     operator: str
     mechanism: str
-    text: str
     make: Callable[[], Backend] = field(repr=False)
-    witness: tuple[Call, ...] = field(repr=False)
     rule: str | None = None
 
 
@@ -130,6 +122,25 @@ def right(operator: str, call: Call) -> Outputs:
     return _REFERENCE.run(operator, call.inputs, call.attributes)
 
 
+def given_axis(call: Call) -> int:
+    """Return the axis as it is given, in an input or in DirectML's attribute."""
+    if "axis" in call.inputs:
+        return int(call["axis"].item())
+    found: int = call.attributes["Axis"]
+    return found
+
+
+def axis_of(call: Call) -> int:
+    """Return the axis of a valid call, counted from the front."""
+    return given_axis(call) % call.data.ndim
+
+
+def extent_of(call: Call) -> int:
+    """Return how long data is on the axis of a valid call."""
+    extent: int = call.data.shape[axis_of(call)]
+    return extent
+
+
 def spoiled(outputs: Outputs) -> Outputs:
     """Return the outputs with every bit of each one's last element the other way round."""
     for output in outputs:
@@ -143,7 +154,7 @@ def the_right_one(operator: str) -> Fault:
     """Return what is no fault: the reference itself."""
     name = f"{SLUGS[operator]}/none"
     make = partial(Wrong, name, operator, partial(right, operator))
-    return Fault(name, operator, "none", "is right", make, ())
+    return Fault(name, operator, "none", make)
 
 
 @dataclass(frozen=True)
@@ -153,71 +164,60 @@ class Writer:
     operator: str
     mechanism: str
 
-    def remembers(self, name: str, text: str, make: Callable[[], Compute], *witness: Call) -> Fault:
+    def remembers(self, name: str, make: Callable[[], Compute]) -> Fault:
         """Write down a backend that has a state, which `make` begins."""
         full = f"{SLUGS[self.operator]}/{name}"
         return Fault(
-            name=full,
-            operator=self.operator,
-            mechanism=self.mechanism,
-            text=text,
-            make=lambda: Wrong(full, self.operator, make()),
-            witness=witness,
+            full, self.operator, self.mechanism, lambda: Wrong(full, self.operator, make())
         )
 
-    def computes(self, name: str, text: str, compute: Compute, *witness: Call) -> Fault:
+    def computes(self, name: str, compute: Compute) -> Fault:
         """Write down a backend that computes something else."""
-        return self.remembers(name, text, lambda: compute, *witness)
+        return self.remembers(name, lambda: compute)
 
-    def changes(
-        self, name: str, text: str, change: Callable[[Call], Call], *witness: Call
-    ) -> Fault:
+    def changes(self, name: str, change: Callable[[Call], Call]) -> Fault:
         """Write down a backend that takes a valid call for another one."""
 
         def compute(call: Call) -> Outputs:
             right(self.operator, call)
             return right(self.operator, change(call))
 
-        return self.computes(name, text, compute, *witness)
+        return self.computes(name, compute)
 
-    def keeps(self, name: str, text: str, begin: Callable[[], Change], *witness: Call) -> Fault:
+    def keeps(self, name: str, begin: Callable[[], Change]) -> Fault:
         """Write down a backend that keeps something of its calls, and changes outputs by it."""
 
         def make() -> Compute:
             change = begin()
             return lambda call: change(call, right(self.operator, call))
 
-        return self.remembers(name, text, make, *witness)
+        return self.remembers(name, make)
 
-    def returns(self, name: str, text: str, change: Change, *witness: Call) -> Fault:
+    def returns(self, name: str, change: Change) -> Fault:
         """Write down a backend that makes something else of the right outputs."""
-        return self.keeps(name, text, lambda: change, *witness)
+        return self.keeps(name, lambda: change)
 
-    def spoils(self, name: str, text: str, where: Change, *witness: Call) -> Fault:
+    def spoils(self, name: str, where: Change) -> Fault:
         """Write down a backend whose last elements are wrong in some calls."""
-        return self.returns(
-            name, text, lambda call, out: spoiled(out) if where(call, out) else out, *witness
-        )
+        return self.returns(name, lambda call, out: spoiled(out) if where(call, out) else out)
 
-    def rejects(self, name: str, text: str, where: Change, *witness: Call) -> Fault:
+    def rejects(self, name: str, where: Change) -> Fault:
         """Write down a backend that rejects some valid calls."""
-        return self._raises(ValueError, name, text, where, *witness)
+        return self._raises(ValueError, name, where)
 
-    def declines(self, name: str, text: str, where: Change, *witness: Call) -> Fault:
+    def declines(self, name: str, where: Change) -> Fault:
         """Write down a backend that does not support some calls, and never declares it."""
-        return self._raises(NotImplementedError, name, text, where, *witness)
+        return self._raises(NotImplementedError, name, where)
 
-    def _raises(
-        self, error: type[Exception], name: str, text: str, where: Change, *witness: Call
-    ) -> Fault:
+    def _raises(self, error: type[Exception], name: str, where: Change) -> Fault:
         def compute(call: Call, outputs: Outputs) -> Outputs:
             if where(call, outputs):
-                raise error(text)
+                raise error(name)
             return outputs
 
-        return self.returns(name, text, compute, *witness)
+        return self.returns(name, compute)
 
-    def accepts(self, rule: str, name: str, text: str, where: Where, *witness: Call) -> Fault:
+    def accepts(self, rule: str, name: str, where: Where) -> Fault:
         """Write down a backend that does not notice some calls which break `rule`."""
         full = f"{SLUGS[self.operator]}/{rule}"
 
@@ -229,5 +229,4 @@ class Writer:
                     raise
             return [each.copy() for each in call.inputs.values()][:1]
 
-        found = self.computes(f"accepts-{rule}-{name}", text, compute, *witness)
-        return replace(found, rule=full)
+        return replace(self.computes(f"accepts-{rule}-{name}", compute), rule=full)

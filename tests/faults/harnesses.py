@@ -18,7 +18,6 @@ class Harness:
     """A mistake that opcert itself could make; `unseen` are faults that it then certifies."""
 
     name: str
-    text: str
     patch: Patch
     unseen: tuple[str, ...]
 
@@ -33,147 +32,65 @@ def _fresh(_: object, array: Array, layout: Layout) -> Array:
 
 
 HARNESSES = [
-    Harness(
-        "compares-nothing", "takes any outputs for the golden ones",
-        patches.calling("compare_outputs", lambda *_: None),
-        (*_of_split("tail-16"), "slice-8/flat", "dml-split/last-dropped"),
-    ),
-    Harness(
-        "ignores-type", "compares values whatever their type",
-        patches.comparing(patches.each(patches.cast)),
-        (*_of_split("f16-as-f32"), "gather-8/bool-as-u8", *_of_split("big-endian")),
-    ),
-    Harness(
-        "ignores-shape", "compares elements whatever their shape",
-        patches.comparing(patches.each(patches.in_shape)),
-        (*_of_split("flat"), *_of_split("squeezed")),
-    ),
-    Harness(
-        "ignores-order", "compares elements whatever their order",
-        patches.comparing(patches.each(patches.in_any_order)),
-        ("slice-8/backwards-in-order", *_of_split("inner-transposed")),
-    ),
-    Harness(
-        "ignores-bits", "compares values, not bits",
-        patches.values_only,
-        (*_of_split("f32-one-nan"), *_of_split("f32-positive-zero"), "gather-8/negative-zero"),
-    ),
-    Harness(
-        "ignores-small-differences", "compares values with a tolerance",
-        patches.comparing(patches.each(patches.nearly)),
-        (*_of_split("f32-positive-zero"), "gather-8/i64-through-f64"),
-    ),
-    Harness(
-        "compares-64-elements", "compares the first 64 elements",
-        patches.comparing(patches.each(patches.head)),
-        ("gather-8/indices-256", "broadcast-1/repeated-256-times"),
-    ),
-    Harness(
-        "compares-the-first-output", "compares the first output",
-        patches.comparing(patches.first_only),
-        ("variadic-split-1/offset-not-advanced", "dml-split/offset-not-advanced"),
-    ),
-    Harness(
-        "compares-as-many-as-both-have", "ignores outputs that lack or are too many",
-        patches.comparing(patches.as_many),
-        (*_of_split("one-output-more"), "variadic-split-1/last-dropped", "dml-split/last-dropped"),
-    ),
-    Harness(
-        "skips-must-reject", "runs valid calls only",
-        patches.no_rejections,
+    Harness("compares-nothing", patches.calling("compare_outputs", lambda *_: None),
+        (*_of_split("tail-16"), "slice-8/flat", "dml-split/last-dropped")),
+    Harness("ignores-type", patches.comparing(patches.each(patches.cast)),
+        (*_of_split("f16-as-f32"), "gather-8/bool-as-u8", *_of_split("big-endian"))),
+    Harness("ignores-shape", patches.comparing(patches.each(patches.in_shape)),
+        (*_of_split("flat"), *_of_split("squeezed"))),
+    Harness("ignores-order", patches.comparing(patches.each(patches.in_any_order)),
+        ("slice-8/backwards-in-order", *_of_split("inner-transposed"))),
+    Harness("ignores-bits", patches.values_only,
+        (*_of_split("f32-one-nan"), *_of_split("f32-positive-zero"), "gather-8/negative-zero")),
+    Harness("ignores-small-differences", patches.comparing(patches.each(patches.nearly)),
+        (*_of_split("f32-positive-zero"), "gather-8/i64-through-f64")),
+    Harness("compares-64-elements", patches.comparing(patches.each(patches.head)),
+        ("gather-8/indices-256", "broadcast-1/repeated-256-times")),
+    Harness("compares-the-first-output", patches.comparing(patches.first_only),
+        ("variadic-split-1/offset-not-advanced", "dml-split/offset-not-advanced")),
+    Harness("compares-as-many-as-both-have", patches.comparing(patches.as_many),
+        (*_of_split("one-output-more"), "variadic-split-1/last-dropped", "dml-split/last-dropped")),
+    Harness("skips-must-reject", patches.no_rejections,
         ("slice-8/accepts-step-nonzero-alone", "gather-8/accepts-axis-range-of-rank",
-         "variadic-split-1/accepts-lengths-sum-below", "broadcast-1/accepts-mode-known-any",
-         "dml-split/accepts-output-type-last", *_of_split("when-rejecting"),
-         *_of_split("after-a-rejection")),
-    ),
-    Harness(
-        "same-data-twice", "makes the second call with the data of the first",
-        patches.same_data,
-        (*_of_split("identity"), "gather-8/view-of-a-row"),
-    ),
-    Harness(
-        "never-repeats", "makes no call again, after other data or after a rejection",
-        patches.both(patches.twice, patches.no_call_after),
-        ("slice-8/ring-8", "dml-split/data-taken-for-uploaded"),
-    ),
-    Harness(
-        "fresh-buffers", "makes each call with new arrays",
-        patches.setting(call_protocol, "fill_buffer", _fresh),
-        (*_of_split("identity"), "gather-8/view-of-a-row"),
-    ),
-    Harness(
-        "shares-its-own-arrays", "hands out the arrays by which it looks at inputs again",
-        patches.setting(call_protocol, "fill_buffer", lambda _buffer, array, _layout: array),
-        (*_of_split("identity"), "gather-8/view-of-a-row"),
-    ),
-    Harness(
-        "ignores-inputs", "does not look at inputs again",
-        patches.calling("find_mutation", lambda *_: None),
-        (*_of_split("when-rejecting"), "slice-8/axes-normalised"),
-    ),
-    Harness(
-        "never-looks-again", "never looks at outputs again",
-        patches.setting(records.CallRecord, "outputs_changed", False),
-        (*_of_split("ring-1"), *_of_split("ring-4")),
-    ),
-    Harness(
-        "holds-no-outputs", "looks at outputs again only within a case",
-        patches.returning(certification.Certification, "_retain", None),
-        ("dml-split/ring-8", "gather-8/ring-8"),
-    ),
-    Harness(
-        "declining-is-free", "lets a backend decline what it did not say that it declines",
-        patches.setting(
-            certification.Certification, "_decide_declined", lambda _self, verdict, _all: verdict
-        ),
-        (*_of_split("rank-7-declined"), "broadcast-1/explicit-declined"),
-    ),
-    Harness(
-        "rejections-pass", "counts any rejection as passed",
-        patches.both(patches.judging(patches.passing("rejected")), patches.no_call_after),
-        (*_of_split("rank-7-rejected"), "slice-8/axes-required"),
-    ),
-    Harness(
-        "acceptance-passes", "lets pass what accepts a broken call",
-        patches.judging(patches.passing("accepted")),
-        ("slice-8/accepts-step-nonzero-alone", "dml-split/accepts-axis-range-of-rank"),
-    ),
-    Harness(
-        "everything-passes", "lets everything pass",
-        patches.judging(patches.passing("fail", "unsupported")),
-        (*_of_split("tail-16"), *_of_split("rank-7-rejected")),
-    ),
-    Harness(
-        "constant-data", "fills tensors with one value",
-        patches.with_data(lambda array: np.full_like(array, 1)),
-        ("dml-split/offset-not-advanced", "gather-8/off-by-one", "broadcast-1/repeated"),
-    ),
-    Harness(
-        "ordinary-data", "fills tensors with ordinary numbers",
-        patches.with_data(patches.plain),
-        (*_of_split("f16-flushed"), *_of_split("f32-one-nan")),
-    ),
-    Harness(
-        "ranks-to-4", "generates no rank past 4",
-        patches.only(lambda case: all(len(each.shape) < 5 for each in
-                                      (*case.inputs.values(), *case.outputs))),
-        (*_of_split("outer-not-advanced"), *_of_split("rank-7-rejected")),
-    ),
-    Harness(
-        "one-type", "generates data of f32 alone",
-        patches.only(lambda case: case.type == "f32"),
-        (*_of_split("f16-as-f32"), "slice-8/bits-as-integers", "gather-8/bool-as-u8"),
-    ),
-    Harness(
-        "nothing-empty", "generates no empty tensor",
-        patches.only(lambda case: not any(0 in each.shape for each in
-                                          (*case.inputs.values(), *case.outputs))),
+        "variadic-split-1/accepts-lengths-sum-below", "broadcast-1/accepts-mode-known-any",
+        "dml-split/accepts-output-type-last", *_of_split("when-rejecting"),
+        *_of_split("after-a-rejection"))),
+    Harness("same-data-twice", patches.same_data,
+        (*_of_split("identity"), "gather-8/view-of-a-row")),
+    Harness("never-repeats", patches.both(patches.twice, patches.no_call_after),
+        ("slice-8/ring-8", "dml-split/data-taken-for-uploaded")),
+    Harness("fresh-buffers", patches.setting(call_protocol, "fill_buffer", _fresh),
+        (*_of_split("identity"), "gather-8/view-of-a-row")),
+    Harness("shares-its-own-arrays", patches.setting(call_protocol, "fill_buffer",
+        lambda _buffer, array, _layout: array), (*_of_split("identity"), "gather-8/view-of-a-row")),
+    Harness("ignores-inputs", patches.calling("find_mutation", lambda *_: None),
+        (*_of_split("when-rejecting"), "slice-8/axes-normalised")),
+    Harness("never-looks-again", patches.setting(records.CallRecord, "outputs_changed", False),
+        (*_of_split("ring-1"), *_of_split("ring-4"))),
+    Harness("holds-no-outputs", patches.returning(certification.Certification, "_retain", None),
+        ("dml-split/ring-8", "gather-8/ring-8")),
+    Harness("declining-is-free", patches.setting(certification.Certification, "_decide_declined",
+        lambda _self, verdict, _all: verdict),
+        (*_of_split("rank-7-declined"), "broadcast-1/explicit-declined")),
+    Harness("rejections-pass", patches.both(patches.judging(patches.passing("rejected")),
+        patches.no_call_after), (*_of_split("rank-7-rejected"), "slice-8/axes-required")),
+    Harness("acceptance-passes", patches.judging(patches.passing("accepted")),
+        ("slice-8/accepts-step-nonzero-alone", "dml-split/accepts-axis-range-of-rank")),
+    Harness("everything-passes", patches.judging(patches.passing("fail", "unsupported")),
+        (*_of_split("tail-16"), *_of_split("rank-7-rejected"))),
+    Harness("constant-data", patches.with_data(lambda array: np.full_like(array, 1)),
+        ("dml-split/offset-not-advanced", "gather-8/off-by-one", "broadcast-1/repeated")),
+    Harness("ordinary-data", patches.with_data(patches.plain),
+        (*_of_split("f16-flushed"), *_of_split("f32-one-nan"))),
+    Harness("ranks-to-4", patches.only(lambda case: all(len(each.shape) < 5
+        for each in (*case.inputs.values(), *case.outputs))),
+        (*_of_split("outer-not-advanced"), *_of_split("rank-7-rejected"))),
+    Harness("one-type", patches.only(lambda case: case.type == "f32"),
+        (*_of_split("f16-as-f32"), "slice-8/bits-as-integers", "gather-8/bool-as-u8")),
+    Harness("nothing-empty", patches.only(lambda case: not any(0 in each.shape
+        for each in (*case.inputs.values(), *case.outputs))),
         ("slice-8/type-lost", "gather-8/data-rejected", "variadic-split-1/zero-length-dropped",
-         "broadcast-1/one-to-zero-rejected"),
-    ),
-    Harness(
-        "examples-only", "generates the documented examples alone",
-        patches.only(lambda case: case.example),
-        (*_of_split("outer-not-advanced-7"), *_of_split("tail-64")),
-    ),
+        "broadcast-1/one-to-zero-rejected")),
+    Harness("examples-only", patches.only(lambda case: case.example),
+        (*_of_split("outer-not-advanced-7"), *_of_split("tail-64"))),
 ]  # fmt: skip

@@ -1,11 +1,12 @@
-"""Slice: starts, stops and steps that are taken for others."""
+"""Slice: starts, stops, steps and axes that are taken for others, and wrong checks."""
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 
-from tests.faults.calls import data, slice_call
 from tests.faults.fault import SLICE, Call, Compute, Fault, Outputs, Writer, right
+from tests.faults.unchecked import accepted, left_out
 
 # From the extent of an axis, start, stop and step to the positions that are kept.
 Positions = Callable[[int, int, int, int], Iterable[int]]
@@ -80,161 +81,256 @@ def _wrapped(value: int, n: int) -> int:
     return max(int(np.int64(value + n).astype(np.int8)), -n) if n > 127 else value
 
 
-def _selects(
-    write: Writer, name: str, text: str, positions: Positions, *ends: int, extent: int = 5
-) -> Fault:
-    start, stop, step = ends
-    witness = slice_call(data(extent), [start], [stop], [step])
-    return write.computes(name, text, _selecting(positions), witness)
+def _selects(write: Writer, name: str, positions: Positions) -> Fault:
+    return write.computes(name, _selecting(positions))
 
 
-FAULTS = [
-    _selects(
-        _clamping, "stop-clamped-to-zero-backwards", "clamps stop to 0, not before it, backwards",
-        lambda n, a, b, s: _clamped(n, a, b, s, stop_in=(0, n) if s < 0 else None), 3, -9, -1,
-    ),
-    _selects(
-        _clamping, "start-clamped-to-zero-backwards", "clamps start to 0, not before it, backwards",
-        lambda n, a, b, s: _clamped(n, a, b, s, start_in=(0, n - 1) if s < 0 else None), -9, -9, -1,
-    ),
-    _selects(
-        _clamping, "start-clamped-to-n-backwards", "clamps start to n, not n - 1, backwards",
-        lambda n, a, b, s: _clamped(n, a, b, s, start_in=(-1, n) if s < 0 else None), 9, 0, -2,
-    ),
-    _selects(
-        _clamping, "start-clamped-to-last", "clamps start to n - 1, not n, forwards",
-        lambda n, a, b, s: _clamped(n, a, b, s, start_in=(0, n - 1) if s > 0 else None), 9, 9, 1,
-    ),
-    _selects(
-        _clamping, "stop-clamped-to-last", "clamps stop to n - 1, not n, forwards",
-        lambda n, a, b, s: _clamped(n, a, b, s, stop_in=(0, n - 1) if s > 0 else None), 0, 9, 1,
-    ),
-    _selects(
-        _clamping, "start-below-wraps", "wraps a start below -n, forwards",
-        lambda n, a, b, s: _kept(n, _modulo(n, a) if a < 0 < s else a, b, s), -7, 5, 1,
-    ),
-    _selects(
-        _clamping, "start-below-wraps-backwards", "wraps a start below -n, backwards",
-        lambda n, a, b, s: _kept(n, _modulo(n, a) if a < 0 > s else a, b, s), -7, -9, -1,
-    ),
-    _selects(
-        _clamping, "stop-below-wraps", "wraps a stop below -n, forwards",
-        lambda n, a, b, s: _kept(n, a, _modulo(n, b) if b < 0 < s else b, s), 0, -7, 1,
-    ),
-    _selects(
-        _clamping, "stop-below-wraps-backwards", "wraps a stop below -n, backwards",
-        lambda n, a, b, s: _kept(n, a, _modulo(n, b) if b < 0 > s else b, s), 4, -7, -1,
-    ),
-    _selects(
-        _clamping, "start-above-wraps", "wraps a start past n",
-        lambda n, a, b, s: _kept(n, _modulo(n, a) if a > 0 else a, b, s), 7, 0, -1,
-    ),
-    _selects(
-        _clamping, "start-at-n-empty-backwards", "selects nothing from start n, backwards",
-        lambda n, a, b, s: () if a == n and s < 0 else _kept(n, a, b, s), 5, 0, -1,
-    ),
-    _selects(
-        _clamping, "stop-before-first-is-last", "takes -n - 1 as stop for n - 1, backwards",
-        lambda n, a, b, s: _kept(n, a, -1 if b == -n - 1 and s < 0 else b, s), 3, -6, -1,
-    ),
-    _selects(
-        _clamping, "greatest-stop-reaches-the-end-backwards",
-        "takes the greatest i64 for the end in either direction",
-        lambda n, a, b, s: _kept(n, a, -n - 1 if b == 2**63 - 1 and s < 0 else b, s),
-        4, 2**63 - 1, -1,
-    ),
-    _selects(
-        _clamping, "least-stop-reaches-the-end-forwards",
-        "takes the least i64 for the end in either direction",
-        lambda n, a, b, s: _kept(n, a, n if b == -(2**63) and s > 0 else b, s), 0, -(2**63), 1,
-    ),
-    _selects(
-        _clamping, "least-start-is-last-backwards",
-        "takes the least i32 as start for the last element, backwards",
-        lambda n, a, b, s: _kept(n, n if a == -(2**31) and s < 0 else a, b, s), -(2**31), 0, -1,
-    ),
-    _selects(
-        _arithmetic, "stop-inclusive", "keeps the element at a stop within the axis",
-        lambda n, a, b, s: _kept(n, a, b + 1 if s > 0 and 0 <= b < n else b, s), 0, 3, 1,
-    ),
-    _selects(
-        _arithmetic, "length-floored", "rounds the number of elements down", _floored, 0, 5, 2,
-    ),
-    _selects(
-        _arithmetic, "length-floored-backwards", "rounds the number of elements down, backwards",
-        lambda n, a, b, s: (_floored if s < 0 else _kept)(n, a, b, s), 4, -9, -2,
-    ),
-    _selects(
-        _arithmetic, "step-past-n-empty", "selects nothing with a step past n",
-        lambda n, a, b, s: () if s > n else _kept(n, a, b, s), 0, 5, 7,
-    ),
-    _selects(
-        _arithmetic, "step-of-n-empty", "selects nothing with a step of n",
-        lambda n, a, b, s: () if s == n > 1 else _kept(n, a, b, s), 0, 5, 5,
-    ),
-    _selects(
-        _arithmetic, "step-below-minus-n-empty", "selects nothing with a step below -n",
-        lambda n, a, b, s: () if s < -n else _kept(n, a, b, s), 4, 0, -7,
-    ),
-    _selects(
-        _arithmetic, "greatest-step-overflows", "adds the greatest step to start",
-        lambda n, a, b, s: (*_kept(n, a, b, s), 0) if s == 2**63 - 1 else _kept(n, a, b, s),
-        1, 5, 2**63 - 1,
-    ),
-    _selects(
-        _arithmetic, "least-step-overflows", "negates the least step, which stays negative",
-        lambda n, a, b, s: () if s == -(2**63) else _kept(n, a, b, s), 4, 0, -(2**63),
-    ),
-    _selects(
-        _arithmetic, "steps-past-two-as-two", "knows steps of 1 and 2 only",
-        lambda n, a, b, s: _kept(n, a, b, 2 if 2 < s < n else s), 0, 5, 3,
-    ),
-    _selects(
-        _sign, "step-without-sign", "ignores the sign of steps",
-        lambda n, a, b, s: _kept(n, a, b, abs(s)), 4, 0, -1,
-    ),
-    _selects(
-        _sign, "backwards-in-order", "keeps the right elements backwards, in ascending order",
-        lambda n, a, b, s: sorted(_kept(n, a, b, s)), 4, 0, -1,
-    ),
-    _selects(
-        _sign, "aligned-to-stop", "counts a negative step from the stop's side",
-        _aligned_to_stop, 4, -9, -3,
-    ),
-    _selects(
-        _sign, "steps-below-minus-two-as-minus-two", "knows steps of -1 and -2 only",
-        lambda n, a, b, s: _kept(n, a, b, max(s, -2)), 4, -9, -3,
-    ),
-    _selects(
-        _sign, "one-element-backwards-empty", "selects nothing backwards on an axis of 1",
-        lambda n, a, b, s: () if n == 1 and s < 0 else _kept(n, a, b, s), 0, -9, -1, extent=1,
-    ),
-    _selects(
-        _sign, "negative-start-not-wrapped", "takes a negative start for 0",
-        lambda n, a, b, s: _kept(n, max(a, 0), b, s), -2, 5, 1,
-    ),
-    _selects(
-        _sign, "negative-stop-not-wrapped", "takes a negative stop for 0, forwards",
-        lambda n, a, b, s: _kept(n, a, max(b, 0) if s > 0 else b, s), 0, -2, 1,
-    ),
-    _selects(
-        _sign, "minus-one-stop-before-the-first", "takes a stop of -1 for before the first element",
-        lambda n, a, b, s: _kept(n, a, -n - 1 if b == -1 and s < 0 else b, s), 4, -1, -1,
-    ),
-    _selects(
-        _sign, "start-at-minus-n-empty", "selects nothing from start -n",
-        lambda n, a, b, s: () if a == -n else _kept(n, a, b, s), -5, 5, 1,
-    ),
-    _selects(
-        _sign, "stop-at-minus-n-included", "keeps the element at a stop of -n, backwards",
-        lambda n, a, b, s: _kept(n, a, -n - 1 if b == -n and s < 0 else b, s), 4, -5, -1,
-    ),
-    _selects(
-        _sign, "both-negative-backwards-empty", "selects nothing backwards between negative ends",
-        lambda n, a, b, s: () if a < 0 and b < 0 and s < 0 else _kept(n, a, b, s), -1, -4, -1,
-    ),
-    _selects(
-        _narrow, "n-added-in-8-bits", "adds n to negative ends in 8 bits", _as_i8,
-        -1, 200, 1, extent=200,
-    ),
+_ENDS = [
+    _selects(_clamping, "stop-clamped-to-zero-backwards",
+        lambda n, a, b, s: _clamped(n, a, b, s, stop_in=(0, n) if s < 0 else None)),
+    _selects(_clamping, "start-clamped-to-zero-backwards",
+        lambda n, a, b, s: _clamped(n, a, b, s, start_in=(0, n - 1) if s < 0 else None)),
+    _selects(_clamping, "start-clamped-to-n-backwards",
+        lambda n, a, b, s: _clamped(n, a, b, s, start_in=(-1, n) if s < 0 else None)),
+    _selects(_clamping, "start-clamped-to-last",
+        lambda n, a, b, s: _clamped(n, a, b, s, start_in=(0, n - 1) if s > 0 else None)),
+    _selects(_clamping, "stop-clamped-to-last",
+        lambda n, a, b, s: _clamped(n, a, b, s, stop_in=(0, n - 1) if s > 0 else None)),
+    _selects(_clamping, "start-below-wraps",
+        lambda n, a, b, s: _kept(n, _modulo(n, a) if a < 0 < s else a, b, s)),
+    _selects(_clamping, "start-below-wraps-backwards",
+        lambda n, a, b, s: _kept(n, _modulo(n, a) if a < 0 > s else a, b, s)),
+    _selects(_clamping, "stop-below-wraps",
+        lambda n, a, b, s: _kept(n, a, _modulo(n, b) if b < 0 < s else b, s)),
+    _selects(_clamping, "stop-below-wraps-backwards",
+        lambda n, a, b, s: _kept(n, a, _modulo(n, b) if b < 0 > s else b, s)),
+    _selects(_clamping, "start-above-wraps",
+        lambda n, a, b, s: _kept(n, _modulo(n, a) if a > 0 else a, b, s)),
+    _selects(_clamping, "start-at-n-empty-backwards",
+        lambda n, a, b, s: () if a == n and s < 0 else _kept(n, a, b, s)),
+    _selects(_clamping, "stop-before-first-is-last",
+        lambda n, a, b, s: _kept(n, a, -1 if b == -n - 1 and s < 0 else b, s)),
+    _selects(_clamping, "greatest-stop-reaches-the-end-backwards",
+        lambda n, a, b, s: _kept(n, a, -n - 1 if b == 2**63 - 1 and s < 0 else b, s)),
+    _selects(_clamping, "least-stop-reaches-the-end-forwards",
+        lambda n, a, b, s: _kept(n, a, n if b == -(2**63) and s > 0 else b, s)),
+    _selects(_clamping, "least-start-is-last-backwards",
+        lambda n, a, b, s: _kept(n, n if a == -(2**31) and s < 0 else a, b, s)),
+    _selects(_arithmetic, "stop-inclusive",
+        lambda n, a, b, s: _kept(n, a, b + 1 if s > 0 and 0 <= b < n else b, s)),
+    _selects(_arithmetic, "length-floored", _floored),
+    _selects(_arithmetic, "length-floored-backwards",
+        lambda n, a, b, s: (_floored if s < 0 else _kept)(n, a, b, s)),
+    _selects(_arithmetic, "step-past-n-empty",
+        lambda n, a, b, s: () if s > n else _kept(n, a, b, s)),
+    _selects(_arithmetic, "step-of-n-empty",
+        lambda n, a, b, s: () if s == n > 1 else _kept(n, a, b, s)),
+    _selects(_arithmetic, "step-below-minus-n-empty",
+        lambda n, a, b, s: () if s < -n else _kept(n, a, b, s)),
+    _selects(_arithmetic, "greatest-step-overflows",
+        lambda n, a, b, s: (*_kept(n, a, b, s), 0) if s == 2**63 - 1 else _kept(n, a, b, s)),
+    _selects(_arithmetic, "least-step-overflows",
+        lambda n, a, b, s: () if s == -(2**63) else _kept(n, a, b, s)),
+    _selects(_arithmetic, "steps-past-two-as-two",
+        lambda n, a, b, s: _kept(n, a, b, 2 if 2 < s < n else s)),
+    _selects(_sign, "step-without-sign", lambda n, a, b, s: _kept(n, a, b, abs(s))),
+    _selects(_sign, "backwards-in-order", lambda n, a, b, s: sorted(_kept(n, a, b, s))),
+    _selects(_sign, "aligned-to-stop", _aligned_to_stop),
+    _selects(_sign, "steps-below-minus-two-as-minus-two",
+        lambda n, a, b, s: _kept(n, a, b, max(s, -2))),
+    _selects(_sign, "one-element-backwards-empty",
+        lambda n, a, b, s: () if n == 1 and s < 0 else _kept(n, a, b, s)),
+    _selects(_sign, "negative-start-not-wrapped", lambda n, a, b, s: _kept(n, max(a, 0), b, s)),
+    _selects(_sign, "negative-stop-not-wrapped",
+        lambda n, a, b, s: _kept(n, a, max(b, 0) if s > 0 else b, s)),
+    _selects(_sign, "minus-one-stop-before-the-first",
+        lambda n, a, b, s: _kept(n, a, -n - 1 if b == -1 and s < 0 else b, s)),
+    _selects(_sign, "start-at-minus-n-empty",
+        lambda n, a, b, s: () if a == -n else _kept(n, a, b, s)),
+    _selects(_sign, "stop-at-minus-n-included",
+        lambda n, a, b, s: _kept(n, a, -n - 1 if b == -n and s < 0 else b, s)),
+    _selects(_sign, "both-negative-backwards-empty",
+        lambda n, a, b, s: () if a < 0 and b < 0 and s < 0 else _kept(n, a, b, s)),
+    _selects(_narrow, "n-added-in-8-bits", _as_i8),
 ]  # fmt: skip
+
+
+_axes = Writer(SLICE, "axis order")
+_default = Writer(SLICE, "default")
+
+
+def _reordered(call: Call) -> Call:
+    """Match the listed axes, sorted, with the slices as they are given."""
+    if "axes" not in call.inputs:
+        return call
+    axes = sorted(axis % call.data.ndim for axis in call.ints("axes"))
+    return call.given(axes=np.array(axes, np.int64))
+
+
+def _with_axes(call: Call, change: Callable[[list[int], int], list[int]]) -> Call:
+    if "axes" not in call.inputs:
+        return call
+    return call.given(axes=np.array(change(call.ints("axes"), call.data.ndim), np.int64))
+
+
+def _last_axes(call: Call) -> Call:
+    rank, count = call.data.ndim, call["start"].size
+    return call if "axes" in call.inputs else call.given(axes=np.arange(rank - count, rank))
+
+
+def _first_for_all(name: str) -> Callable[[Call], Call]:
+    def change(call: Call) -> Call:
+        values = call[name].copy()
+        values[1:] = values[:1]
+        return call.given(**{name: values})
+
+    return change
+
+
+def _at_most(count: int) -> Callable[[Call], Call]:
+    def change(call: Call) -> Call:
+        lists = {name: each[:count] for name, each in call.inputs.items() if name != "data"}
+        return call.given(**lists)
+
+    return change
+
+
+def _backwards(call: Call) -> int:
+    return sum(step < 0 for step in call.ints("step"))
+
+
+_AXES = [
+    _axes.changes("axes-sorted", _reordered),
+    _axes.changes("axes-in-order",
+        lambda call: call.without("axes") if call["start"].size else call),
+    _axes.changes("negative-axes-mirrored",
+        lambda call: _with_axes(call, lambda axes, _: [a if a >= 0 else -a - 1 for a in axes])),
+    _axes.changes("negative-axes-off-by-one", lambda call: _with_axes(call,
+        lambda axes, _: [a + 1 if a < -1 and len(axes) == 1 else a for a in axes])),
+    _axes.changes("mixed-signs-reversed", lambda call: _with_axes(call, lambda axes, _: axes[::-1]
+        if min(axes) < 0 <= max(axes) else axes) if call["start"].size else call),
+    _axes.changes("step-of-the-first", _first_for_all("step")),
+    _axes.changes("start-of-the-first", _first_for_all("start")),
+    _axes.changes("four-slices-at-most", _at_most(4)),
+    _axes.changes("seven-slices-at-most", _at_most(7)),
+    _sign.spoils("two-steps-backwards", lambda call, _: _backwards(call) == 2),
+    _sign.spoils("three-steps-backwards", lambda call, _: _backwards(call) >= 3),
+    _arithmetic.spoils("two-steps-past-one",
+        lambda call, _: sum(step > 1 for step in call.ints("step")) >= 2),
+    _default.changes("default-axes-last", _last_axes),
+    _default.spoils("default-axes-backwards",
+        lambda call, _: "axes" not in call.inputs and _backwards(call)),
+    _default.rejects("default-axes-for-all-only",
+        lambda call, _: "axes" not in call.inputs and call["start"].size < call.data.ndim),
+]  # fmt: skip
+
+
+_lax = Writer(SLICE, "missing validation")
+_strict = Writer(SLICE, "over-strict")
+
+_LISTS = ("start", "stop", "step")
+
+
+def _floats(name: str) -> list[Fault]:
+    rule = "axes-type" if name == "axes" else "index-type"
+    return [
+        _lax.accepts(rule, f"{name}-{of}", lambda call, of=of: call[name].dtype == of)  # type: ignore[misc]
+        for of in ("float32", "float16")
+    ]
+
+
+def _ranks(name: str) -> list[Fault]:
+    return [
+        _lax.accepts(f"{name}-rank", "scalar", lambda call: call[name].ndim == 0),
+        _lax.accepts(f"{name}-rank", "matrix", lambda call: call[name].ndim == 2),
+    ]
+
+
+def _others(call: Call, name: str) -> list[int]:
+    return [each.size for key, each in call.inputs.items() if key not in ("data", name)]
+
+
+def _lengths(name: str) -> list[Fault]:
+    def longer(call: Call) -> bool:
+        return call[name].size > max(_others(call, name))
+
+    def single(call: Call) -> bool:
+        return call[name].size == 1 < min(_others(call, name))
+
+    return [
+        _lax.accepts("equal-lengths", f"{name}-{where.__name__}", where)
+        for where in (longer, single)
+    ]
+
+
+_PLACES = {
+    "anywhere": slice(None),
+    "first": slice(1),
+    "last": slice(-1, None),
+    "between": slice(1, -1),
+}
+
+
+def _bound(kind: str, beyond: Callable[[int, int], bool], *places: str) -> list[Fault]:
+    """Write down a bound of axes that goes unchecked in some places."""
+
+    def at(place: str) -> Fault:
+        def where(call: Call) -> bool:
+            listed = call.ints("axes")
+            several = place == "anywhere" or len(listed) > 1
+            return several and any(beyond(axis, call.data.ndim) for axis in listed[_PLACES[place]])
+
+        return _lax.accepts("axes-range", f"{kind}-{place}", where)
+
+    return [at(place) for place in places]
+
+
+def _twice(call: Call, apart: bool) -> bool:
+    axes = [axis % call.data.ndim for axis in call.ints("axes")]
+    neighbours = any(a == b for a, b in pairwise(axes))
+    return neighbours != apart
+
+
+_LAX = [
+    *accepted(_lax, left_out("data", *_LISTS)),
+    _lax.accepts("data-rank", "scalar", lambda _: True),
+    *(fault for name in (*_LISTS, "axes") for fault in _floats(name)),
+    *(fault for name in (*_LISTS, "axes") for fault in _ranks(name)),
+    *(fault for name in (*_LISTS, "axes") for fault in _lengths(name)),
+    _lax.accepts("equal-lengths", "without-axes", lambda call: "axes" not in call.inputs),
+    _lax.accepts("step-nonzero", "alone", lambda c: c["step"].size == 1),
+    _lax.accepts("step-nonzero", "first", lambda c: c["step"].size > 1 and c["step"][0] == 0),
+    _lax.accepts("step-nonzero", "last", lambda c: c["step"].size > 1 and c["step"][-1] == 0),
+    _lax.accepts("step-nonzero", "between", lambda c: 0 in c["step"][1:-1]),
+    _lax.accepts("step-nonzero", "empty-slice",
+        lambda c: any(z == 0 and x == y for x, y, z in zip(*map(c.ints, _LISTS), strict=True))),
+    _lax.accepts("equal-lengths", "no-slices",
+        lambda call: not any(call[name].size for name in _LISTS)),
+    _lax.accepts("step-nonzero", "without-axes", lambda call: "axes" not in call.inputs),
+    _lax.accepts("default-axes-fit", "any", lambda _: True),
+    *_bound("of-rank", lambda axis, rank: axis == rank, *_PLACES),
+    *_bound("past-rank", lambda axis, rank: axis > rank, "anywhere"),
+    *_bound("of-minus-rank-minus-1", lambda axis, rank: axis == -rank - 1, "anywhere", "between"),
+    *_bound("below-minus-rank-minus-1", lambda axis, rank: axis < -rank - 1, "between"),
+    _lax.accepts("axes-unique", "neighbours", lambda c: _twice(c, False)),
+    _lax.accepts("axes-unique", "apart", lambda c: _twice(c, True)),
+    _lax.accepts("axes-unique", "negative", lambda c: max(c.ints("axes")) < 0),
+]  # fmt: skip
+
+_STRICT = [
+    _strict.rejects("end-past-n-rejected",
+        lambda call, _: any(stop > max(call.data.shape) for stop in call.ints("stop"))),
+    _strict.rejects("negative-step-rejected",
+        lambda call, _: min(call.ints("step"), default=1) < 0),
+    _strict.rejects("negative-axes-rejected",
+        lambda call, _: "axes" in call.inputs and min(call.ints("axes"), default=0) < 0),
+    _strict.rejects("unordered-axes-rejected",
+        lambda call, _: "axes" in call.inputs and call.ints("axes") != sorted(call.ints("axes"))),
+    _strict.rejects("axes-required", lambda call, _: "axes" not in call.inputs),
+    _strict.rejects("unsigned-indices-rejected", lambda call, _: call["start"].dtype == np.uint64),
+    _strict.rejects("narrow-indices-rejected", lambda call, _: call["start"].itemsize == 1),
+    _strict.rejects("step-past-n-rejected",
+        lambda call, _: max(call.ints("step"), default=0) > max(call.data.shape)),
+]  # fmt: skip
+
+FAULTS = [*_ENDS, *_AXES, *_LAX, *_STRICT]

@@ -1,4 +1,4 @@
-"""What one call leaves to the next: caches under too small a key, warm-ups, counters."""
+"""What one call leaves to the next: caches and plans under too small a key, counters."""
 
 from collections.abc import Callable, Hashable
 from functools import partial
@@ -7,9 +7,14 @@ from itertools import count
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.faults.calls import broken, data, whole
+from opcert.reference import RuleBroken
 from tests.faults.fault import (
+    BROADCAST,
+    DML,
+    GATHER,
     OPERATORS,
+    SLICE,
+    SPLIT,
     Call,
     Change,
     Compute,
@@ -32,19 +37,11 @@ def indices_of(call: Call) -> Hashable:
     return tuple(each.tobytes() for each in list(call.inputs.values())[1:])
 
 
-_OUTPUT_KEYS: tuple[tuple[str, str, Key], ...] = (
-    ("signature", "types, shapes and attributes", signature_of),
-    (
-        "data-address",
-        "the address of the data and the rest of the call",
-        lambda call: (call.data.ctypes.data, signature_of(call), indices_of(call)),
-    ),
-    (
-        "first-bytes",
-        "a hash of the data's first 64 bytes and the rest of the call",
-        lambda call: (call.data.tobytes()[:64], signature_of(call), indices_of(call)),
-    ),
-)
+_OUTPUT_KEYS: dict[str, Key] = {
+    "signature": signature_of,
+    "data-address": lambda call: (call.data.ctypes.data, signature_of(call), indices_of(call)),
+    "first-bytes": lambda call: (call.data.tobytes()[:64], signature_of(call), indices_of(call)),
+}
 
 
 def _outputs_cached(key: Key) -> Change:
@@ -66,11 +63,7 @@ def _spoiled_when(operator: str, when: Callable[[int, bool], bool]) -> Compute:
     return compute
 
 
-def _every(n: int) -> Callable[[int, bool], bool]:
-    return lambda number, _: number % n == 0
-
-
-def _first_ofsignature_of() -> Change:
+def _first_of_signature() -> Change:
     """Spoil the first call of each signature."""
     seen: set[Hashable] = set()
 
@@ -121,76 +114,93 @@ def _type_cached(operator: str) -> Compute:
     return compute
 
 
-def _inverted(array: Array) -> Array:
-    return array[::-1].copy()
-
-
-def _faults(operator: str) -> list[Fault]:
+def _of_calls(operator: str) -> list[Fault]:
     write = Writer(operator, "state")
-    call = whole(operator, data(40, 2))
-    # A hash of the first 64 bytes takes the two for one.
-    other = call.moving(np.concatenate([call.data[:20], _inverted(call.data[20:])]))
-    calls = (call, other)
-    narrow, wide = whole(operator, data(3, 2, of="u8")), whole(operator, data(3, 2, of="f32"))
+
+    def counting(name: str, when: Callable[[int, bool], bool]) -> Fault:
+        return write.remembers(name, partial(_spoiled_when, operator, when))
+
     return [
         *(
-            write.keeps(
-                f"outputs-by-{key_name}",
-                f"caches outputs by {text}",
-                partial(_outputs_cached, key),
-                *calls,
-            )
-            for key_name, text, key in _OUTPUT_KEYS
+            write.keeps(f"outputs-by-{name}", partial(_outputs_cached, key))
+            for name, key in _OUTPUT_KEYS.items()
         ),
-        write.remembers(
-            "first-call",
-            "is wrong in its very first call",
-            partial(_spoiled_when, operator, lambda number, _: number == 1),
-            call,
-        ),
-        write.keeps(
-            "first-of-signature",
-            "is wrong in the first call of each signature, when it tunes itself",
-            _first_ofsignature_of,
-            call,
-        ),
-        *(
-            write.remembers(
-                f"every-{n}",
-                f"is wrong in every {n}th call",
-                partial(_spoiled_when, operator, _every(n)),
-                *([call] * n),
-            )
-            for n in (3, 7, 50)
-        ),
-        write.remembers(
-            "after-a-rejection",
-            "is wrong in the call after one that it rejected",
-            partial(_spoiled_when, operator, lambda _, after: after),
-            broken(operator),
-            call,
-        ),
-        write.keeps(
-            "data-taken-for-uploaded",
-            "takes data for uploaded that was so first, whatever came in between",
-            partial(_uploaded_once, operator),
-            *(*calls, call),
-        ),
-        write.keeps(
-            "width-changed",
-            "is wrong in the first call with elements of another width",
-            _width_changed,
-            narrow,
-            wide,
-        ),
-        write.remembers(
-            "type-of-the-first",
-            "returns the type that came first with elements of this width",
-            partial(_type_cached, operator),
-            wide,
-            whole(operator, data(3, 2, of="i32")),
-        ),
+        counting("first-call", lambda number, _: number == 1),
+        write.keeps("first-of-signature", _first_of_signature),
+        counting("every-3", lambda number, _: number % 3 == 0),
+        counting("every-7", lambda number, _: number % 7 == 0),
+        counting("every-50", lambda number, _: number % 50 == 0),
+        counting("after-a-rejection", lambda _, after: after),
+        write.keeps("data-taken-for-uploaded", partial(_uploaded_once, operator)),
+        write.keeps("width-changed", _width_changed),
+        write.remembers("type-of-the-first", partial(_type_cached, operator)),
     ]
 
 
-FAULTS = [fault for operator in OPERATORS for fault in _faults(operator)]
+def _plan_cached(operator: str, key: Key) -> Change:
+    """Compute a call with the indices and attributes of the first one of the same key."""
+    plans: dict[Hashable, Call] = {}
+
+    def change(call: Call, outputs: Outputs) -> Outputs:
+        first, *others = call.inputs
+        kept = Call({name: call[name].copy() for name in others}, call.attributes)
+        plan = plans.setdefault(key(call), kept)
+        try:
+            return right(operator, Call({first: call.data, **plan.inputs}, plan.attributes))
+        except RuleBroken:
+            return outputs
+
+    return change
+
+
+def _all_but(name: str, call: Call) -> Hashable:
+    """Return a key of a whole call, but for the elements of its data and one argument."""
+    given = tuple(
+        (each, str(array.dtype), array.shape, array.tobytes())
+        for each, array in list(call.inputs.items())[1:]
+        if each != name
+    )
+    attributes = {each: value for each, value in call.attributes.items() if each != name}
+    return call.data.shape, str(call.data.dtype), given, str(attributes)
+
+
+def _but_types(call: Call) -> Hashable:
+    """Return a key of a whole call that has the bytes of its indices, and not their types."""
+    return call.data.shape, str(call.data.dtype), indices_of(call), str(call.attributes)
+
+
+# The arguments that the key of a kept plan may leave out.
+_LEFT_OUT = {
+    SPLIT: ("axis", "split_lengths"),
+    SLICE: ("start", "stop", "step", "axes"),
+    BROADCAST: ("target_shape", "axes_mapping"),
+    GATHER: ("indices", "axis", "batch_dims"),
+    DML: (),
+}
+
+
+def _of_data(call: Call) -> Hashable:
+    return call.data.shape, call.data.dtype
+
+
+def _of_count(call: Call) -> Hashable:
+    return call.data.shape, (call.attributes["Axis"], call.attributes["OutputCount"])
+
+
+def _of_plans(operator: str) -> list[Fault]:
+    keys: dict[str, Key] = {"by-data": _of_data}
+    keys |= {"by-count": _of_count} if operator == DML else {"by-signature": signature_of}
+    for name in _LEFT_OUT[operator]:
+        keys[f"without-{name.replace('_', '-')}"] = partial(_all_but, name)
+    if operator == SLICE:
+        keys["without-index-type"] = _but_types
+    return [
+        Writer(operator, "state").keeps(f"plan-{name}", partial(_plan_cached, operator, key))
+        for name, key in keys.items()
+    ]
+
+
+FAULTS = [
+    *(fault for operator in OPERATORS for fault in _of_calls(operator)),
+    *(fault for operator in OPERATORS for fault in _of_plans(operator)),
+]

@@ -35,7 +35,7 @@ SLICE = "openvino/Slice-8"
 
 
 def fault(make: type[Right], mechanism: str) -> Fault:
-    return Fault(make.__name__, SLICE, mechanism, "text", make, ())
+    return Fault(make.__name__, SLICE, mechanism, make)
 
 
 def test_onnx_has_cases_of_every_operator() -> None:
@@ -171,4 +171,4 @@ def test_tables() -> None:
 
 def test_a_fault_that_only_onnx_finds_is_a_complaint() -> None:
     (text,) = complaints([Finding(fault(WrongShape, "form"), onnx=True, opcert=False)])
-    assert text == "only ONNX's cases find WrongShape: text"
+    assert text == "only ONNX's cases find WrongShape"
