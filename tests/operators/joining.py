@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import Array
+from tests.operators.planted import Compute, with_output
 
 # Returns the output for the tensors and the axis; the last argument is the right output.
 Fault = Callable[[Sequence[Array], int, Array], Any]
@@ -78,23 +79,17 @@ def _stale() -> Fault:
     return fault
 
 
-def _stale_under(
-    key: Callable[[Sequence[Array], int, Array], Any],
-) -> Callable[[], Fault]:
+def _stale_under(key: Callable[[Sequence[Array], int, Array], Any]) -> Fault:
     """Return a fault that keeps the lengths of an earlier call under an incomplete key."""
+    plans: dict[Any, list[int]] = {}
 
-    def keeping() -> Fault:
-        plans: dict[Any, list[int]] = {}
+    def fault(tensors: Sequence[Array], axis: int, right: Array) -> Array:
+        own = [array.shape[axis] for array in tensors]
+        known = str((axis, right.dtype, len(tensors), key(tensors, axis, right)))
+        kept = plans.setdefault(known, own)
+        return right if kept == own else np.flip(right)
 
-        def fault(tensors: Sequence[Array], axis: int, right: Array) -> Array:
-            own = [array.shape[axis] for array in tensors]
-            known = str((axis, right.dtype, len(tensors), key(tensors, axis, right)))
-            kept = plans.setdefault(known, own)
-            return right if kept == own else np.flip(right)
-
-        return fault
-
-    return keeping
+    return fault
 
 
 def _stale_results() -> Fault:
@@ -108,64 +103,58 @@ def _stale_results() -> Fault:
     return fault
 
 
-WRONG: dict[str, Callable[[], Fault]] = {
-    "reversed": lambda: lambda tensors, axis, _: _join(tensors[::-1], axis),
-    "last-two-exchanged": lambda: (
-        lambda tensors, axis, _: _join([*tensors[:-2], *tensors[:-3:-1]], axis)
-    ),
-    "middle-twice": lambda: (
-        lambda tensors, axis, right: (
-            right if len(tensors) != 3 else _join([tensors[0], tensors[1], tensors[1]], axis)
-        )
-    ),
-    "first-only": lambda: _cut(1),
-    "first-two-only": lambda: _cut(2),
-    "first-three-only": lambda: _cut(3),
-    "first-four-only": lambda: _cut(4),
-    "first-eight-only": lambda: _cut(8),
-    "first-32-only": lambda: _cut(32),
-    "wrong-past-16": lambda: _wrong_past(16),
-    "wrong-past-64": lambda: _wrong_past(64),
-    "wrong-past-128": lambda: _wrong_past(128),
-    "wrong-past-256": lambda: _wrong_past(256),
-    "offset-in-8-bits": lambda: _offset_in(8),
-    "flat": lambda: _flat,
-    "first-axis": lambda: (
-        lambda tensors, axis, right: right if axis == 0 else _flat(tensors, axis, right)
-    ),
-    "later-layouts-ignored": lambda: _in_memory_order,
-    "shapes-of-first": lambda: _all_like_first,
-    "ones-dropped": lambda: _without_ones,
-    "one-tensor-flipped": lambda: (
-        lambda tensors, _, right: np.flip(right) if len(tensors) == 1 else right
-    ),
-    "equal-lengths-interleaved": lambda: (
-        lambda tensors, axis, right: (
-            np.stack(tensors, axis + 1 if axis >= 0 else axis).reshape(right.shape)
-            if len({array.shape for array in tensors}) == 1
-            else right
-        )
-    ),
-    "stale-lengths": _stale,
-    "stale-under-output": _stale_under(lambda _, __, right: right.shape),
-    "stale-under-first": _stale_under(lambda tensors, _, right: (tensors[0].shape, right.shape)),
-    "stale-under-first-and-last": _stale_under(
-        lambda tensors, _, __: (tensors[0].shape, tensors[-1].shape)
-    ),
-    "stale-under-first-last-and-output": _stale_under(
-        lambda tensors, _, right: (tensors[0].shape, tensors[-1].shape, right.shape)
-    ),
-    "stale-under-first-two": _stale_under(
-        lambda tensors, _, right: ([array.shape for array in tensors[:2]], right.shape)
-    ),
-    "stale-under-any-order": _stale_under(
-        lambda tensors, _, __: sorted(array.shape for array in tensors)
-    ),
-    "offset-in-16-bits": lambda: _offset_in(16),
-    "stale-results": _stale_results,
-    "element-1024-lost": lambda: (
-        lambda _, __, right: np.where(
-            np.arange(right.size).reshape(right.shape) == 1024, np.zeros_like(right), right
-        )
-    ),
-}
+WRONG: dict[str, Fault] = {
+    "reversed": lambda tensors, axis, _: _join(tensors[::-1], axis),
+    "last-two-exchanged": lambda tensors, axis, _: _join([*tensors[:-2], *tensors[:-3:-1]], axis),
+    "middle-twice": lambda tensors, axis, right: right if len(tensors) != 3
+        else _join([tensors[0], tensors[1], tensors[1]], axis),
+    "first-only": _cut(1),
+    "first-two-only": _cut(2),
+    "first-three-only": _cut(3),
+    "first-four-only": _cut(4),
+    "first-eight-only": _cut(8),
+    "first-32-only": _cut(32),
+    "wrong-past-16": _wrong_past(16),
+    "wrong-past-64": _wrong_past(64),
+    "wrong-past-128": _wrong_past(128),
+    "wrong-past-256": _wrong_past(256),
+    "offset-in-8-bits": _offset_in(8),
+    "flat": _flat,
+    "first-axis": lambda tensors, axis, right: right if axis == 0 else _flat(tensors, axis, right),
+    "later-layouts-ignored": _in_memory_order,
+    "shapes-of-first": _all_like_first,
+    "ones-dropped": _without_ones,
+    "one-tensor-flipped": lambda tensors, _, right: np.flip(right) if len(tensors) == 1 else right,
+    "equal-lengths-interleaved": lambda tensors, axis, right:
+        np.stack(tensors, axis + 1 if axis >= 0 else axis).reshape(right.shape)
+        if len({array.shape for array in tensors}) == 1 else right,
+    "offset-in-16-bits": _offset_in(16),
+    "element-1024-lost": lambda _, __, right:
+        np.where(np.arange(right.size).reshape(right.shape) == 1024, np.zeros_like(right), right),
+}  # fmt: skip
+# Under which keys of a call stale lengths are kept.
+_KEYS: dict[str, Callable[[Sequence[Array], int, Array], Any]] = {
+    "stale-under-output": lambda _, __, right: right.shape,
+    "stale-under-first": lambda tensors, _, right: (tensors[0].shape, right.shape),
+    "stale-under-first-and-last": lambda tensors, _, __: (tensors[0].shape, tensors[-1].shape),
+    "stale-under-first-last-and-output":
+        lambda tensors, _, right: (tensors[0].shape, tensors[-1].shape, right.shape),
+    "stale-under-first-two":
+        lambda tensors, _, right: ([array.shape for array in tensors[:2]], right.shape),
+    "stale-under-any-order": lambda tensors, _, __: sorted(array.shape for array in tensors),
+}  # fmt: skip
+
+
+def faults(operator: str, tensors: str, axis: str) -> dict[str, Compute]:
+    """Return backends that join in wrong ways, by the names of the operator's arguments."""
+
+    def joining(fault: Fault) -> Compute:
+        return with_output(operator, lambda i, a, right: fault(i[tensors], a[axis], right))
+
+    wrong = {
+        **WRONG,
+        **{name: _stale_under(key) for name, key in _KEYS.items()},
+        "stale-lengths": _stale(),
+        "stale-results": _stale_results(),
+    }
+    return {name: joining(fault) for name, fault in wrong.items()}

@@ -11,6 +11,7 @@ import numpy as np
 
 from opcert.arrays.element_types import Array
 from opcert.backends.reference import Reference
+from opcert.reference import RuleBroken
 from opcert.verdicts import certification
 from opcert.verdicts.verdict import Verdict
 from tests import made_certificate, shipped
@@ -44,6 +45,49 @@ def right(operator: str, inputs: Inputs, attributes: Attributes) -> list[Array]:
         RuleBroken: the call breaks a rule.
     """
     return _REFERENCE.run(operator, inputs, attributes)
+
+
+def with_output(operator: str, change: Callable[[Inputs, Attributes, Array], Any]) -> Compute:
+    """Return a backend that rejects invalid calls, and returns another output for valid ones."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        (expected,) = right(operator, inputs, attributes)
+        return [np.array(change(inputs, attributes, expected), order="C")]
+
+    return compute
+
+
+def rejecting(operator: str, where: Callable[[Inputs, Attributes], Any]) -> Compute:
+    """Return a backend that rejects some valid calls."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        outputs = right(operator, inputs, attributes)
+        if where(inputs, attributes):
+            raise ValueError("not supported")
+        return outputs
+
+    return compute
+
+
+def accepting(operator: str, rule: str, instead: Compute) -> Compute:
+    """Return a backend that computes something for a call that breaks `rule`."""
+
+    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        try:
+            return right(operator, inputs, attributes)
+        except RuleBroken as broken:
+            if broken.rule.partition("/")[2] != rule:
+                raise
+        return instead(inputs, attributes)
+
+    return compute
+
+
+def taking(
+    operator: str, change: Callable[[Inputs, Attributes], tuple[Inputs, Attributes]]
+) -> Compute:
+    """Return a backend that takes each call, a valid one or not, for another one."""
+    return lambda inputs, attributes: right(operator, *change(inputs, attributes))
 
 
 def first_failure(operator: str, compute: Compute) -> Verdict | None:

@@ -340,33 +340,23 @@ def rejects_strides_past_31_bits(inputs: Inputs, attributes: Attributes) -> Any:
 
 
 OPEN: list[tuple[str, str, Compute]] = [
-    *(
-        (operator, "takes-booleans-for-integers", partial(takes_booleans_for_integers, operator))
-        for operator in (SPLIT, TILE, PAD, TRANSPOSE, RESHAPE, SCATTER, SLICE)
-    ),
-    *(
-        (operator, "rejects-boolean-data", partial(rejects_boolean_data, operator))
-        for operator in (CONCAT, PAD, RESHAPE)
-    ),
+    *((operator, "takes-booleans-for-integers", partial(takes_booleans_for_integers, operator))
+        for operator in (SPLIT, TILE, PAD, TRANSPOSE, RESHAPE, SCATTER, SLICE)),
+    *((operator, "rejects-boolean-data", partial(rejects_boolean_data, operator))
+        for operator in (CONCAT, PAD, RESHAPE)),
     (SCATTER, "updates-booleans", updates_booleans),
     (PAD, "rejects-mixed-types", partial(rejects_mixed_types, PAD, PADS)),
     (SLICE, "rejects-mixed-types", partial(rejects_mixed_types, SLICE, LISTS)),
     (JOIN, "supports-its-table", partial(supports_no_more_than_its_table, JOIN, range(4, 6))),
     (WINDOW, "supports-its-table", partial(supports_no_more_than_its_table, WINDOW, range(1, 9))),
-    (
-        SPLIT,
-        "rejects-an-axis-of-size-0",
-        rejecting(SPLIT, lambda i, _: i["data"].shape[int(i["axis"])] == 0),
-    ),
+    (SPLIT, "rejects-an-axis-of-size-0",
+        rejecting(SPLIT, lambda i, _: i["data"].shape[int(i["axis"])] == 0)),
     (TILE, "rejects-negative-repeats", rejecting(TILE, lambda i, _: (i["repeats"] < 0).any())),
     (TILE, "takes-the-magnitude-of-repeats", takes_the_magnitude_of_repeats),
     (TILE, "rejects-repeats-of-another-rank", rejecting(TILE, lambda i, _: i["repeats"].ndim != 1)),
     (PAD, "accepts-capital-modes", accepts_capital_modes),
-    (
-        PAD,
-        "rejects-a-value-in-other-modes",
-        rejecting(PAD, lambda i, a: "pad_value" in i and a["pad_mode"] != "constant"),
-    ),
+    (PAD, "rejects-a-value-in-other-modes",
+        rejecting(PAD, lambda i, a: "pad_value" in i and a["pad_mode"] != "constant")),
     (PAD, "rejects-the-edge-of-nothing", rejects_the_edge_of_nothing),
     (PAD, "reflects-nothing", reflects_nothing),
     (RESHAPE, "copies-1-after-the-last-dimension", copies_1_after_the_last_dimension),
@@ -389,12 +379,9 @@ OPEN: list[tuple[str, str, Compute]] = [
     (REVERSE, "rejects-one-axis-for-both", rejects_one_axis_for_both),
     (REVERSE, "accepts-empty-sequences", accepts_empty_sequences),
     (JOIN, "rejects-zero-sizes", rejecting(JOIN, lambda _, a: 0 in a["OutputTensor"]["Sizes"])),
-    (
-        JOIN,
-        "rejects-surplus-tensors",
-        rejecting(JOIN, lambda i, a: len(i["InputTensors"]) > a["InputCount"]),
-    ),
+    (JOIN, "rejects-surplus-tensors",
+        rejecting(JOIN, lambda i, a: len(i["InputTensors"]) > a["InputCount"])),
     (WINDOW, "rejects-surplus-elements", rejects_surplus_elements),
     (WINDOW, "rejects-strides-past-31-bits", rejects_strides_past_31_bits),
-]
+]  # fmt: skip
 OPERATORS = [*dict.fromkeys(operator for operator, *_ in OPEN)]

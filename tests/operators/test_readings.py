@@ -246,28 +246,16 @@ def takes_strides_in_32_bits(inputs: Inputs, attributes: Attributes) -> Any:
 
 
 DECIDED: list[tuple[str, str, Compute, str]] = [
-    (
-        SPLIT,
-        "takes-one-element-for-a-scalar",
-        partial(takes_one_element_for_a_scalar, SPLIT, "axis"),
-        "axis-scalar",
-    ),
-    (
-        PAD,
-        "takes-one-element-for-a-scalar",
-        partial(takes_one_element_for_a_scalar, PAD, "pad_value"),
-        "value-shape",
-    ),
+    (SPLIT, "takes-one-element-for-a-scalar",
+        partial(takes_one_element_for_a_scalar, SPLIT, "axis"), "axis-scalar"),
+    (PAD, "takes-one-element-for-a-scalar",
+        partial(takes_one_element_for_a_scalar, PAD, "pad_value"), "value-shape"),
     (PAD, "casts-the-value", partial(casts, PAD, "pad_value", "data"), "value-type"),
     (PAD, "pads-nothing-where-negative", pads_nothing_where_negative, "not-negative"),
     (TILE, "rejects-repeats-of-0", rejects_repeats_of_0, "no-copy"),
     (TRANSPOSE, "counts-the-order-from-the-end", counts_the_order_from_the_end, "order-range"),
-    (
-        RESHAPE,
-        "copies-1-beyond-the-last-dimension",
-        copies_1_beyond_the_last_dimension,
-        "zero-has-dimension",
-    ),
+    (RESHAPE, "copies-1-beyond-the-last-dimension", copies_1_beyond_the_last_dimension,
+        "zero-has-dimension"),
     (SCATTER, "casts-updates", partial(casts, SCATTER, "updates", "data"), "updates-type"),
     (SCATTER, "counts-indices-from-the-end", counts_indices_from_the_end, "indices-range"),
     (SLICE, "begins-before-the-first-element", begins_before_the_first_element, "clamp-below"),
@@ -276,7 +264,7 @@ DECIDED: list[tuple[str, str, Compute, str]] = [
     (JOIN, "joins-empty-tensors", joins_empty_tensors, "axis-size-nonzero"),
     (WINDOW, "slices-nine-dimensions", slices_nine_dimensions, "dimension-count-range"),
     (WINDOW, "takes-strides-in-32-bits", takes_strides_in_32_bits, "stride-width"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
