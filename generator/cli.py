@@ -1,74 +1,73 @@
-"""The command line: all commands, the common options and the entry point."""
+"""The command line: all commands, the common options and the entry point.
 
+A command is the function of its name in the module of its name, `opcert.commands.NAME`; the
+docstring of the module is its help. Only the module of the command that is called is imported.
+"""
+
+import ast
 import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.resources import files
 from traceback import print_exc
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
-from opcert.commands.backends import backends, claim, driver_check
-from opcert.commands.certify import certify
-from opcert.commands.explore import explore
 from opcert.commands.options import ExitCode
 from opcert.commands.output import tolerant_output
-from opcert.commands.pages import docs, explain, report
 from opcert.commands.parsing import Command, CommandGroup
-from opcert.commands.sign import sign
-from opcert.commands.specs import check, coverage, generate, schema
-from opcert.commands.verify import verify
 from opcert.memory import reuse_freed_memory
 
-# With the examples of its help.
-COMMANDS: Mapping[str, Mapping[Callable[..., None], Sequence[str]]] = {
+# The commands by the heading of their group, with the examples of their help.
+COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "Certify a backend": {
-        certify: (
+        "certify": (
             "opcert certify -b my_backend.py:Backend -o results",
             "opcert certify -b openvino --backend-option device=GPU --operator 'openvino/*'",
             "opcert certify -b 'driver:./my_driver --fast' --timeout 5",
         ),
-        backends: ("opcert backends",),
-        claim: ("opcert claim -b my_backend.py:Backend -o claim.yaml",),
-        explore: (
+        "backends": ("opcert backends",),
+        "claim": ("opcert claim -b my_backend.py:Backend -o claim.yaml",),
+        "explore": (
             "opcert explore -b my_backend.py:Backend --minutes 5",
             "opcert explore -b torch --operator 'directml/*' --seed 7",
         ),
-        driver_check: (
+        "driver-check": (
             "opcert driver-check ./my_driver",
             "opcert driver-check 'node my_driver.mjs' --timeout 5",
         ),
     },
     "Read a certificate": {
-        report: (
+        "report": (
             "opcert report results",
             "opcert report results -o html",
             "opcert report results/* -o compared",
         ),
-        verify: (
+        "verify": (
             "opcert verify results",
             "opcert verify results --key vendor.pub.pem",
             "opcert verify results --rerun 50 -b my_backend.py:Backend",
         ),
-        sign: ("opcert sign results --key vendor.key.pem",),
-        explain: (
+        "sign": ("opcert sign results --key vendor.key.pem",),
+        "explain": (
             "opcert explain CASE",
             "opcert explain CASE --program -b my_backend.py:Backend > call.py",
         ),
     },
     "Write specs, generate suites": {
-        check: ("opcert check my_specs/Reverse-1.yaml", "opcert check --specs my_specs"),
-        generate: (
+        "check": ("opcert check my_specs/Reverse-1.yaml", "opcert check --specs my_specs"),
+        "generate": (
             "opcert generate -o suite --profile full",
             "opcert generate -o suite --operator 'directml/*' --seed 7",
             "opcert generate -o suite --check",
-            "opcert generate -o suite --profile full --jobs 8",
         ),
-        coverage: ("opcert coverage", "opcert coverage --suite suite --operator 'directml/*'"),
-        docs: ("opcert docs -o docs",),
-        schema: ("opcert schema > spec.schema.json", "opcert schema --certificate"),
+        "coverage": ("opcert coverage", "opcert coverage --suite suite --operator 'directml/*'"),
+        "docs": ("opcert docs -o docs",),
+        "schema": ("opcert schema > spec.schema.json", "opcert schema --certificate"),
     },
 }
 
@@ -76,10 +75,27 @@ COMMANDS: Mapping[str, Mapping[Callable[..., None], Sequence[str]]] = {
 class Opcert(CommandGroup):
     """The commands of opcert."""
 
-    groups = {  # noqa: RUF012 -- a constant
-        heading: [command.__name__.replace("_", "-") for command in commands]
-        for heading, commands in COMMANDS.items()
-    }
+    groups = {heading: [*commands] for heading, commands in COMMANDS.items()}  # noqa: RUF012 -- a constant
+
+    def summary(self, name: str) -> str:
+        """Return the first line of a command's help, without importing its module."""
+        source = files("opcert.commands").joinpath(f"{_module(name)}.py").read_text("utf-8")
+        return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+
+    def load(self, name: str) -> Command:
+        """Return a command."""
+        module = import_module(f"opcert.commands.{_module(name)}")
+        examples = next(commands[name] for commands in COMMANDS.values() if name in commands)
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        decorate = single.command(
+            name, cls=Command, help=module.__doc__, epilog="\n".join(examples)
+        )
+        decorate(getattr(module, _module(name)))
+        return cast("Command", typer.main.get_command(single))
+
+
+def _module(command: str) -> str:
+    return command.replace("-", "_")
 
 
 app = typer.Typer(
@@ -94,9 +110,6 @@ app = typer.Typer(
     epilog="Exit codes of every command: 3 the output could not be printed; 70 an error in opcert; "
     "130 interrupted. The help of a command names the others: opcert COMMAND -h.",
 )
-for commands in COMMANDS.values():
-    for command, examples in commands.items():
-        app.command(cls=Command, epilog="\n".join(examples))(command)
 
 
 def _print_version(requested: bool) -> None:

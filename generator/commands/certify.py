@@ -1,14 +1,30 @@
-"""The command `opcert certify`: one run, or one for each configuration of a backend."""
+"""Certify a backend.
+
+Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
+"""
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from opcert.backends.lookup import parse_backend_options
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
+from opcert.certificate.certify_suite import certify as certify_suite
+from opcert.certificate.file import CERTIFICATE_FILE, read_certificate
+from opcert.certificate.signing import Sign
+from opcert.certificate.submission import (
+    CLAIM_FILE,
+    WAIVERS_FILE,
+    submission_path,
+    write_submission,
+)
 from opcert.commands.options import (
     BackendOption,
     BackendOptions,
@@ -25,22 +41,20 @@ from opcert.commands.options import (
     print_error,
     takes_settings,
     warn,
-    warn_of_unknown_operators,
     worker_count,
 )
 from opcert.commands.output import case_progress
-from opcert.commands.selection import certificate_file, check_selection
+from opcert.commands.selection import certificate_file, check_selection, warn_of_unknown_operators
 from opcert.commands.sign import load_signer
 from opcert.errors import OpcertError
+from opcert.isolation.configuration import Configuration, configurations
+from opcert.output_files import check_output_folder
+from opcert.report.files import report_files
+from opcert.report.terminal import conclusion_line, console, print_certificate
 from opcert.run.settings import RunSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from opcert.certificate.certificate import Certificate
-    from opcert.certificate.signing import Sign
-    from opcert.isolation.configuration import Configuration
-    from opcert.suite.suite import Suite
+from opcert.suite.opening import open_suite
+from opcert.suite.suite import Suite
+from opcert.yaml_files.source import YamlSource, read_source
 
 _RESULTS = {
     ExitCode.SUCCESS: "conformant",
@@ -96,18 +110,6 @@ def certify(
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Certify a backend.
-
-    Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
-    """
-    from opcert.backends.lookup import parse_backend_options
-    from opcert.certificate.certify_suite import certify as certify_suite
-    from opcert.certificate.submission import CLAIM_FILE, WAIVERS_FILE, submission_path
-    from opcert.isolation.configuration import configurations
-    from opcert.output_files import check_output_folder
-    from opcert.suite.opening import open_suite
-    from opcert.yaml_files.source import YamlSource, read_source
-
     _check_options(out, sign=sign, resume=resume, quiet=quiet, verbose=verbose)
     # Before the run, so that a wrong key wastes no run and no backend sees the passphrase.
     signer = None if sign is None else load_signer(sign)
@@ -171,16 +173,12 @@ def _check_options(
         raise OpcertError("--quiet and --verbose contradict each other; choose one")
 
 
-def _former_certificates(
-    out: Path, selected: "Sequence[Configuration]"
-) -> "Mapping[str, Certificate]":
+def _former_certificates(out: Path, selected: Sequence[Configuration]) -> Mapping[str, Certificate]:
     """Return the certificates to resume by configuration; other configurations start anew.
 
     Raises:
         OpcertError: no configuration has a certificate, or one cannot be read.
     """
-    from opcert.certificate.file import CERTIFICATE_FILE, read_certificate
-
     files = {each.name: out / each.name / CERTIFICATE_FILE for each in selected}
     former = {name: read_certificate(file) for name, file in files.items() if file.exists()}
     if not former:
@@ -199,18 +197,18 @@ class _Request:
     `former` the certificates to resume. The folder of each gets `copies` of claim and waivers.
     """
 
-    certify: "Callable[..., Certificate]"
-    suite: "Suite"
+    certify: Callable[..., Certificate]
+    suite: Suite
     specs: Path | None
-    targets: "Mapping[str, Path]"
-    copies: "Mapping[str, bytes]"
-    signer: "Sign | None"
-    former: "Mapping[str, Certificate]"
+    targets: Mapping[str, Path]
+    copies: Mapping[str, bytes]
+    signer: Sign | None
+    former: Mapping[str, Certificate]
     as_json: bool
     quiet: bool
     verbose: bool
 
-    def run_all(self, selected: "Sequence[Configuration]") -> ExitCode:
+    def run_all(self, selected: Sequence[Configuration]) -> ExitCode:
         """Certify each configuration, and return the highest exit code."""
         codes: dict[str, ExitCode] = {}
         for configuration in selected:
@@ -233,11 +231,8 @@ class _Request:
         echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
         return max(codes.values())
 
-    def run(self, configuration: "Configuration") -> ExitCode:
+    def run(self, configuration: Configuration) -> ExitCode:
         """Certify one configuration, write and print its certificate, and return the exit code."""
-        from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
-        from opcert.report.terminal import conclusion_line, console, print_certificate
-
         interrupted = ""
         target = self.targets.get(configuration.name)
         former = self.former.get(configuration.name)
@@ -278,22 +273,17 @@ class _Request:
     def _announce(self, text: str) -> None:
         announcer(self.quiet)(text)
 
-    def _save(self, target: Path, certificate: "Certificate") -> None:
+    def _save(self, target: Path, certificate: Certificate) -> None:
         """Write the certificate of an unfinished run, from which `--resume` goes on."""
-        from opcert.certificate.submission import write_submission
-
         # If this fails, the run goes on: its end writes the certificate again.
         with suppress(OpcertError):
             write_submission(certificate, target, self.copies)
 
-    def _write(self, certificate: "Certificate", target: Path) -> "Certificate":
+    def _write(self, certificate: Certificate, target: Path) -> Certificate:
         """Write a certificate and the files next to it; return the written certificate.
 
         Only a finished run has a report.
         """
-        from opcert.certificate.submission import write_submission
-        from opcert.report.files import report_files
-
         reports = (
             report_files(certificate, self.suite, self.specs) if certificate.is_finished else {}
         )
@@ -302,7 +292,7 @@ class _Request:
         return written
 
 
-def _warn_of_doubts(certificate: "Certificate") -> None:
+def _warn_of_doubts(certificate: Certificate) -> None:
     """Warn of changed files, and of cases that were given up."""
     for name in certificate.run.changed:
         warn(

@@ -1,9 +1,13 @@
-"""The command `opcert explore`, which searches for failing calls beyond the suite."""
+"""Search for failing calls beyond the suite.
+
+Exit codes: 0 no failing call found; 1 failing calls found; 2 invalid input.
+"""
 
 from functools import partial
 
 import typer
 
+from opcert.backends.lookup import parse_backend_options, setup_code
 from opcert.commands.options import (
     BackendOption,
     BackendOptions,
@@ -13,6 +17,8 @@ from opcert.commands.options import (
     echo_lines,
     takes_settings,
 )
+from opcert.exploration.explore import explore as run
+from opcert.exploration.snippets import result_text
 from opcert.run.settings import RunSettings
 
 
@@ -25,14 +31,6 @@ def explore(
     minutes: MinutesOption = 1.0,
     seed: SeedOption = 0,
 ) -> None:
-    """Search for failing calls beyond the suite.
-
-    Exit codes: 0 no failing call found; 1 failing calls found; 2 invalid input.
-    """
-    from opcert.backends.lookup import parse_backend_options, setup_code
-    from opcert.exploration.explore import explore as run
-    from opcert.exploration.snippets import result_text
-
     options = parse_backend_options(backend_option)
     failures = 0
     for result in run(

@@ -16,9 +16,7 @@ from opcert.errors import OpcertError, SpecError, printable_line
 from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
 
 if TYPE_CHECKING:
-    from opcert.certificate.certificate import Certificate
     from opcert.cluster import Cluster
-    from opcert.suite.suite import Suite
 
 
 # Beyond any sensible value of an option.
@@ -293,16 +291,6 @@ def _print_marked(word: str, colour: str, text: str) -> None:
 def worker_count() -> int:
     """Return the number of processes that generate a suite."""
     return os.cpu_count() or 1
-
-
-def warn_of_unknown_operators(certificate: "Certificate", suite: "Suite") -> None:
-    """Warn of declared operators that neither `suite` nor the shipped specs have."""
-    from opcert.scope.support import unknown_operators
-
-    names = unknown_operators(certificate.backend.support or {}, suite)
-    if names:
-        text = "the backend declares operators that neither this suite nor the shipped specs have"
-        warn(f"{text}: {', '.join(names)}")
 
 
 def print_error(error: OpcertError | OSError | MemoryError) -> None:

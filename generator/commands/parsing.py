@@ -69,6 +69,22 @@ class CommandGroup(TyperGroup):
     # The names of the commands by the heading of their group.
     groups: Mapping[str, Sequence[str]] = {}
 
+    def summary(self, name: str) -> str:
+        """Return what the help of the group says of a command."""
+        raise NotImplementedError
+
+    def load(self, name: str) -> TyperCommand:
+        """Return the command of this name."""
+        raise NotImplementedError
+
+    def list_commands(self, _: typer.Context) -> list[str]:  # type: ignore[override]
+        """Return the names of all commands."""
+        return [name for names in self.groups.values() for name in names]
+
+    def get_command(self, ctx: typer.Context, name: str) -> TyperCommand | None:  # type: ignore[override]
+        """Return the command of this name, if there is one."""
+        return self.load(name) if name in self.list_commands(ctx) else None
+
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse the command line up to the command.
 
@@ -115,21 +131,17 @@ class CommandGroup(TyperGroup):
         Raises:
             OpcertError: there is no such command.
         """
-        if args[0] not in self.commands and not ctx.resilient_parsing:
-            known = [*self.commands]
+        known = self.list_commands(ctx)
+        if args[0] not in known and not ctx.resilient_parsing:
             raise OpcertError(f"unknown command '{args[0]}'{did_you_mean(args[0], known)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write each group of commands with its heading."""
-        longest = max(map(len, self.commands))
+        longest = max(len(name) for names in self.groups.values() for name in names)
         for heading, names in self.groups.items():
             with formatter.section(heading):
-                limit = formatter.width - longest - 6
-                formatter.write_dl(
-                    (f"{name:<{longest}}", self.commands[name].get_short_help_str(limit))
-                    for name in names
-                )
+                formatter.write_dl((f"{name:<{longest}}", self.summary(name)) for name in names)
 
 
 def _print_click_error(error: Any) -> int:

@@ -3,23 +3,22 @@
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.file import CERTIFICATE_FILE
+from opcert.commands.options import warn
 from opcert.errors import OpcertError, did_you_mean
+from opcert.scope.support import unknown_operators
+from opcert.specification.references import shipped_operators
+from opcert.suite.suite import Suite, core_suite_folder
 
-if TYPE_CHECKING:
-    from opcert.suite.suite import Suite
 
-
-def check_selection(suite: "Suite", operator: str | None, case: str = "*") -> None:
+def check_selection(suite: Suite, operator: str | None, case: str = "*") -> None:
     """Check that some case of a suite matches both globs.
 
     Raises:
         OpcertError: none does.
     """
-    from opcert.specification.references import shipped_operators
-    from opcert.suite.suite import core_suite_folder
-
     operator = "*" if operator is None else operator
     known = [*suite.manifest.operators]
     matching = [name for name in known if fnmatchcase(name, operator)]
@@ -42,8 +41,6 @@ def certificate_file(path: Path) -> Path:
     Raises:
         OpcertError: the folder has several configurations, each with a certificate of its own.
     """
-    from opcert.certificate.file import CERTIFICATE_FILE
-
     if not path.is_dir():
         return path
     file = path / CERTIFICATE_FILE
@@ -58,3 +55,11 @@ def certificate_file(path: Path) -> Path:
                 f"certificate: name {path / names[0]} or another of {', '.join(listed)}"
             )
     return file
+
+
+def warn_of_unknown_operators(certificate: Certificate, suite: Suite) -> None:
+    """Warn of declared operators that neither `suite` nor the shipped specs have."""
+    names = unknown_operators(certificate.backend.support or {}, suite)
+    if names:
+        text = "the backend declares operators that neither this suite nor the shipped specs have"
+        warn(f"{text}: {', '.join(names)}")

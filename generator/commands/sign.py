@@ -1,15 +1,22 @@
-"""The command `opcert sign`: signs a certificate after the run, when no backend runs."""
+"""Sign a certificate.
+
+The signature is written next to it, and replaces an earlier one. Sign in an environment in
+which no backend runs: a backend may read whatever its user can read.
+
+Exit codes: 0 signed; 2 invalid input, or not a certificate.
+"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from opcert.certificate import signing
+from opcert.certificate.file import parse_certificate, read_certificate_bytes
+from opcert.certificate.signing import Sign
+from opcert.certificate.submission import write_signature
 from opcert.commands.options import QuietOption, announcer, warn
 from opcert.commands.selection import certificate_file
-
-if TYPE_CHECKING:
-    from opcert.certificate.signing import Sign
 
 
 def sign(
@@ -22,16 +29,6 @@ def sign(
     ],
     quiet: QuietOption = False,
 ) -> None:
-    """Sign a certificate.
-
-    The signature is written next to it, and replaces an earlier one. Sign in an environment in
-    which no backend runs: a backend may read whatever its user can read.
-
-    Exit codes: 0 signed; 2 invalid input, or not a certificate.
-    """
-    from opcert.certificate.file import parse_certificate, read_certificate_bytes
-    from opcert.certificate.submission import write_signature
-
     file = certificate_file(path)
     signer = load_signer(key)
     content = read_certificate_bytes(file)
@@ -39,10 +36,8 @@ def sign(
     announcer(quiet)(f"wrote {write_signature(file, signer(content))}")
 
 
-def load_signer(path: Path) -> "Sign":
+def load_signer(path: Path) -> Sign:
     """Return a function that signs with a key; warn if other users can read the key."""
-    from opcert.certificate import signing
-
     signer = signing.load_signer(path)
     if signing.is_exposed(path):
         warn(f"other users can read {path}; restrict it with chmod 600")

@@ -1,10 +1,22 @@
-"""The command `opcert verify`: checks a certificate or its folder, as a third party would."""
+"""Check that a certificate belongs to its suite, and that its parts agree.
+
+What the cases came to is not judged again, except by --rerun. A certificate of a backend that
+is not conformant can be sound.
+
+Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
+"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from secrets import randbelow
+from typing import Annotated
 
 import typer
 
+from opcert import __version__
+from opcert.backends.lookup import parse_backend_options
+from opcert.certificate.certificate import Certificate
+from opcert.certificate.file import parse_certificate, read_certificate_bytes
+from opcert.certificate.signing import load_public_key, signature_error
 from opcert.commands.options import (
     BackendOptions,
     ExitCode,
@@ -15,18 +27,26 @@ from opcert.commands.options import (
     announcer,
     echo_line,
     takes_settings,
-    warn_of_unknown_operators,
     whole_number,
     worker_count,
 )
-from opcert.commands.selection import certificate_file
+from opcert.commands.selection import certificate_file, warn_of_unknown_operators
 from opcert.errors import OpcertError
+from opcert.report.terminal import conclusion_line
 from opcert.run.settings import RunSettings
-
-if TYPE_CHECKING:
-    from opcert.certificate.certificate import Certificate
-    from opcert.suite.suite import Suite
-    from opcert.verification.verification import Finding
+from opcert.suite.opening import open_certified_suite
+from opcert.suite.suite import Suite
+from opcert.verification.folder_checks import (
+    file_name_findings,
+    find_certificate,
+    folder_findings,
+    form_findings,
+    has_this_version,
+    read_signature,
+    report_findings,
+)
+from opcert.verification.rerun import rerun_findings, sample_verdicts
+from opcert.verification.verification import Finding, verify_certificate
 
 # How many findings are printed; a certificate may have any number of them.
 _MAX_FINDINGS = 1000
@@ -62,24 +82,6 @@ def verify(
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Check that a certificate belongs to its suite, and that its parts agree.
-
-    What the cases came to is not judged again, except by --rerun. A certificate of a backend that
-    is not conformant can be sound.
-
-    Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
-    """
-    from opcert.certificate.file import parse_certificate, read_certificate_bytes
-    from opcert.report.terminal import conclusion_line
-    from opcert.suite.opening import open_certified_suite
-    from opcert.verification.folder_checks import (
-        find_certificate,
-        folder_findings,
-        form_findings,
-        has_this_version,
-    )
-    from opcert.verification.verification import verify_certificate
-
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
     certificate_file(path)
@@ -122,26 +124,20 @@ def verify(
     echo_line(f"sound: {conclusion_line(certificate)}{remarks}")
 
 
-def _version_remark(certificate: "Certificate") -> str:
+def _version_remark(certificate: Certificate) -> str:
     """Return a remark on the versions of opcert that made and checked a certificate."""
-    from opcert import __version__
-
     made_by = certificate.platform.opcert
     return f"; made by opcert {made_by}, checked with the rules of {__version__}"
 
 
 def _check_signature(
     file: Path, content: bytes, key: Path | None
-) -> "tuple[list[Finding], list[str]]":
+) -> tuple[list[Finding], list[str]]:
     """Return the findings about the signature, and its unchecked aspects."""
-    from opcert.verification.folder_checks import read_signature
-    from opcert.verification.verification import Finding
-
     signature = read_signature(file)
     if key is None:
         signed = signature is not None
         return [], ["the signature (no --key)" if signed else "who made it (no signature)"]
-    from opcert.certificate.signing import load_public_key, signature_error
 
     public_key = load_public_key(key)
     place = f"{file.name}.sig"
@@ -152,15 +148,9 @@ def _check_signature(
 
 
 def _check_report(
-    folder: Path, certificate: "Certificate", suite: "Suite", specs: Path | None, is_sound: bool
-) -> "tuple[list[Finding], list[str]]":
+    folder: Path, certificate: Certificate, suite: Suite, specs: Path | None, is_sound: bool
+) -> tuple[list[Finding], list[str]]:
     """Return the findings about the files next to a certificate, and the skipped files."""
-    from opcert.verification.folder_checks import (
-        file_name_findings,
-        has_this_version,
-        report_findings,
-    )
-
     if not has_this_version(certificate):
         return [], ["the report (another version of opcert made it)"]
     findings = list(file_name_findings(certificate))
@@ -171,20 +161,15 @@ def _check_report(
 
 
 def _rerun_sample(
-    certificate: "Certificate",
-    suite: "Suite",
+    certificate: Certificate,
+    suite: Suite,
     count: int,
     seed: int | None,
     backend: str,
     options: list[str],
     specs: Path | None,
-) -> "list[Finding]":
+) -> list[Finding]:
     """Run a sample of the cases again; print the options that select the same sample."""
-    from secrets import randbelow
-
-    from opcert.backends.lookup import parse_backend_options
-    from opcert.verification.rerun import rerun_findings, sample_verdicts
-
     seed = randbelow(1 << 32) if seed is None else seed
     sample = sample_verdicts(certificate, suite, count, seed)
     echo_line(f"running {len(sample)} cases again: --rerun {count} --seed {seed}", err=True)

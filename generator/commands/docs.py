@@ -1,0 +1,56 @@
+"""Write a site: the guides, and pages of each operator."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from opcert.certificate.file import refuse_path_in_suite
+from opcert.commands.options import (
+    QuietOption,
+    SuiteOption,
+    announcer,
+    echo_line,
+    takes_settings,
+    worker_count,
+)
+from opcert.output_files import check_output_folder
+from opcert.pages.site import check_site_folder, render_site, write_site
+from opcert.panel.strength import measure_strength
+from opcert.run.settings import RunSettings
+from opcert.specification.files import read_specs_in
+from opcert.suite.opening import open_suite
+
+
+@takes_settings("specs", "operator")
+def docs(
+    *,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder for the site, without other files."
+        ),
+    ],
+    settings: RunSettings,
+    suite: SuiteOption = None,
+    strength: Annotated[
+        bool,
+        typer.Option(
+            "--strength", help="Include the strength: which generic faults the suite finds."
+        ),
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
+    refuse_path_in_suite(check_output_folder(out), suite)
+    check_site_folder(out)
+    spec_files = read_specs_in(settings.specs, settings.operator or "*")
+    opened = open_suite(
+        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
+    )
+    strengths = {
+        file.spec.operator: measure_strength(file, opened.operators[file.spec.operator])
+        for file in spec_files
+        if strength and file.spec.operator in opened.operators
+    }
+    write_site(out, render_site(spec_files, opened, strengths))
+    echo_line(f"wrote {out / 'index.html'} and the other pages of the site")
