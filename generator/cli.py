@@ -5,7 +5,6 @@ docstring of the module is its help. Only the module of the command that is call
 """
 
 import ast
-import gc
 import os
 import signal
 import sys
@@ -20,7 +19,6 @@ import typer
 from opcert.commands.options import ExitCode
 from opcert.commands.output import tolerant_output
 from opcert.commands.parsing import Command, CommandGroup
-from opcert.memory import reuse_freed_memory
 
 # The commands by the heading of their group, with the examples of their help.
 COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
@@ -130,10 +128,6 @@ def main_options(
     """Certify implementations of tensor operators against written specifications."""
 
 
-# After how many new objects the garbage collector looks for cycles; Python's own default is 700.
-_OBJECTS_BEFORE_COLLECTION = 50_000
-
-
 def _interrupt_on_request() -> None:
     """Treat a request to end, by a service manager or a closed terminal, like Ctrl-C."""
     for name in ("SIGTERM", "SIGHUP"):
@@ -158,10 +152,6 @@ def _open_standard_streams() -> None:
 
 def main() -> None:
     """Run the command line; an internal error gives a traceback and exit code 70."""
-    # Commands keep thousands of calls and cases until they end, and make hardly any cycles. To look
-    # for cycles after every few objects would cost several percent of their time.
-    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
-    reuse_freed_memory()
     _open_standard_streams()
     _interrupt_on_request()
     with tolerant_output():

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from opcert.memory import reuse_freed_memory
 from opcert.specification import files
 from opcert.specification.references import find_spec_files
 from opcert.suite.format import OperatorEntry
@@ -21,8 +20,6 @@ from opcert.verdicts.causes import Diagnosis
 
 # What tests share is large, and Python would look through it for garbage again and again.
 gc.set_threshold(50_000, 20, 100)
-# As the command line does.
-reuse_freed_memory()
 
 # The names of the operators' files, by the names that ids of tests and of their files have.
 OPERATORS = {

@@ -14,7 +14,6 @@ GENERATOR = ROOT / "generator"
 # From arrays to the command line; a room imports only from rooms before it.
 ROOMS = [
     "lazy_imports",
-    "memory",
     "parent_process",
     "version",
     "errors",

@@ -1,6 +1,5 @@
 """Runs batches of cases in several processes at once, each with a backend of its own."""
 
-import gc
 import signal
 import sys
 from collections.abc import Generator, Iterable, Iterator
@@ -15,7 +14,6 @@ from opcert.backends.source_files import SourceFiles
 from opcert.certificate.setup import Setup
 from opcert.certificate.tasks import Finished, Task, TaskRun, Tasks
 from opcert.errors import BackendError, OpcertError
-from opcert.memory import reuse_freed_memory
 from opcert.parent_process import end_with_parent
 from opcert.scope.support import checked_support
 from opcert.suite.suite import Suite
@@ -40,7 +38,7 @@ class Processes:
         try:
             for _ in range(jobs):
                 ours, theirs = context.Pipe()
-                arguments = (theirs, setup, files, suite, gc.get_threshold())
+                arguments = (theirs, setup, files, suite)
                 process = context.Process(target=_run_batches, args=arguments, daemon=True)
                 process.start()
                 theirs.close()
@@ -106,12 +104,9 @@ def _run_batches(
     setup: Setup,
     files: SourceFiles,
     suite: Suite,
-    thresholds: tuple[int, int, int],
 ) -> None:
     """Run batches that arrive on a connection, and send verdicts, until the connection ends."""
     end_with_parent()
-    reuse_freed_memory()
-    gc.set_threshold(*thresholds)
     # An interrupt of the terminal reaches all its processes; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # It closes its backend, which may have started processes.

@@ -1,6 +1,6 @@
 """The cases of one operator with their arrays: stored in the pack, generated, or recomputed."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
@@ -29,8 +29,6 @@ from opcert.suite.format import (
     StoredArray,
 )
 
-# How many bytes of packs a suite keeps when it turns to another operator.
-_KEPT_BYTES = 1 << 25
 # A message that describes a call has the elements of inputs up to this size.
 _DESCRIBED_ELEMENTS = 16
 
@@ -245,14 +243,6 @@ class OperatorSuite:
         stored = read_elements(self.pack, record.offset, record.shape, stored_dtype(record.type))
         array: Array = stored.view(ELEMENT_TYPES[record.type])
         return with_alternatives(array, [*map(self._read_stored, record.alternatives)])
-
-
-def release_packs(operators: Collection[OperatorSuite]) -> None:
-    """Forget the packs of operators if they take much memory; each is read again on next use."""
-    if sum(len(vars(operator).get("pack", b"")) for operator in operators) > _KEPT_BYTES:
-        for operator in operators:
-            for name in ("pack", "_last_outputs"):
-                vars(operator).pop(name, None)
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,6 @@ from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import iterate_vectors
 from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError
-from opcert.memory import reuse_freed_memory
 from opcert.parent_process import end_with_parent
 from opcert.specification.files import SpecFile, read_spec
 from opcert.specification.references import find_spec_files
@@ -63,11 +62,6 @@ def parts_here(specs: Sequence[SpecFile]) -> MakeParts:
     return make
 
 
-def _start_process() -> None:
-    end_with_parent()
-    reuse_freed_memory()
-
-
 def parts_in_processes(jobs: int) -> MakeParts:
     """Return a function that makes parts in so many processes.
 
@@ -80,7 +74,7 @@ def parts_in_processes(jobs: int) -> MakeParts:
         given: dict[Future[Part], PartTask] = {}
         # Spawned rather than forked: the caller may have threads.
         context = get_context("spawn")
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_process)
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent)
         try:
             while True:
                 for task in islice(waiting, _TASKS_PER_PROCESS * jobs - len(given)):

@@ -15,7 +15,6 @@ from pydantic import JsonValue, ValidationError
 from opcert.arrays.element_types import Array
 from opcert.arrays.variadic import group_variadic
 from opcert.errors import SuiteError
-from opcert.memory import return_freed_memory
 from opcert.output_files import FileContents
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.format import (
@@ -26,13 +25,11 @@ from opcert.suite.format import (
     Manifest,
     OperatorEntry,
 )
-from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite, release_packs
+from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite
 from opcert.untrusted_files import read_limited
 from opcert.yaml_files.validation import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest)
-# Between two operators, a suite gives freed memory back to the system if it is so many bytes.
-_MUCH_MEMORY = 1 << 26
 # Ten times the size of the largest pack of the stress profile.
 MAX_FILE_BYTES = 1 << 30
 
@@ -107,15 +104,10 @@ class Operators(Mapping[str, OperatorSuite]):
     def __init__(self, suite: "Suite") -> None:
         self._entries, self._read = suite.manifest.operators, suite.read_operator
         self._operators: dict[str, OperatorSuite] = {}
-        self._last = ""
 
     def __getitem__(self, name: str) -> OperatorSuite:
         if name not in self._operators:
             self._operators[name] = self._read(name, self._entries[name])
-        if name != self._last:
-            self._last = name
-            release_packs(self._operators.values())
-            return_freed_memory(least=_MUCH_MEMORY)
         return self._operators[name]
 
     def __contains__(self, name: object) -> bool:
@@ -311,7 +303,6 @@ class Suite:
         self._read_file(entry.tests)
         path = self.folder / entry.index
         index = parse_file(path, self._read_file(entry.index), Index)
-        return_freed_memory()
         if index.operator != name:
             raise inconsistent_suite(path, f"expected the index of {name}, found {index.operator}")
         counted = {

@@ -166,7 +166,6 @@ INTRODUCES: Mapping[str, Mapping[str, Any]] = {
     "no-version": {"protocol": None},
     "no-name": {"name": 7},
     "odd-name": {"name": "a\nb"},
-    "long-name": {"name": 1001 * "x"},
     "list-of-support": {"support": []},
     "support-without-how": {"support": {"vendor/Any-1": {}}},
     "support-of-a-type": {"support": {"vendor/Any-1": {"how": "native", "types": ["float"]}}},

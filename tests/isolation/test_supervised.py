@@ -196,14 +196,6 @@ def test_a_backend_that_cannot_restart_crashes_in_every_later_case(tmp_path: Pat
     assert not certificate.reproductions
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("calls", [310, 700, 1200])
-def test_the_certificate_of_a_lost_device_is_sound(tmp_path: Path, calls: int) -> None:
-    options = {"trace": str(tmp_path / "lost"), "calls": calls}
-    certificate = certified("IsLost", options=options, case="*", operator=DML)
-    assert min(certificate.counts["crash"], certificate.counts["pass"]) > 1
-
-
 def test_a_process_that_the_system_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused() -> SharedArea:
         raise OSError(24, "Too many open files")

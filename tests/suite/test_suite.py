@@ -10,7 +10,6 @@ import pytest
 import opcert
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import SuiteError
-from opcert.suite import operator_suite
 from opcert.suite.format import FORMAT
 from opcert.suite.suite import core_suite_folder, read_manifest
 from opcert.suite.writing import write_suite
@@ -103,19 +102,6 @@ def test_arrays_have_the_types_and_shapes_of_the_index(folder: Path) -> None:
         for array, stored in zip(arrays, (*case.inputs.values(), *case.outputs), strict=True):
             assert array.dtype == ELEMENT_TYPES[stored.type]
             assert array.shape == stored.shape
-
-
-def test_large_packs_are_forgotten_once_another_operator_is_used(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(operator_suite, "_KEPT_BYTES", 0)
-    suite = opcert.load()
-    case = next(case for case in suite if case.outputs)
-    elements = [output.tolist() for output in case.outputs]
-    assert "pack" in vars(case.operator_suite)
-    assert suite.operators["openvino/Gather-8"].index.cases
-    assert "pack" not in vars(case.operator_suite)
-    assert [output.tolist() for output in case.outputs] == elements
 
 
 def test_the_manifest_of_a_damaged_suite_can_be_read(folder: Path) -> None:
