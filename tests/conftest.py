@@ -55,8 +55,12 @@ def operator_of(test: str) -> str | None:
 
 
 def scope_of(test: str) -> str:
-    """Return what runs in one process: of `BY_OPERATOR` all tests of an operator, else a file."""
-    return operator_of(test) or test.partition("::")[0]
+    """Return what runs in one process: of `BY_OPERATOR` all tests of an operator, else a file.
+
+    The tests of a made-up operator share its suite.
+    """
+    made_up = re.search(r"roles/test_made_up\.py::\w+\[(\w+)", test)
+    return operator_of(test) or (made_up and made_up[1]) or test.partition("::")[0]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

@@ -4,53 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.roles.made_up import (
-    assert_certified,
-    assert_fails,
-    assert_observed,
-    holds,
-    mistakes,
-    read,
-)
+from tests.roles.made_up import SPECS, assert_observed, holds, mistakes, read
 
-SPEC = """\
-types: {T: [f32, u8], N: [i32, i64]}
-inputs:
-  - {name: data, role: data, type: T, rank: [1, 5], text: Data.}
-  - {name: repeats, role: counts, of: data, zero: empties, type: N, text: Repeats.}
-outputs:
-  - name: tiled
-    type: T
-    shape: "[size * count for size, count in zip(data.shape, repeats.values)]"
-    text: Repeated data.
-rules:
-  - {id: type, from: repeats.type, clause: R}
-  - {id: rank, from: repeats.rank, clause: R}
-  - {id: length, from: repeats.length, clause: R}
-  - {id: least, from: repeats.least, clause: R}
-  - {id: tiled, clause: D, text: Data is repeated along each axis., when: data.size > 0}
-"""
-REFERENCE = """\
-import numpy as np
-
-from opcert.reference import require
-
-
-def up(data, repeats):
-    require(repeats.dtype in (np.int32, np.int64), "up-1/type", f"{repeats.dtype}")
-    require(repeats.ndim == 1, "up-1/rank", f"{repeats.ndim}")
-    require(repeats.size == data.ndim, "up-1/length", f"{repeats}")
-    require((repeats >= 0).all(), "up-1/least", f"{repeats}")
-    if repeats.min(initial=0) < 0:
-        raise ValueError(repeats)  # as np.tile does once it has repeated the axes before
-    return [np.tile(data, repeats).copy()]
-"""
-
-
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The suite of the spec, which certifies the reference."""
-    return assert_certified(tmp_path_factory.mktemp("suite"), SPEC, REFERENCE)
+SPEC = SPECS["counts"]
 
 
 def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
@@ -96,21 +52,6 @@ def test_negative_counts_have_no_least(tmp_path: Path) -> None:
     assert all(size + 2 * count > 0 for count, size in cropped)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("np.tile(data, repeats)", "np.tile(data, repeats[::-1])"),
-        ("np.tile(data, repeats)", "np.tile(data, repeats.astype(np.uint8))"),
-        ("np.tile(data, repeats)", "np.tile(data, np.maximum(repeats, 1))"),
-        ("np.tile(data, repeats)", "np.repeat(data, repeats[0], 0) if data.ndim == 1 else np.tile(data, repeats)"),  # noqa: E501
-        ('require(repeats.size == data.ndim, "up-1/length", f"{repeats}")', "repeats = repeats[: data.ndim]"),  # noqa: E501
-        ('require((repeats >= 0).all(), "up-1/least", f"{repeats}")', "repeats = repeats.clip(0)"),
-    ],
-)  # fmt: skip
-def test_a_wrong_implementation_fails(old: str, new: str, suite: Path) -> None:
-    assert_fails(suite, REFERENCE, old, new)
-
-
 ALIGNED = (
     SPEC.replace("rank: [1, 5]", "rank: [0, 5]")
     .replace("zero: empties", "zero: empties, aligned: true")
@@ -128,25 +69,7 @@ def test_aligned_counts_may_be_fewer_or_more_than_the_axes(tmp_path: Path) -> No
     assert max(call.inputs["repeats"].size for call in calls) == 5
 
 
-LIMITED = """\
-types: {T: [f32, u8], N: [i8, u32]}
-inputs:
-  - {name: data, role: data, type: T, rank: [1, 5], text: Data.}
-  - {name: pads, role: counts, of: data, zero: keeps, mode: how, limits: {inner: -1, whole: 0},
-     type: N, text: Pads.}
-attributes:
-  - {name: how, role: mode, type: string, required: false, default: inner,
-     one_of: [free, inner, whole], text: How.}
-outputs: [{name: padded, type: T, shape: data.shape, text: Data.}]
-rules:
-  - {id: word, from: how.word, clause: H}
-  - {id: type, from: pads.type, clause: P}
-  - {id: rank, from: pads.rank, clause: P}
-  - {id: length, from: pads.length, clause: P}
-  - {id: least, from: pads.least, clause: P}
-  - {id: inner, from: pads.limit-inner, clause: H}
-  - {id: whole, from: pads.limit-whole, clause: H}
-"""
+LIMITED = SPECS["counts_with_limits"]
 
 
 def test_a_mode_limits_counts(tmp_path: Path) -> None:

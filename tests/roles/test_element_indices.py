@@ -22,6 +22,7 @@ from tests.roles.made_up import (
     HEAD,
     Backend,
     assert_observed,
+    certified_suite,
     mistakes,
     random_calls,
     read,
@@ -89,11 +90,7 @@ def last_first(data: Any, at_row: Any, updates: Any) -> list[Any]:
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("up")
-    path = write_spec(folder, "up", HEAD + SPEC, REFERENCE)
-    checked = opcert("check", "--no-strength", path)
-    assert checked.exit_code == 0, checked.output
-    opcert("generate", "--specs", folder, "--out", folder / "suite")
-    return folder / "suite"
+    return certified_suite(write_spec(folder, "up", HEAD + SPEC, REFERENCE))
 
 
 def opened(suite: Path) -> Iterator[Any]:

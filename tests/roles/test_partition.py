@@ -1,72 +1,20 @@
-"""The role `partition`: lengths that make up an axis, with a remainder and without."""
+"""The roles `partition`, `parts` and `lengths`: how an axis is divided, how much of it counts."""
 
 from pathlib import Path
 
 import pytest
 
 from opcert.cases.factors import levels_by_factor
-from tests.roles.made_up import (
-    assert_certified,
-    assert_fails,
-    assert_observed,
-    holds,
-    mistakes,
-    read,
-)
+from tests.roles.made_up import SPECS, assert_observed, read
 
-SPEC = """\
-types: {T: [f32, u8], T_LENGTH: [i32, u8]}
-inputs:
-  - {name: data, role: data, type: T, rank: [1, 3], text: Data.}
-  - {name: sizes, role: partition, of: data, along: axis, type: T_LENGTH, text: Lengths.}
-attributes:
-  - {name: axis, role: axis, of: data, negative: false, type: int, text: Axis.}
-outputs:
-  - {name: part, type: T, count: sizes.size, text: Part i.,
-     shape: "replace(data.shape, axis, sizes.values[i])"}
-rules:
-  - {id: in-range, from: axis.range, clause: A}
-  - {id: kind, from: sizes.type, clause: S}
-  - {id: list, from: sizes.rank, clause: S}
-  - {id: least, from: sizes.least, clause: S}
-  - {id: sum, from: sizes.sum, clause: S}
-  - {id: consecutive, clause: D, text: Part follows part.}
-"""
-REFERENCE = """\
-import numpy as np
-
-from opcert.reference import require
-
-
-def up(data, sizes, axis):
-    require(sizes.dtype.name in ("int32", "uint8"), "up-1/kind", f"{sizes.dtype}")
-    require(sizes.ndim == 1, "up-1/list", f"{sizes.ndim}")
-    require(0 <= axis < data.ndim, "up-1/in-range", f"{axis}")
-    lengths = sizes.tolist()
-    require(min(lengths, default=0) >= 0, "up-1/least", f"{lengths}")
-    require(sum(lengths) == data.shape[axis], "up-1/sum", f"{lengths}")
-    ends = np.cumsum(lengths)[:-1] if lengths else []
-    return [part.copy() for part in np.split(data, ends, axis)] if lengths else []
-"""
-
-
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The suite of the spec, which certifies the reference."""
-    return assert_certified(tmp_path_factory.mktemp("suite"), SPEC, REFERENCE)
+SPEC = SPECS["partition"]
 
 
 @pytest.mark.parametrize("profile", ["core", "stress"])
-def test_built_calls_exhibit_their_levels(profile: str, tmp_path: Path) -> None:
+def test_the_lengths_of_a_partition_sum_to_the_axis(profile: str, tmp_path: Path) -> None:
     for call in assert_observed(read(tmp_path, SPEC), profile):
         lengths = call.inputs["sizes"].values or ()
         assert sum(lengths) == call.inputs["data"].shape[call.attributes["axis"]]
-
-
-def test_derived_requirements(tmp_path: Path) -> None:
-    conditions = holds(read(tmp_path, SPEC))
-    assert conditions["least"] == ("all(length >= 0 for length in sizes.values)", ("kind", "list"))
-    assert conditions["sum"] == ("sum(sizes.values) == data.shape[axis]", ("in-range", "least"))
 
 
 def test_a_remainder_adds_levels_and_requirements(tmp_path: Path) -> None:
@@ -85,23 +33,19 @@ def test_a_remainder_adds_levels_and_requirements(tmp_path: Path) -> None:
     assert any(-1 in (call.inputs["sizes"].values or ()) for call in calls)
 
 
-def test_a_requirement_that_no_rule_states_is_a_mistake(tmp_path: Path) -> None:
-    found = mistakes(tmp_path, SPEC, "  - {id: sum, from: sizes.sum, clause: S}\n", "")
-    assert len(found) == 1
-    assert "missing rule for 'sizes.sum'" in found[0]
-    assert "expected one with 'from: sizes.sum' and its clause" in found[0]
+@pytest.mark.parametrize("profile", ["core", "stress"])
+def test_the_number_of_parts_divides_the_axis(profile: str, tmp_path: Path) -> None:
+    for call in assert_observed(read(tmp_path, SPECS["parts"]), profile):
+        number, axis = call.attributes["number"], call.attributes["axis"]
+        assert call.inputs["data"].shape[axis] % number == 0
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("sum(lengths) == data.shape[axis]", "sum(lengths) <= data.shape[axis]"),
-        ("sum(lengths) == data.shape[axis]", "(sum(lengths) - data.shape[axis]) % 256 == 0"),
-        ("min(lengths, default=0) >= 0", "True"),
-        ("np.cumsum(lengths)[:-1]", "np.cumsum(lengths[::-1])[:-1]"),
-        ("np.cumsum(lengths)[:-1]", "np.cumsum(np.array(lengths, 'i1'), dtype='i1')[:-1]"),
-        ("part.copy() for part", "part.copy() if data.ndim < 3 else part * 0 for part"),
-    ],
-)
-def test_its_suite_fails_wrong_parts(suite: Path, old: str, new: str) -> None:
-    assert_fails(suite, REFERENCE, old, new)
+def test_the_number_of_parts_has_a_range(tmp_path: Path) -> None:
+    _, number = read(tmp_path, SPECS["parts"]).attributes
+    assert number.range == ("1", "data.shape[wrap(axis, data.rank)] or number")
+
+
+def test_lengths_have_each_type_with_and_without_the_axis(tmp_path: Path) -> None:
+    calls = assert_observed(read(tmp_path, SPECS["lengths"]))
+    assert {call.inputs["lengths"].type for call in calls} == {"i32", "f16", "u8"}
+    assert {"column" in call.attributes for call in calls} == {False, True}

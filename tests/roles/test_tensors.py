@@ -7,23 +7,9 @@ import pytest
 from opcert.arrays.calls import Call, Tensor, tensors_in
 from opcert.cases.conditions import Conditions
 from opcert.roles.tensors import lengths_of
-from tests.roles.made_up import assert_observed, mistakes, read
+from tests.roles.made_up import SPECS, assert_observed, read
 
-SPEC = """\
-types: {T: [f32, u8]}
-inputs:
-  - {name: xs, role: tensors, variadic: [1, 40], along: axis, type: T, rank: [1, 4], text: X.}
-attributes:
-  - {name: axis, role: axis, of: xs, type: int, text: A.}
-outputs:
-  - {name: y, type: T, shape: "replace(xs[0].shape, axis, sum(x.shape[axis] for x in xs))",
-     text: Y.}
-rules:
-  - {id: in-range, from: axis.range, clause: A}
-  - {id: kind, from: xs.same-type, clause: X}
-  - {id: rank, from: xs.same-rank, clause: X}
-  - {id: off, from: xs.off-axis, clause: X}
-"""
+SPEC = SPECS["tensors"]
 
 
 def _call(*tensors: Tensor, axis: int = 0) -> Call:
@@ -69,17 +55,3 @@ def test_derived_requirements(tmp_path: Path) -> None:
 )
 def test_lengths(kind: str, count: int, lengths: list[int]) -> None:
     assert lengths_of(kind, 7, count) == lengths
-
-
-def test_only_tensors_can_be_variadic(tmp_path: Path) -> None:
-    assert mistakes(tmp_path, SPEC, "type: int", "variadic: [1, 2], type: int") == [
-        "variadic: [1, 2], type: int, text: A.}: 'variadic' of 'axis'; only an input of the role "
-        "'tensors', or without a role, can be a list of tensors"
-    ]
-
-
-def test_the_least_number_comes_first(tmp_path: Path) -> None:
-    assert mistakes(tmp_path, SPEC, "[1, 40]", "[4, 1]") == [
-        "variadic: [4, 1], along: axis, type: T, rank: [1, 4], text: X.}: from 4 to 1 tensors; "
-        "expected the least number, then the greatest"
-    ]
