@@ -155,15 +155,6 @@ def test_an_unknown_backend_ends_the_session_with_2(
     assert "did you mean 'reference'?" in "".join(capsys.readouterr())
 
 
-def test_in_this_process_the_reference_passes(run_pytest: RunInProcess) -> None:
-    assert run_pytest("--backend", "reference") == 0
-
-
-def test_in_this_process_wrong_backends_fail(run_pytest: RunInProcess) -> None:
-    assert run_pytest("--backend", f"{WRONG}:ThroughFloat16") == 1
-    assert run_pytest("--backend", f"{WRONG}:DeclinesHighRanks") == 1
-
-
 def test_a_backend_that_declines_everything_fails_the_session(
     run_pytest: RunInProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,18 +62,6 @@ def test_blocks_have_files_commands_and_outputs(guide: Guide) -> None:
     assert [command.exit_code for command in guide.commands] == [0, 2, 0, 0, 0]
 
 
-def test_contents_and_headings_agree(guide: Guide) -> None:
-    assert guide.contents == [(0, "One", "one"), (1, "Two, too", "two-too")]
-    assert [heading.anchor for heading in guide.headings] == ["title", "one", "two-too"]
-
-
-def test_commands_run_in_order(guide: Guide, tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    run_all(guide, folder, slow=True)
-    assert (folder / "printed.txt").read_text() == "made\n"
-
-
 @pytest.mark.parametrize(
     "command",
     [
