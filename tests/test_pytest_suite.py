@@ -63,17 +63,35 @@ def failures(report: Path) -> set[tuple[str, str]]:
     return {(match[1], match[2]) for match in matches if match}
 
 
+RunInProcess = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run_pytest(
+    suite: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> RunInProcess:
+    """Run pytest within this process, without the outer options: the exit code and the output."""
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        code = pytest.main([str(suite), *options, *arguments])
+        return code, "".join(capsys.readouterr())
+
+    return run
+
+
 @pytest.mark.parametrize(
     "name", ["ThroughFloat16", "AcceptsEverything", "WritesToItsInput", "LosesNaNPayloads"]
 )
 def test_a_faulty_backend_fails_no_other_cases_than_with_certify(
-    suite: Path, name: str, tmp_path: Path
+    suite: Path, run_pytest: RunInProcess, name: str, tmp_path: Path
 ) -> None:
     verdicts = certify(getattr(wrong_backends, name)(), suite).verdicts
     failed = {(v.case, v.kind) for v in verdicts if v.status == "fail"}
     report = tmp_path / "junit.xml"
-    done = pytest_on(suite, "--backend", f"{WRONG}:{name}", "-q", f"--junitxml={report}")
-    assert done.returncode == 1
+    code, _ = run_pytest("--backend", f"{WRONG}:{name}", f"--junitxml={report}")
+    assert code == 1
     assert failed
     assert {case for case, _ in failures(report)} <= {case for case, _ in failed}
 
@@ -88,10 +106,10 @@ def test_the_reference_passes_every_decisive_case(suite: Path) -> None:
     assert "implementation-defined" in done.stdout
 
 
-def test_undeclared_unsupported_cases_fail_the_session(suite: Path) -> None:
-    done = pytest_on(suite, "--backend", f"{WRONG}:DeclinesHighRanks", "-q")
-    assert done.returncode == 1
-    assert "FAILED (undeclared) dml-split/" in done.stdout
+def test_undeclared_unsupported_cases_fail_the_session(run_pytest: RunInProcess) -> None:
+    code, output = run_pytest("--backend", f"{WRONG}:DeclinesHighRanks")
+    assert code == 1
+    assert "FAILED (undeclared) dml-split/" in output
 
 
 def test_a_damaged_suite_is_not_a_failure_of_the_backend(tmp_path: Path) -> None:
@@ -104,10 +122,10 @@ def test_a_damaged_suite_is_not_a_failure_of_the_backend(tmp_path: Path) -> None
     assert "generate the suite again" in done.stdout
 
 
-def test_a_feature_level_skips_other_cases(suite: Path) -> None:
-    done = pytest_on(suite, "--feature-level", "1_0", "-q", "-rs")
-    assert done.returncode == 0
-    assert "not in feature level 1_0" in done.stdout
+def test_a_feature_level_skips_other_cases(run_pytest: RunInProcess) -> None:
+    code, output = run_pytest("--feature-level", "1_0", "-rs")
+    assert code == 0
+    assert "not in feature level 1_0" in output
 
 
 def test_documented_examples_are_written_out(suite: Path) -> None:
@@ -133,33 +151,16 @@ def test_a_run_over_several_processes_is_refused(suite: Path) -> None:
     assert "opcert judges a run as a whole, in one process; omit -n" in done.stderr
 
 
-RunInProcess = Callable[..., int]
+def test_an_unknown_backend_ends_the_session_with_2(run_pytest: RunInProcess) -> None:
+    code, output = run_pytest("--backend", "refrence")
+    assert code == 2
+    assert "did you mean 'reference'?" in output
 
 
-@pytest.fixture
-def run_pytest(suite: Path, monkeypatch: pytest.MonkeyPatch) -> RunInProcess:
-    """Run pytest within this process, so that coverage is measured, without the outer options."""
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-
-    def run(*arguments: str) -> int:
-        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        return pytest.main([str(suite), *options, *arguments])
-
-    return run
-
-
-def test_an_unknown_backend_ends_the_session_with_2(
-    run_pytest: RunInProcess, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_pytest("--backend", "refrence") == 2
-    assert "did you mean 'reference'?" in "".join(capsys.readouterr())
-
-
-def test_a_backend_that_declines_everything_fails_the_session(
-    run_pytest: RunInProcess, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_pytest("--backend", f"{WRONG}:SupportsNothing") == 1
-    assert "nothing was verified" in capsys.readouterr().out
+def test_a_backend_that_declines_everything_fails_the_session(run_pytest: RunInProcess) -> None:
+    code, output = run_pytest("--backend", f"{WRONG}:SupportsNothing")
+    assert code == 1
+    assert "nothing was verified" in output
 
 
 CLAIM = "operators:\n  directml/DML_OPERATOR_SPLIT:\n    types: [{type}]\n"
@@ -179,27 +180,27 @@ def test_a_claim_decides_what_counts(
     claim = tmp_path / "claim.yaml"
     claim.write_text(CLAIM.format(type=claimed))
     arguments = ["--backend", f"{WRONG}:ThroughFloat16", "--claim", str(claim)]
-    assert run_pytest(*arguments, "-k", "valid") == code
+    assert run_pytest(*arguments, "-k", "valid")[0] == code
 
 
 def test_a_waived_failure_does_not_fail_the_session(
-    run_pytest: RunInProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run_pytest: RunInProcess, tmp_path: Path
 ) -> None:
     waivers = tmp_path / "waivers.yaml"
     waivers.write_text(WAIVER.format(type="f32"))
     arguments = ["--backend", f"{WRONG}:ThroughFloat16", "--waivers", str(waivers)]
-    assert run_pytest(*arguments, "-k", "valid-f32 or valid-f16", "-rs") == 0
-    assert "waived (" in capsys.readouterr().out
-    assert run_pytest(*arguments, "-k", "valid-f32") == 1
+    code, output = run_pytest(*arguments, "-k", "valid-f32 or valid-f16", "-rs")
+    assert code == 0
+    assert "waived (" in output
+    assert run_pytest(*arguments, "-k", "valid-f32")[0] == 1
 
 
-def test_an_unused_waiver_ends_the_session_with_2(
-    run_pytest: RunInProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unused_waiver_ends_the_session_with_2(run_pytest: RunInProcess, tmp_path: Path) -> None:
     waivers = tmp_path / "waivers.yaml"
     waivers.write_text(WAIVER.format(type="f16"))
-    assert run_pytest("--waivers", str(waivers), "-k", "valid-f16") == 2
-    assert "unused waiver" in capsys.readouterr().out
+    code, output = run_pytest("--waivers", str(waivers), "-k", "valid-f16")
+    assert code == 2
+    assert "unused waiver" in output
 
 
 @pytest.mark.parametrize(
@@ -214,4 +215,4 @@ def test_an_unused_waiver_ends_the_session_with_2(
 def test_a_wrong_option_ends_the_session_with_2(
     run_pytest: RunInProcess, arguments: list[str]
 ) -> None:
-    assert run_pytest(*arguments) == 2
+    assert run_pytest(*arguments)[0] == 2

@@ -13,10 +13,14 @@ SUITE = core_suite()
 
 
 def judged(
-    backend: str, options: Mapping[str, Any] | None = None, *, of: str = "f32", **limits: Any
+    backend: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    of: str = "f32",
+    timeout: float = 20.0,
 ) -> Verdict:
     """Return the verdict of a valid call of rank 3, between calls of rank 2 and 4 that pass."""
-    process = SupervisedBackend(backend, options, **{"timeout": 20, "memory": 1 << 28, **limits})
+    process = SupervisedBackend(backend, options, timeout=timeout, memory=1 << 28)
     run = Certification(process, SUITE, repeats=False)
     cases = [SUITE.select(DML, f"dml-split/valid-{of}-{rank}-*")[0] for rank in (2, 3, 4)]
     try:

@@ -46,7 +46,7 @@ def test_what_a_driver_does_is_the_verdict_of_its_case_alone(
 ) -> None:
     # Less than the 3 MB that "says-much" prints.
     monkeypatch.setattr(process, "_LOG_FILE_BYTES", 1 << 20)
-    verdict = judged(driver(how), **({"timeout": 1.5} if status == "hang" else {}))
+    verdict = judged(driver(how), timeout=1.5 if status == "hang" else 20.0)
     assert (verdict.status, verdict.kind) == (status, None)
     assert re.search(reason, verdict.detail)
     assert status in (verdict.observed, "pass")

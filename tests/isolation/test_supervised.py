@@ -82,8 +82,8 @@ def assert_others_pass(certificate: Certificate) -> None:
 def test_what_a_call_does_is_the_verdict_of_its_case_alone(
     how: str, status: str, kind: str | None, reason: str
 ) -> None:
-    limit = {"timeout": 1.5} if status == "hang" else {}
-    verdict = judged(f"{MISBEHAVING}:Misbehaves", {"how": how}, **limit)
+    timeout = 1.5 if status == "hang" else 20.0
+    verdict = judged(f"{MISBEHAVING}:Misbehaves", {"how": how}, timeout=timeout)
     assert (verdict.status, verdict.kind) == (status, kind)
     assert reason in verdict.detail
     assert verdict.observed == status or status in ("fail", "pass")

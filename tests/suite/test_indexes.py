@@ -45,9 +45,17 @@ def second(**changes: Any) -> Edit:
     return lambda index: index["cases"][1].update(changes)
 
 
+def last(**changes: Any) -> Edit:
+    return lambda index: index["cases"][-1].update(changes)
+
+
 def first_with(key: str, change: Edit) -> Edit:
     """Return a change of the first case that has a key."""
     return lambda index: change(next(case for case in index["cases"] if key in case))
+
+
+def rejection_without(key: str) -> Edit:
+    return first_with("violated_rule", lambda case: case.pop(key))
 
 
 def chain(index: Any) -> None:
@@ -88,17 +96,11 @@ WRONG: list[tuple[Edit, str]] = [
     (second(baseline="dml-split/nobody"), "dml-split/nobody, which does not precede it"),
     (second(baseline="dml-split/example-2"), "dml-split/example-2, which does not precede it"),
     (chain, ", which has a baseline itself"),
-    *(
-        (lambda index, levels=levels: index["cases"][-1].update(levels=levels), ".levels: found")
-        for levels in ([], ["one"] * 100, {}, None)
-    ),
+    *((last(levels=levels), ".levels: found") for levels in ([], ["one"] * 100, {}, None)),
     (first_with("levels", lambda case: case["levels"].append(1)), ".levels: found"),
     (first_with("levels", lambda case: case["levels"].__setitem__(-1, 1)), ".levels: found"),
     *(
-        (
-            first_with("violated_rule", lambda case, key=key: case.pop(key)),
-            "must be rejected, but has no baseline or no violated rule",
-        )
+        (rejection_without(key), "must be rejected, but has no baseline or no violated rule")
         for key in ("baseline", "violated_rule")
     ),
     (
