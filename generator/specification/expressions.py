@@ -2,43 +2,20 @@
 
 import ast
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import islice
 from types import CodeType
 from typing import Any, TypeAlias
 
 from opcert.arrays.element_types import FLOATS, INTEGERS
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
-from opcert.specification.expression_functions import (
-    EXPRESSION_FUNCTIONS,
-    Functions,
-    bounded_items,
-    bounded_power,
-    bounded_product,
-    bounded_sum,
-    count_elements,
-    remainder,
-)
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
 
 TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout", "uniform")
 EXPRESSION_CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
 
-# The most steps of all comprehensions of one evaluation.
-_MAX_STEPS = 10**4
-# The most elements that such an evaluation reads in functions, and keeps in lists, all together.
-_MAX_READ, _MAX_KEPT = 10**7, 10**6
-# The functions that read all elements of their arguments.
-_READERS = frozenset(
-    {
-        *("all", "any", "enumerate", "list", "max", "min", "prod", "reversed", "set", "sorted"),
-        *("sum", "tuple", "zip"),
-    }
-)
-# The most characters of an expression; the longest of a spec has a tenth.
-_MAX_LENGTH = 5000
 # How many characters of an expression or a value a message quotes.
 _MAX_QUOTED = 100
 
@@ -68,16 +45,10 @@ class Expression:
 
     @cached_property
     def code(self) -> CodeType:
-        """The bytecode; functions and guards have names that no expression can contain."""
-        guarded = _Guarded(self.names, self.has_comprehension).visit(deepcopy(self.tree))
-        tree = ast.Expression(guarded)
+        """The bytecode; functions have names that no expression can give to anything else."""
+        tree = ast.Expression(_NamedFunctions().visit(deepcopy(self.tree)))
         with warnings.catch_warnings(action="ignore"):
             return compile(ast.fix_missing_locations(tree), "<spec>", "eval")
-
-    @cached_property
-    def has_comprehension(self) -> bool:
-        """Whether the number of steps has to be limited."""
-        return any(isinstance(node, ast.comprehension) for node in ast.walk(self.tree))
 
     def mistakes(self, known: Mapping[str, tuple[str, ...]], functions: Functions) -> list[str]:
         """Return a message for each name, attribute and function that is not known.
@@ -140,9 +111,6 @@ def parse_expression(text: str) -> Expression:
     Raises:
         ExpressionError: the syntax is not that of expressions.
     """
-    if len(text) > _MAX_LENGTH:
-        reason = f"{len(text)} characters; expected up to {_MAX_LENGTH}"
-        raise ExpressionError(f"{abbreviate(text)} is not an expression: {reason}")
     try:
         with warnings.catch_warnings(action="error"):
             tree = ast.parse(text.strip(), mode="eval").body
@@ -172,140 +140,21 @@ def _free_names(tree: ast.expr) -> frozenset[str]:
     return frozenset({node.id for node in names if id(node) not in called} - bound)
 
 
-class _StepCounter:
-    """Limits the steps of all comprehensions of one evaluation, and what they read and keep."""
+class _NamedFunctions(ast.NodeTransformer):
+    """Gives functions names that are not identifiers: an argument may be named like a function."""
 
-    def __init__(self) -> None:
-        self._steps, self._read, self._kept = _MAX_STEPS, _MAX_READ, _MAX_KEPT
-
-    def steps(self, items: Iterable[Any]) -> Collection[Any]:
-        """Return `items`, over which a comprehension iterates.
-
-        Raises:
-            ValueError: there are too many.
-        """
-        try:
-            steps = len(items)  # type: ignore[arg-type]
-        except TypeError:
-            items = tuple(islice(items, self._steps + 1))
-            steps = len(items)
-        self._steps -= steps
-        if self._steps < 0:
-            raise ValueError(f"comprehensions of more than {_MAX_STEPS} steps")
-        return items  # type: ignore[return-value]
-
-    def keep(self, value: Any) -> Any:
-        """Return `value`, an element of a list; inner lists may be shared, and count each time.
-
-        Raises:
-            ValueError: there are too many elements.
-        """
-        if hasattr(value, "__len__"):
-            self._kept -= count_elements(value, self._kept)
-            if self._kept < 0:
-                raise ValueError(f"lists of more than {_MAX_KEPT} elements")
-        return value
-
-    def read(self, items: Any) -> Any:
-        """Return `items`, which a function reads.
-
-        Raises:
-            ValueError: there are too many.
-        """
-        if hasattr(items, "__len__"):
-            self._read -= len(items)
-            if self._read < 0:
-                raise ValueError(f"functions read more than {_MAX_READ} elements")
-        return items
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        function = node.func
+        if isinstance(function, ast.Name):
+            function = ast.Name(f"{function.id}()", ast.Load())
+        return ast.Call(function, node.args, [])
 
 
-def _refuse_attribute(attribute: str) -> None:
-    raise ValueError(f"there is no attribute '{attribute}'")
-
-
-# Operators whose results could exhaust memory. No expression can use or shadow the names of their
-# guards, which are not identifiers.
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: bounded_sum,
-    ast.Mult: bounded_product,
-    ast.Mod: remainder,
-    ast.Pow: bounded_power,
-}
-_COUNT_STEPS, _REFUSE_ATTRIBUTE = "count_steps()", "refuse_attribute()"
-_KEEP, _READ, _ITEMS = "keep()", "read()", "items()"
-_GUARDS: dict[str, Any] = {
-    "__builtins__": {},
-    _REFUSE_ATTRIBUTE: _refuse_attribute,
-    _ITEMS: bounded_items,
-    **{f"operator {node.__name__}()": guard for node, guard in _OPERATORS.items()},
-}
-
-
-class _Guarded(ast.NodeTransformer):
-    """Turns a checked tree into one that Python can evaluate safely.
-
-    Functions get names that a spec cannot give to anything else. Operators, comprehensions and
-    attributes that could do harm become calls of guards.
-    """
-
-    def __init__(self, free: frozenset[str], has_comprehension: bool) -> None:
-        self._free = free
-        self._has_comprehension = has_comprehension
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        if not isinstance(node.func, ast.Name):
-            return _call(_REFUSE_ATTRIBUTE, ast.Constant(getattr(node.func, "attr", "()")))
-        arguments = [*map(self.visit, node.args)]
-        if self._has_comprehension and node.func.id in _READERS:
-            arguments = [
-                argument if isinstance(argument, ast.Starred) else _call(_READ, argument)
-                for argument in arguments
-            ]
-        return _call(f"{node.func.id}()", *arguments)
-
-    def visit_Starred(self, node: ast.Starred) -> ast.expr:
-        return ast.Starred(_call(_ITEMS, self.visit(node.value)), node.ctx)
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        left, right = self.visit(node.left), self.visit(node.right)
-        if type(node.op) in _OPERATORS:
-            return _call(f"operator {type(node.op).__name__}()", left, right)
-        return ast.BinOp(left, node.op, right)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        # `level` has an attribute for each factor, whose names the spec chooses.
-        of_level = isinstance(node.value, ast.Name) and node.value.id == "level"
-        if node.attr in TENSOR_ATTRIBUTES or (
-            of_level and "level" in self._free and not node.attr.startswith("_")
-        ):
-            return ast.Attribute(self.visit(node.value), node.attr, ast.Load())
-        return _call(_REFUSE_ATTRIBUTE, ast.Constant(node.attr))
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        # A generator would outlive the evaluation, and the count of its steps.
-        return self.visit_ListComp(ast.ListComp(node.elt, node.generators))
-
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        generators = [
-            ast.comprehension(
-                generator.target,
-                _call(_COUNT_STEPS, _call(_KEEP, self.visit(generator.iter))),
-                [*map(self.visit, generator.ifs)],
-                generator.is_async,
-            )
-            for generator in node.generators
-        ]
-        return ast.ListComp(_call(_KEEP, self.visit(node.elt)), generators)
-
-
-def _call(function: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(function, ast.Load()), [*arguments], [])
-
-
-# The globals of the bytecode: guards, functions, names.
+# The globals of the bytecode: functions and names.
 EvaluationScope: TypeAlias = dict[str, Any]
 _BASE_SCOPE: EvaluationScope = {
-    **_GUARDS,
+    "__builtins__": {},
     **{f"{name}()": function for name, function in EXPRESSION_FUNCTIONS.items()},
 }
 
@@ -333,10 +182,7 @@ def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functi
 def evaluate_in(scope: EvaluationScope, expression: Expression) -> Any:
     """Return the value of `expression` as `evaluate` does, in a scope that can be reused."""
     try:
-        if expression.has_comprehension:
-            counts = _StepCounter()
-            scope |= {_COUNT_STEPS: counts.steps, _KEEP: counts.keep, _READ: counts.read}
-        value = eval(expression.code, scope)  # noqa: S307 -- the tree is checked and guarded
+        value = eval(expression.code, scope)  # noqa: S307 -- the tree is checked
     except Inapplicable:
         raise
     except IndexError:

@@ -1,9 +1,8 @@
-"""Expressions: Python's syntax, known names only, and no way to hang or crash the generator."""
+"""Expressions: Python's syntax, and known names only."""
 
 import ast
 import builtins
 import warnings
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,9 +15,7 @@ from opcert.specification.expressions import (
     TENSOR_ATTRIBUTES,
     evaluate,
     evaluate_condition,
-    evaluate_in,
     evaluate_integer,
-    evaluation_scope,
     parse_expression,
     subexpression,
 )
@@ -168,14 +165,11 @@ def test_the_variables_of_a_comprehension_are_known(text: str) -> None:
     "text",
     [
         *["1 // 0", "axis.shape", "nowhere", "max([])", "{}['x']", "data + 1", "int('x')"],
-        *["2**10**10", "4000000**4000000", "(10**999)**999", "1.5**99999", "10.0**400"],
-        *["range(10**12)", "range(10**30)", "sum(range(10**12))", "list(range(10**9))"],
-        *["'a' * 10**9", "[0] * 10**9", "[n for n in data.shape * 9999]", "int('9' * 5000)"],
-        *["axis" + "[0]" * 2000, "data.__class__"],
+        *["10.0**400", "int('9' * 5000)", "axis" + "[0]" * 2000],
     ],
     ids=ascii,
 )
-def test_an_expression_that_cannot_be_evaluated_is_an_error_at_once(text: str) -> None:
+def test_an_expression_that_cannot_be_evaluated_is_an_error(text: str) -> None:
     with pytest.raises(ExpressionError, match=r"cannot be evaluated|is not an expression"):
         value_of(text)
 
@@ -236,17 +230,12 @@ def test_an_index_out_of_range_in_a_condition_is_an_error() -> None:
         evaluate_condition(parse_expression("data.shape[9] == 1"), NAMES)
 
 
-LETTERS = "nabcdefghijklmopqrstuvwxyz"
-# What Python evaluates, and an expression of a spec must not.
-HOSTILE = [
-    *Path(__file__).with_name("hostile.txt").read_text().splitlines(),
-    "[1 for n in [1] " + "".join(f"for {a} in [[{b}, {b}]] " for b, a in pairwise(LETTERS)) + "]",
-    "+".join(["axis"] * 2000),
-]
+# Syntax that Python has, and the expressions of a spec lack.
+FOREIGN = Path(__file__).with_name("foreign_syntax.txt").read_text().splitlines()
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_no_hostile_expression_is_evaluated(text: str) -> None:
+@pytest.mark.parametrize("text", FOREIGN, ids=ascii)
+def test_no_foreign_syntax_is_evaluated(text: str) -> None:
     names = {**NAMES, "level": SimpleNamespace(n="one")}
     with pytest.raises(ExpressionError):
         evaluate(parse_expression(text), names, EXPRESSION_FUNCTIONS)
@@ -261,42 +250,12 @@ def test_no_builtin_can_be_reached(name: str) -> None:
             value_of(text)
 
 
-@pytest.mark.parametrize("name", sorted({name for name in dir(DATA) if name.startswith("_")}))
-def test_no_internal_attribute_can_be_reached(name: str) -> None:
-    with pytest.raises(ExpressionError, match=f"there is no attribute '{name}'"):
-        value_of(f"data.{name}")
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        *[("level.n", "one"), ("[level.n for m in [1]]", ("one",)), ("sum([1, 2]) % 2", 1)],
-        *[("2**2048 > 1", True), ("len('a' * 100000)", 100000), ("len(range(10**6))", 10**6)],
-        *[("sum(n for n in range(10**4))", 49995000), ("prod([2, 3, 7])", 42), ("prod([])", 1)],
-        ("len([range(k * 10**6) for k in (0, 1)][1])", 10**6),
-    ],
-)
-def test_an_expression_within_the_limits_is_evaluated(text: str, value: object) -> None:
-    names = {**NAMES, "level": SimpleNamespace(n="one")}
-    assert evaluate(parse_expression(text), names, EXPRESSION_FUNCTIONS) == value
-
-
-def test_a_name_hides_neither_a_function_nor_a_guard() -> None:
-    names = {"max": 5, "steps": 6, "sum": 7}
-    assert evaluate(parse_expression("max(max, sum) + steps"), names, EXPRESSION_FUNCTIONS) == 13
+def test_a_name_hides_no_function() -> None:
+    names = {"max": 5, "sum": 7}
+    assert evaluate(parse_expression("max(max, sum) + max"), names, EXPRESSION_FUNCTIONS) == 12
     assert evaluate(parse_expression("[max for max in [1, 2]]"), names, EXPRESSION_FUNCTIONS) == (
         1,
         2,
-    )
-
-
-def test_steps_are_counted_for_each_evaluation() -> None:
-    text = "[n for n in range(9999)]"
-    scope = evaluation_scope(NAMES)
-    assert (
-        len(evaluate_in(scope, parse_expression(text)))
-        == len(evaluate_in(scope, parse_expression(text)))
-        == 9999
     )
 
 
