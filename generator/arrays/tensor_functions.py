@@ -97,18 +97,6 @@ def with_layout(original: Tensor, layout: Layout) -> Tensor:
     return replace(original, requested_layout=layout)
 
 
-def uniform(original: Tensor, kind: str) -> Tensor:
-    """Return `original` filled with one element: `some`, `zero`, or `no` where it is not uniform.
-
-    Raises:
-        ValueError: the kind is unknown.
-    """
-    for known in ("no", "some", "zero"):
-        if kind == known:
-            return replace(original, uniform=known)
-    raise ValueError(f"unknown kind '{kind}'; expected no, some or zero")
-
-
 def _listed(values: tuple[float, ...]) -> str:
     """Return values for a message: all, or the first of many."""
     if len(values) <= _LISTED:
@@ -202,10 +190,7 @@ def reshaped(original: Tensor, shape: Sequence[int]) -> ArrayTensor:
     return tensor_of_array(elements_of(original).reshape(tuple(shape)))
 
 
-TENSOR_BUILDERS = {
-    function.__name__: function
-    for function in (filled, tensor, vector, scalar, with_layout, uniform)
-}
+TENSOR_BUILDERS = {function.__name__: function for function in (filled, tensor, vector, scalar)}
 TENSOR_CHANGES = {function.__name__: function for function in (with_values, with_type, with_shape)}
 LAW_FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function for function in (same, concatenated, part, reshaped)

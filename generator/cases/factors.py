@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 
-from opcert.errors import ExpressionError
 from opcert.roles.factors import Factor
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
-from opcert.specification.expressions import Expression, abbreviate, evaluate, parse_expression
-from opcert.specification.model import Levels, Spec
+from opcert.specification.expressions import evaluate, parse_expression
+from opcert.specification.model import Spec
 
 # The value of a level, given the values of the factors that it depends on.
 LevelValue = Callable[[Mapping[str, Any]], Any]
@@ -32,54 +30,30 @@ def role_factors(spec: Spec, profile: str) -> Iterator[Factor]:
 
 
 def levels_by_factor(spec: Spec, profile: str) -> dict[str, tuple[Level, ...]]:
-    """Return the levels of each factor: those of roles first, then those that the spec writes."""
-    fixed, table = spec.fixed_names, spec.cases
+    """Return the levels of each factor: those of its role first, then the additional ones."""
     factors = {factor.name: _role_levels(factor) for factor in role_factors(spec, profile)}
-    for name, levels in table.levels(profile).items():
-        factors[name] = tuple(_written_levels(levels, fixed, {*factors, name}))
-    for name, additional in table.additional.items():
+    for name, additional in spec.cases.additional.items():
         if name in factors and profile != "stress":
-            factors[name] += tuple(_written_levels(additional, fixed, factors.keys()))
+            for level, text in additional.items():
+                value = evaluate(parse_expression(text), spec.fixed_names, EXPRESSION_FUNCTIONS)
+                factors[name] += (Level(level, (), partial(_constant, value)),)
     return factors
+
+
+def _constant(value: Any, _: Mapping[str, Any]) -> Any:
+    return value
 
 
 def _role_levels(factor: Factor) -> tuple[Level, ...]:
     def computed(function: Callable[..., Any]) -> LevelValue:
         return lambda values: function(*[values[name] for name in factor.depends_on])
 
-    def constant(value: Any) -> LevelValue:
-        return lambda _: value
-
     return tuple(
         Level(name, factor.depends_on, computed(value))
         if callable(value)
-        else Level(name, (), constant(value))
+        else Level(name, (), partial(_constant, value))
         for name, value in factor.levels.items()
     )
-
-
-def _written_levels(
-    levels: Levels, fixed: Mapping[str, Any], factors: Iterable[str]
-) -> Iterator[Level]:
-    """Yield the levels that a mapping names, or the values that one expression lists."""
-    known = set(factors)
-    if isinstance(levels, str):
-        values = evaluate(parse_expression(levels), fixed, EXPRESSION_FUNCTIONS)
-        levels = {str(value): repr(value) for value in values}
-
-    def computed(expression: Expression) -> LevelValue:
-        return lambda values: evaluate(expression, {**fixed, **values}, EXPRESSION_FUNCTIONS)
-
-    def constant(expression: Expression) -> LevelValue:
-        # Cached, since the observation of every call needs it.
-        value = cache(lambda: evaluate(expression, fixed, EXPRESSION_FUNCTIONS))
-        return lambda _: value()
-
-    for name, text in levels.items():
-        expression = parse_expression(text)
-        depends_on = tuple(sorted(expression.names & known))
-        value = computed(expression) if depends_on else constant(expression)
-        yield Level(name, depends_on, value)
 
 
 class FactorLevels:
@@ -116,22 +90,14 @@ class FactorLevels:
         """Return the value of a factor in a row: the index of a level, by factor.
 
         Raises:
-            ExpressionError, Inapplicable: it has none.
+            Inapplicable: it has none.
         """
         dependencies = self.dependencies[factor]
         key = (factor, row[factor], *[row[name] for name in dependencies])
         if key not in self._values:
             level = self.levels[factor][row[factor]]
-            value = level.value({name: self.value(name, row) for name in dependencies})
-            if not isinstance(value, bool | int | float | str):
-                text = f"the value of a level is {abbreviate(value)}; expected a number or text"
-                raise ExpressionError(text, ("cases", "factors", factor, level.name))
-            self._values[key] = value
+            self._values[key] = level.value({name: self.value(name, row) for name in dependencies})
         return self._values[key]
-
-    def level_names(self, row: Mapping[str, int]) -> SimpleNamespace:
-        """Return the value of `level` in expressions: the name of each factor's level in a row."""
-        return SimpleNamespace(**{name: self.levels[name][i].name for name, i in row.items()})
 
 
 class RowChoice:

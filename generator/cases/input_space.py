@@ -4,14 +4,12 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.tensor_functions import TENSOR_BUILDERS
+from opcert.arrays.calls import Call
 from opcert.arrays.variadic import flatten_variadic
 from opcert.cases.factors import FactorLevels, RowChoice
 from opcert.cases.level_constraints import (
     constraint_from_expression,
     constraint_from_role,
-    derivation_from_expression,
     derivation_from_role,
 )
 from opcert.combinatorics.covering_arrays import covering_array
@@ -20,13 +18,9 @@ from opcert.combinatorics.tables import LevelConstraint, Row
 from opcert.errors import ExpressionError
 from opcert.roles.argument import is_plain_value
 from opcert.roles.factors import BuildContext
-from opcert.roles.samplers import RandomSource, Sampler, bound_draw_functions
-from opcert.specification.expressions import (
-    abbreviate,
-    evaluate_in,
-    evaluation_scope,
-    parse_expression,
-)
+from opcert.roles.samplers import RandomSource
+from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.specification.expressions import abbreviate, evaluate, parse_expression
 from opcert.specification.model import Spec
 
 
@@ -71,8 +65,7 @@ class InputSpace:
 
     def full_combinations(self) -> list[tuple[str, ...]]:
         """Return the groups of factors of which every combination is covered."""
-        groups = [group for role in self._spec.bound_roles for group in role.full_combinations()]
-        return [*groups, *self._spec.cases.full_combinations]
+        return [group for role in self._spec.bound_roles for group in role.full_combinations()]
 
     def feasible_rows(self) -> tuple[FeasibleRows, FeasibleRows]:
         """Return all feasible rows, and the feasible rows without masking levels.
@@ -80,16 +73,16 @@ class InputSpace:
         Raises:
             ExpressionError: the constraints connect too many factors.
         """
-        table, section, masking = self._table, self._spec.cases, self._masking_constraints
+        table, masking = self._table, self._masking_constraints
         constraints: list[LevelConstraint] = []
         for role in self._spec.bound_roles:
             own = (*role.constraints(), *role.group_constraints(self._profile))
             constraints += [constraint_from_role(table, item) for item in own]
         for role in self._spec.bound_roles:
             constraints += [derivation_from_role(table, item) for item in role.derived_factors()]
-        constraints += [constraint_from_expression(table, text) for text in section.constraints]
-        for factor, text in section.derived.items():
-            constraints.append(derivation_from_expression(table, factor, text))
+        constraints += [
+            constraint_from_expression(table, text) for text in self._spec.cases.constraints
+        ]
         try:
             feasible = solve_constraints(table.sizes, constraints, restrictions=masking)
         except ValueError as error:
@@ -110,43 +103,27 @@ class InputSpace:
         Raises:
             ExpressionError, Inapplicable: an expression fails on this row.
         """
-        spec, section = self._spec, self._spec.cases
+        spec = self._spec
         indices = dict(zip(self.factors, row, strict=True))
 
         def evaluate_over_arguments(text: str) -> Any:
             expression = parse_expression(text)
             used = [role for role in spec.bound_roles if role.name in expression.names]
             built = {role.name: role.build(context) for role in used}
-            return evaluate_in(evaluation_scope({**self._table.fixed, **built}), expression)
+            return evaluate(expression, {**self._table.fixed, **built}, EXPRESSION_FUNCTIONS)
 
         choice = RowChoice(self._table, indices)
         context = BuildContext(choice, seed, evaluate_over_arguments, random_source)
         arguments = {role.name: role.build(context) for role in spec.bound_roles}
-        # The draws and arguments that the spec writes can use all of these, and earlier draws.
-        names = {
-            **self._table.fixed,
-            **{factor: self._table.value(factor, indices) for factor in indices},
-            **arguments,
-            "level": self._table.level_names(indices),
-        }
-        sampler = Sampler(random_source)
-        scope = evaluation_scope(names, bound_draw_functions(sampler))
-        for name, text in section.draw.items():
-            sampler.reseed(f"{seed}|{name}")
-            scope[name] = evaluate_in(scope, parse_expression(text))
-        scope = evaluation_scope(scope, TENSOR_BUILDERS)
-        variadic = {item.name for item in spec.inputs if item.variadic is not None}
+        values = {factor: choice[factor] for factor in indices} if spec.cases.attributes else {}
+        names = {**self._table.fixed, **values, **arguments}
         types = {item.name: item.type for item in spec.attributes}
-        for name, text in {**section.inputs, **section.attributes}.items():
-            arguments[name] = evaluate_in(scope, parse_expression(text))
-            value = arguments[name]
-            parts = value if name in variadic and isinstance(value, tuple) else (value,)
-            if name in section.inputs and not all(isinstance(p, Tensor | None) for p in parts):
-                problem = f"{abbreviate(value)}; expected a tensor: filled(), tensor(), vector() or"
-                raise ExpressionError(f"{problem} scalar()", ("cases", "inputs", name))
-            if name in types and value is not None and not is_plain_value(value, types[name]):
+        for name, text in spec.cases.attributes.items():
+            value = evaluate(parse_expression(text), names, EXPRESSION_FUNCTIONS)
+            if value is not None and not is_plain_value(value, types[name]):
                 problem = f"{abbreviate(value)}; expected a value of type {types[name]}"
                 raise ExpressionError(problem, ("cases", "attributes", name))
+            arguments[name] = value
         present = {name: value for name, value in arguments.items() if value is not None}
         inputs, attributes = (
             {item.name: present[item.name] for item in declared if item.name in present}

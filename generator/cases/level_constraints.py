@@ -21,14 +21,11 @@ from opcert.combinatorics.tables import (
     level_codes,
     unique_codes,
 )
-from opcert.errors import ExpressionError, Inapplicable, did_you_mean
+from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.factors import Constraint, DerivedFactor, LevelName
 from opcert.specification.expressions import (
-    EvaluationScope,
     Expression,
-    abbreviate,
     evaluate_condition_in,
-    evaluate_in,
     evaluation_scope,
     parse_expression,
     subexpression,
@@ -50,26 +47,6 @@ def constraint_from_expression(table: FactorLevels, text: str) -> LevelConstrain
         forbids.factors,
         lambda columns, reached: forbids(columns, reached) == 0,
         _term_masks(table, expression),
-    )
-
-
-def derivation_from_expression(table: FactorLevels, factor: str, text: str) -> LevelConstraint:
-    """Return the constraint that allows a factor only the level that an expression names."""
-    expression = parse_expression(text)
-    levels = [level.name for level in table.levels[factor]]
-    position = table.position[factor]
-
-    def level_index(scope: EvaluationScope) -> int:
-        name = evaluate_in(scope, expression)
-        if name not in levels:
-            problem = f"{abbreviate(text)} is {abbreviate(name)}{did_you_mean(str(name), levels)}"
-            raise ExpressionError(problem, ("cases", "derived", factor))
-        return levels.index(name)
-
-    derived = _LevelFunction(table, expression.names, level_uses(expression), level_index)
-    return LevelConstraint(
-        (*derived.factors, position),
-        lambda columns, reached: derived(columns, reached) == columns[position],
     )
 
 
@@ -109,12 +86,13 @@ def derivation_from_role(table: FactorLevels, derived: DerivedFactor) -> LevelCo
 
 
 def _condition(table: FactorLevels, expression: Expression) -> "_LevelFunction":
-    return _LevelFunction(
-        table,
-        expression.names,
-        level_uses(expression),
-        lambda scope: evaluate_condition_in(scope, expression),
-    )
+    scope = evaluation_scope(table.fixed)
+
+    def evaluated(values: Mapping[str | LevelName, Any]) -> int:
+        scope.update(values)  # type: ignore[arg-type]
+        return evaluate_condition_in(scope, expression)
+
+    return _LevelFunction(table, expression.names & table.levels.keys(), evaluated)
 
 
 def _role_function(
@@ -125,21 +103,10 @@ def _role_function(
 ) -> "_LevelFunction":
     """Return a role's function of the values of factors and the names of levels."""
 
-    def evaluated(scope: EvaluationScope) -> int:
-        level = scope.get("level")
-        values = (
-            getattr(level, argument.factor) if isinstance(argument, LevelName) else scope[argument]
-            for argument in arguments
-        )
-        return int(function(*values))
+    def evaluated(values: Mapping[str | LevelName, Any]) -> int:
+        return int(function(*(values[argument] for argument in arguments)))
 
-    return _LevelFunction(
-        table,
-        [argument for argument in arguments if isinstance(argument, str)],
-        [argument.factor for argument in arguments if isinstance(argument, LevelName)],
-        evaluated,
-        vectorised,
-    )
+    return _LevelFunction(table, arguments, evaluated, vectorised)
 
 
 def _term_masks(table: FactorLevels, expression: Expression) -> tuple[LevelMask, ...]:
@@ -199,7 +166,7 @@ def _disjunctive_terms(tree: ast.expr) -> list[list[ast.expr]]:
 class _LevelFunction:
     """An integer function of the levels of a few factors, evaluated for many rows at once.
 
-    It takes the values of the factors among `values_of`, and the names of the levels of `names_of`.
+    Its arguments are values of factors, and names of levels.
     Many rows have the same values, and evaluation is slow: each distinct combination of values is
     evaluated once, or all of them together by `vectorised`.
     """
@@ -207,16 +174,16 @@ class _LevelFunction:
     def __init__(
         self,
         table: FactorLevels,
-        values_of: Iterable[str],
-        names_of: Iterable[str],
-        evaluated: Callable[[EvaluationScope], int],
+        arguments: Iterable[str | LevelName],
+        evaluated: Callable[[Mapping[str | LevelName, Any]], int],
         vectorised: Callable[[_Arrays], IntArray] | None = None,
     ) -> None:
         self._table = table
         self._evaluated = evaluated
         self._vectorised = vectorised
-        self._names_of = table.in_order(names_of)
-        self._values_of = table.in_order(set(values_of) & table.levels.keys())
+        arguments = [*arguments]
+        self._names_of = table.in_order(a.factor for a in arguments if isinstance(a, LevelName))
+        self._values_of = table.in_order(a for a in arguments if isinstance(a, str))
         factors = {*table.with_dependencies(self._values_of), *self._names_of}
         self.factors = tuple(table.position[factor] for factor in table.in_order(factors))
 
@@ -254,14 +221,13 @@ class _LevelFunction:
             results = self._vectorised(arrays)
         else:
             results = np.zeros(len(firsts), np.int64)
-            scope = evaluation_scope(table.fixed)
             for i, first in enumerate(firsts.tolist()):
-                for factor, (ids, known) in values.items():
-                    scope[factor] = known[ids[first]]
-                if self._names_of:
-                    row = {factor: int(levels[factor][first]) for factor in self._names_of}
-                    scope["level"] = table.level_names(row)
-                results[i] = self._evaluated(scope)
+                own: dict[str | LevelName, Any] = {
+                    factor: known[ids[first]] for factor, (ids, known) in values.items()
+                }
+                for factor in self._names_of:
+                    own[LevelName(factor)] = table.levels[factor][levels[factor][first]].name
+                results[i] = self._evaluated(own)
         everywhere = np.zeros(reached.shape, np.int64)
         everywhere[reached] = results[combination]
         return everywhere
@@ -312,14 +278,3 @@ def _any_along_broadcast_axes(flags: BoolArray, shape: tuple[int, ...]) -> BoolA
     shape = (1,) * (flags.ndim - len(shape)) + shape
     axes = tuple(i for i, extent in enumerate(shape) if extent < flags.shape[i])
     return np.asarray(flags.any(axis=axes, keepdims=True))
-
-
-def level_uses(expression: Expression) -> frozenset[str]:
-    """Return the factors whose level `expression` uses by name: `level.FACTOR`."""
-    return frozenset(
-        node.attr
-        for node in ast.walk(expression.tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "level"
-    )

@@ -99,7 +99,7 @@ def neighbour_cases(
                 yield Case(
                     spec.full_id(f"{name}-{short_digest(baseline.id)}"),
                     call,
-                    ("cases", "draw"),
+                    ("cases",),
                     spec.full_ids(*conditions.behaviours(call)),
                     baseline=baseline.id,
                     change=Change(name),

@@ -52,17 +52,17 @@ class PositiveCases:
 
     def covering(self, t: int) -> Iterator[Case]:
         """Yield a case for each row of a covering array of strength t."""
-        with self._mistakes.collect(("cases", "factors")):
+        with self._mistakes.collect(("cases",)):
             space = InputSpace(self._spec, self._profile)
             for row in space.rows(t, lambda row: self.discriminates(space, row)):
                 levels = space.level_names(row)
                 pairs = ", ".join(f"{factor}={level}" for factor, level in levels.items())
-                with self._mistakes.collect(("cases", "draw"), f", built for {pairs}"):
+                with self._mistakes.collect(("cases",), f", built for {pairs}"):
                     call = self._discriminating.get(row)
                     if call is None:
                         # The row is final: whether the call discriminates changes nothing.
                         call = next(self._exhibiting_calls(space, row))
-                    yield self._case(_case_name(levels), call, ("cases", "draw"), levels=levels)
+                    yield self._case(_case_name(levels), call, ("cases",), levels=levels)
 
     def discriminates(self, space: InputSpace, row: Row) -> bool:
         """Whether a call of `row` discriminates; that call is kept for its case."""
@@ -97,8 +97,7 @@ class PositiveCases:
                 yield call
         if not is_exhibited:
             missing = ", ".join(f"{factor}={levels[factor]}" for factor in unobserved)
-            place = ("cases", "observe", unobserved[0])
-            raise ExpressionError(f"{call} does not exhibit {missing}", place)
+            raise ExpressionError(f"{call} does not exhibit {missing}")
 
     def _limit_outputs(self, call: Call) -> None:
         """Refuse a call whose declared outputs would fill the memory.
@@ -112,7 +111,7 @@ class PositiveCases:
             is_small = self._conditions.has_small_outputs(call, MAX_ELEMENTS)
         if not is_small:
             text = f"the outputs of {call} have too many elements; expected at most"
-            raise ExpressionError(f"{text} {MAX_ELEMENTS:,}", ("cases", "draw"))
+            raise ExpressionError(f"{text} {MAX_ELEMENTS:,}", ("cases",))
 
     def _case(self, name: str, call: Call, place: YamlPath, **fields: Any) -> Case:
         """Return the case of a valid call, with data patterns of its own."""

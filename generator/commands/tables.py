@@ -71,9 +71,7 @@ def print_coverage(coverage: Coverage, console: Console) -> None:
         line(f"    {rule}: {exercised} / {violated}")
     line("  levels, with the number of times they were observed")
     for factor, counts in coverage.levels.items():
-        observed = factor in coverage.observed_factors
-        planned = "" if observed else " (as planned: the spec cannot observe it)"
-        line(f"    {factor}{planned}: {', '.join(f'{level} {n}' for level, n in counts.items())}")
+        line(f"    {factor}: {', '.join(f'{level} {n}' for level, n in counts.items())}")
     ranks = sorted({rank for _, rank in coverage.types})
     table = Table("valid calls", *(f"rank {rank}" for rank in ranks))
     for element_type in dict.fromkeys(name for name, _ in coverage.types):

@@ -78,15 +78,11 @@ class AmbiguityEntry:
 
 @dataclass(frozen=True)
 class FactorEntry:
-    """A factor: its levels by profile, each with the expression that the spec has for it, if any.
-
-    `observed_by` has the expressions of the spec that observe its levels in a call, if any.
-    """
+    """A factor: its levels by profile, each with the expression of an additional one."""
 
     id: str
     name: str
     levels: Mapping[str, Mapping[str, str]]
-    observed_by: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -127,14 +123,6 @@ class OperatorPage:
     factors: tuple[FactorEntry, ...]
     examples: tuple[ExampleEntry, ...]
     strength: Strength | None = None
-
-    @property
-    def observation_names(self) -> dict[str, str]:
-        """The names in observations that are not factors, with their meanings."""
-        table = self.spec.cases
-        places = {name: f"each of {text}" for name, text in table.places.items()}
-        steps = {name: text for name, text in table.observe.items() if name not in table.factors}
-        return {**places, **{name: text for name, text in steps.items() if isinstance(text, str)}}
 
     @property
     def requirements(self) -> tuple[RuleEntry, ...]:
@@ -250,20 +238,13 @@ def _factors(spec: Spec) -> tuple[FactorEntry, ...]:
         for profile, others in (("full", full), ("stress", stress)):
             if [level.name for level in others[name]] != [level.name for level in levels]:
                 by_profile[profile] = _levels(spec, name, others[name])
-        observed = spec.cases.observe.get(name)
-        observed_by = {"": observed} if isinstance(observed, str) else observed or {}
-        entries.append(FactorEntry(factor_id(spec.slug, name), name, by_profile, observed_by))
+        entries.append(FactorEntry(factor_id(spec.slug, name), name, by_profile))
     return tuple(entries)
 
 
 def _levels(spec: Spec, factor: str, levels: Sequence[Level]) -> dict[str, str]:
     """Return the expression of each level by name; "" for a level without one."""
-    table = spec.cases
-    expressions: dict[str, str] = {}
-    for source in (table.factors, *table.profiles.values()):
-        named = source.get(factor)
-        expressions |= named if isinstance(named, dict) else {}
-    expressions |= table.additional.get(factor, {})
+    expressions = spec.cases.additional.get(factor, {})
     return {level.name: expressions.get(level.name, "") for level in levels}
 
 

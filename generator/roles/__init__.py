@@ -51,7 +51,7 @@ from opcert.roles.parts import PartsRole
 from opcert.roles.permutation import PermutationRole
 from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, Role, Signature
-from opcert.roles.samplers import DRAW_FUNCTIONS, RandomSource, Sampler, bound_draw_functions
+from opcert.roles.samplers import RandomSource, Sampler
 from opcert.roles.shape import ShapeRole
 from opcert.roles.slicing_steps import SlicingStepsRole
 from opcert.roles.spans import SpansRole
@@ -59,7 +59,6 @@ from opcert.roles.tensors import TensorsRole
 from opcert.roles.windows import WindowsRole
 
 __all__ = [
-    "DRAW_FUNCTIONS",
     "ENTRY_POINT_GROUP",
     "OMITTED",
     "ROLES",
@@ -110,7 +109,6 @@ __all__ = [
     "SpecModel",
     "TensorsRole",
     "WindowsRole",
-    "bound_draw_functions",
     "forbid",
     "is_plain_value",
     "levels_where",

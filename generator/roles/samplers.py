@@ -170,14 +170,6 @@ class Sampler:
         least = max(-max(n, 1), lowest(index_type))
         return self.between(least, min(max(n, 1) - 1, highest(index_type)))
 
-    def positions_in(self, n: int, index_type: str, count: int, strays: int) -> tuple[int, ...]:
-        """Draw `count` indices into a dimension of `n`; with `strays`, about half lie outside."""
-        outside = [i for i in (n, n + 9, -n - 1) if fits(index_type, i)] if strays else []
-        return tuple(
-            self.pick(outside) if outside and self.randbelow(2) else self.position_in(n, index_type)
-            for _ in range(count)
-        )
-
     def span(self, n: int, index_type: str) -> tuple[int, int, int]:
         """Draw start, stop and step of a Python slice that selects something, if `n` is not 0."""
         while n:
@@ -187,18 +179,3 @@ class Sampler:
             if fit and python_slice(n, start, stop, step):
                 return start, stop, step
         return 0, 0, 1
-
-
-# The functions that expressions of a spec may call, under their names.
-DRAW_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        *(Sampler.between, Sampler.pick, Sampler.sample, Sampler.disordered, Sampler.subset_with),
-        *(Sampler.dims, Sampler.parts, Sampler.position_in, Sampler.positions_in, Sampler.span),
-    )
-}
-
-
-def bound_draw_functions(sampler: Sampler) -> dict[str, Callable[..., Any]]:
-    """Return the draw functions, drawing from `sampler`."""
-    return {name: getattr(sampler, name) for name in DRAW_FUNCTIONS}

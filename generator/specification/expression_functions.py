@@ -7,7 +7,6 @@ from typing import Any
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.arrays.indexing import (
     broadcasts,
-    extent_kinds,
     insert,
     part_at,
     python_slice,
@@ -24,5 +23,5 @@ EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (prod, range, reversed, set, sorted, sum, tuple, zip)},
     **{f.__name__: f for f in (wrap, broadcasts, python_slice, part_at, within, repeats)},
-    **{f.__name__: f for f in (extent_kinds, insert, replace, fits, lowest, highest)},
+    **{f.__name__: f for f in (insert, replace, fits, lowest, highest)},
 }

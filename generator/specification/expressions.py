@@ -141,7 +141,13 @@ def _free_names(tree: ast.expr) -> frozenset[str]:
 
 
 class _NamedFunctions(ast.NodeTransformer):
-    """Gives functions names that are not identifiers: an argument may be named like a function."""
+    """Gives functions names that are not identifiers: an argument may be named like a function.
+
+    Generators become lists, so that whether an expression fails depends on no order of elements.
+    """
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        return self.generic_visit(ast.ListComp(node.elt, node.generators))  # type: ignore[return-value]
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)

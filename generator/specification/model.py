@@ -19,9 +19,6 @@ from opcert.specification.written_arguments import AttributePart, InputPart
 
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Violations = dict[KebabCaseId, dict[str, ExpressionText]]
-Levels = ExpressionText | dict[LevelName, ExpressionText]
-OtherProfile = Literal["full", "stress"]
-Observation = ExpressionText | dict[LevelName, ExpressionText]
 
 
 class Document(SpecModel):
@@ -189,54 +186,17 @@ class FeatureLevel(SpecModel):
 
 
 class FactorTable(SpecModel):
-    """The input space of the valid calls, and how a call is built from a choice of levels."""
+    """What the cases need besides the factors of roles."""
 
-    factors: dict[str, Levels] = Field(
-        default_factory=dict,
-        description="The levels of each factor by name, or an expression that lists them.",
-    )
     additional: dict[str, dict[LevelName, ExpressionText]] = Field(
         default_factory=dict, description="Further levels of factors of roles."
-    )
-    profiles: dict[OtherProfile, dict[str, Levels]] = Field(
-        default_factory=dict, description="The levels of factors that differ in another profile."
-    )
-    full_combinations: tuple[tuple[str, ...], ...] = Field(
-        default=(),
-        description="Factors that are covered exhaustively together.",
-    )
-    derived: dict[str, ExpressionText] = Field(
-        default_factory=dict, description="Factors whose level the others determine, by name."
     )
     constraints: tuple[ExpressionText, ...] = Field(
         default=(), description="Combinations that cannot occur."
     )
-    draw: dict[str, ExpressionText] = Field(
-        default_factory=dict, description="Draws in order; each can use those before it."
+    attributes: dict[str, ExpressionText] = Field(
+        default_factory=dict, description="The values of attributes that have no role."
     )
-    inputs: dict[str, ExpressionText] = Field(default_factory=dict)
-    attributes: dict[str, ExpressionText] = Field(default_factory=dict)
-    places: dict[str, ExpressionText] = Field(
-        default_factory=dict,
-        max_length=1,
-        description="A name and its values: the places of a call at which levels are observed.",
-    )
-    observe: dict[str, Observation] = Field(
-        default_factory=dict,
-        description="How a finished call exhibits each factor: the value of its level, a list of "
-        "such values, or a condition for each level. Other names can be used after them.",
-    )
-    words: dict[str, str | dict[LevelName, str]] = Field(
-        default_factory=dict,
-        description="Descriptions of levels in sentences: one for all levels of a factor, with {} "
-        "for the level, or one for each; empty for a level not worth mentioning. By default the "
-        "names of factor and level.",
-    )
-
-    def levels(self, profile: str) -> dict[str, Levels]:
-        """Return the levels of each factor in a profile."""
-        others = [levels for name, levels in self.profiles.items() if name == profile]
-        return {**self.factors, **(others[0] if others else {})}
 
 
 class Spec(SpecModel):

@@ -88,19 +88,15 @@ def _name_mistakes(spec: Spec) -> Mistakes:
     for path, name in identified:
         if first.setdefault(name, path) != path:
             yield path, f"duplicate id '{name}'; ids and names of arguments must be unique"
-    named = list(arguments)
-    for key in ("factors", "draw"):
-        named += [(("cases", key, name, KEY_STEP), name) for name in getattr(spec.cases, key)]
     constants = {*EXPRESSION_CONSTANTS, *spec.constants, *spec.types}
-    for path, name in named:
-        yield from taken_name(path, name, {*constants, "omitted", "outputs", "level", "i"})
+    for path, name in arguments:
+        yield from taken_name(path, name, {*constants, "omitted", "outputs", "i"})
 
 
 def _named_value_mistakes(spec: Spec) -> Mistakes:
-    known = {name: parts for name, parts in call_names(spec).items() if name not in spec.names}
-    reserved = {"outputs", "level", "i", "at", *spec.cases.factors, *spec.cases.draw}
+    known = {**call_names(spec.with_parts(names={}))}
     for name, text in spec.names.items():
-        yield from taken_name(("names", name, KEY_STEP), name, {*known, *reserved})
+        yield from taken_name(("names", name, KEY_STEP), name, {*known, "outputs", "i", "at"})
         yield from expression_mistakes(("names", name), text, known)
         known[name] = ()
 

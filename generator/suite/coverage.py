@@ -17,7 +17,6 @@ from opcert.cases.observation import Observer
 from opcert.cases.positive import PositiveCases
 from opcert.combinatorics.covering_arrays import alternative_rows
 from opcert.combinatorics.feasible_rows import FeasibleRows
-from opcert.specification.expressions import evaluate_integer, parse_expression
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Spec
 from opcert.suite.operator_suite import OperatorSuite
@@ -53,8 +52,6 @@ class Coverage:
         levels: For each factor and level, the number of observations of the level in calls.
         types: The number of valid calls by element type and rank of the first input.
         feature_levels: The number of valid calls in each feature level.
-        observed_factors: The factors whose levels are observed in calls; levels of other factors
-            are taken from the plan.
     """
 
     operator: str
@@ -62,7 +59,6 @@ class Coverage:
     levels: Mapping[str, Mapping[str, int]]
     types: Mapping[tuple[str, int], int]
     feature_levels: Mapping[str, int]
-    observed_factors: tuple[str, ...]
     dimensions: tuple[DimensionCoverage, ...]
 
     @property
@@ -92,9 +88,7 @@ def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: i
             spec.rules, cases_by_rule(spec, operator, calls).values(), strict=True
         )
     }
-    lowest_rank, highest_rank = (
-        evaluate_integer(parse_expression(bound), spec.fixed_names) for bound in spec.leading.rank
-    )
+    lowest_rank, highest_rank = map(int, spec.leading.rank)
     counts = Counter((case.type, case.rank) for case in cases)
     types = {
         (element_type, rank): counts[element_type, rank]
@@ -129,7 +123,6 @@ def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: i
         levels=level_coverage.observations(),
         types=types,
         feature_levels=feature_levels,
-        observed_factors=tuple(level_coverage.observed_factors),
         dimensions=tuple(dimensions),
     )
 
@@ -159,7 +152,6 @@ class _LevelCoverage:
     ) -> None:
         observer = Observer(spec_file.spec, profile)
         self.levels = {factor: [*levels] for factor, levels in observer.levels.items()}
-        self.observed_factors = observer.factors
         self.space = InputSpace(spec_file.spec, profile)
         self._feasible, self._discriminating = self.space.feasible_rows()
         self._planner = PositiveCases(spec_file, profile, seed, MistakeLog(spec_file))
@@ -174,14 +166,10 @@ class _LevelCoverage:
                 operator.outputs(case),
                 operator.inverted_data_outputs(case),
             )
-            planned = {factor: frozenset([level]) for factor, level in case.levels.items()}
             for observation in observer.observe(call):
-                exhibited = planned | {
-                    factor: observation.levels(factor) for factor in observer.factors
-                }
                 lines.append(
                     [
-                        level in exhibited.get(factor, ())
+                        observation.exhibits(factor, level)
                         for factor, levels in self.levels.items()
                         for level in levels
                     ]

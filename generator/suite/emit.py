@@ -194,9 +194,8 @@ def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:
 
 
 def _level_descriptions(spec: Spec, profile: str) -> dict[str, dict[str, str]]:
-    """Return a phrase for each level of each factor; words of the spec override those of roles."""
+    """Return a phrase for each level of each factor."""
     phrases = {factor.name: factor.words for factor in role_factors(spec, profile)}
-    phrases.update(spec.cases.words)
 
     def describe(factor: str, level: str) -> str:
         words = phrases.get(factor) or {}

@@ -121,7 +121,7 @@ def _observed(
 
 def _observed_points(observer: Observer, call: Call) -> list[Point]:
     observations = observer.observe(call)
-    return [{factor: seen.levels(factor) for factor in observer.factors} for seen in observations]
+    return [{factor: seen.levels(factor) for factor in observer.levels} for seen in observations]
 
 
 def _levels_of_outputs(shapes: Sequence[Sequence[int]]) -> dict[str, frozenset[str]]:

@@ -1,10 +1,15 @@
-"""The reference of the made-up operator that the bad specs describe, and wrong ones."""
+"""The reference of the made-up operator that the bad specs describe, wrong ones, and its roles."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy.typing as npt
 
+from opcert.arrays.calls import Call
+from opcert.arrays.tensor_functions import filled
 from opcert.reference.rules import require
+from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
+from opcert.roles.role import Role
 
 Array = npt.NDArray[Any]
 
@@ -38,3 +43,63 @@ def transposing(data: Array, count: int) -> list[Array]:
 
 
 NOT_A_FUNCTION = "take"
+
+
+class Rows(Role):
+    """The rows: a tensor of one dimension or two."""
+
+    role: Literal["rows"]
+    drawn: tuple[str, ...] | None = None
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        types = self.drawn or self._signature.types[self.type]
+        further = {"full": [*types, "i4", "u4"], "stress": ["f32"]}
+        yield Factor.of_names("type", further.get(profile, types))
+        yield Factor("rank", {"one": 1, "two": 2})
+        n = {"three": 3, "one": 1, "zero": 0}
+        yield Factor("n", {"past_u16": 65537, "past_16_mb": 4194319} if profile == "stress" else n)
+
+    def build(self, context: BuildContext) -> Any:
+        rank, n = context.choice["rank"], context.choice["n"]
+        others = context.draw("shape", lambda sampler: sampler.dims(rank - 1, "varied", n))
+        return filled(context.choice["type"], (n, *others))
+
+    def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
+        data = call.inputs[self.name]
+        return ObservedLevels({"type": data.type, "rank": data.rank, "n": data.shape[0]})
+
+
+class EveryCombination(Rows):
+    """The rows, in every combination of levels, which are the same in each profile."""
+
+    def factors(self, _profile: str) -> Iterator[Factor]:
+        return super().factors("core")
+
+    def full_combinations(self) -> Iterator[tuple[str, ...]]:
+        yield ("type", "rank", "n", "count")
+
+
+class ManyRows(Rows):
+    """The rows, thousands of them among others."""
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        for factor in super().factors(profile):
+            is_n = factor.name == "n"
+            yield Factor("n", {"three": 3, "zero": 0, "many": 5003}) if is_n else factor
+
+
+class Taken(Role):
+    """How many rows are taken, and how many more than there are; what it shows may differ."""
+
+    role: Literal["taken"]
+    more: int = 0
+    shown: int = 0
+
+    def factors(self, _profile: str) -> Iterator[Factor]:
+        yield Factor("count", {"none": 0, "all": lambda n: n + self.more}, ("n",))
+
+    def build(self, context: BuildContext) -> Any:
+        return context.choice["count"]
+
+    def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
+        return ObservedLevels({"count": call.attributes[self.name] + self.shown})

@@ -24,24 +24,22 @@ from tests.roles.made_up import (
 
 # Takes the first part of the rows, and turns them and the columns around.
 SPEC = """\
+roles: {chosen: 'tests.chosen:Chosen', flags: 'tests.chosen:Flags'}
 types: {T: numeric}
 inputs:
   - {name: data, role: data, type: T, rank: [2, 2], text: Data.}
 attributes:
   - {name: rows, role: flag, required: false, default: false, text: Whether rows turn around.}
-  - {name: turned, type: list, elements: boolean, required: true, text: Whether axes turn around.}
-  - {name: part, type: float, required: true, text: How much of the rows.}
+  - {name: turned, role: flags, type: list, text: Which axes turn around.,
+     values: {no: [false, false], rows: [true, false], columns: [false, true], all: [true, true]}}
+  - {name: part, role: chosen, type: float, text: How many of the rows.,
+     values: {half: 0.5, all: 1.0, little: 0.3}}
 outputs:
   - {name: output, type: T, shape: "[int(data.shape[0] * part), data.shape[1]]", text: Rows.}
 rules:
   - {id: length, kind: requirement, clause: M, text: One for each axis., holds: len(turned) == 2}
   - {id: part-range, kind: requirement, clause: P, text: 0 to 1., holds: 0 <= part <= 1}
   - {id: moved, clause: R, text: Rows are taken., holds: len(outputs) == 1}
-cases:
-  factors: {first: {yes: "True", no: "False"}, second: {yes: "True", no: "False"},
-            much: {half: "0.5", all: "1.0", little: "0.3"}}
-  attributes: {turned: "[first, second]", part: much}
-  observe: {first: "turned[0]", second: "turned[1]", much: part}
 """
 REFERENCE = """\
 from opcert.reference import require

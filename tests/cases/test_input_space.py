@@ -1,31 +1,57 @@
 """The input space: rows that cover it, and the call that is built for a row."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations, product
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.tensor_functions import filled
 from opcert.cases.input_space import InputSpace
-from opcert.errors import ExpressionError, Inapplicable
+from opcert.errors import ExpressionError
+from opcert.roles.factors import BuildContext, DerivedFactor, Factor, LevelName
+from opcert.roles.role import Role
 from opcert.specification.model import Spec
 
-FACTORS = {
-    "type": "T",
-    "n": {"five": "5", "one": "1", "none": "0"},
-    "at": {"first": "0", "last": "n - 1", "past": "n"},
-    "layout": {"plain": "0", "odd": "at % 2"},
+N = {"five": 5, "one": 1, "none": 0}
+FACTORS: dict[str, dict[str, Any]] = {
+    "type": {"f32": "f32", "i8": "i8", "boolean": "boolean"},
+    "n": N,
+    "at": {"first": 0, "last": lambda n: n - 1, "past": lambda n: n},
+    "layout": {"plain": 0, "odd": lambda at: at % 2},
 }
-CONSTRAINTS = ["level.at == 'last' and n < 2", "at > n"]
-DRAW = {"others": "dims(2)", "shape": "insert(others, 0, n)"}
-INPUTS = {"data": "filled(type, shape)", "at": "scalar('i8', at)"}
-ATTRIBUTES = {"axis": "pick(range(10))", "mode": "'odd' if level.layout == 'odd' else None"}
+DEPENDS_ON = {"at": ("n",), "layout": ("at",)}
+CONSTRAINTS = ["at == n - 1 and n < 2", "at > n"]
 
 
-def made_up(**table: Any) -> Spec:
-    """A spec of a made-up operator, with what a table of factors needs."""
+class Table(Role):
+    """A tensor with an element marked; the factors of a table above."""
+
+    role: Literal["table"]
+
+    def factors(self, _profile: str) -> Iterator[Factor]:
+        for name, levels in FACTORS.items():
+            yield Factor(name, levels, DEPENDS_ON.get(name, ()))
+
+    def build(self, context: BuildContext) -> Any:
+        others = context.draw("others", lambda sampler: sampler.dims(2))
+        return filled(context.choice["type"], (context.choice["n"], *others))
+
+
+class Derived(Table):
+    """The same, with a factor that the others determine."""
+
+    def derived_factors(self) -> Iterator[DerivedFactor]:
+        def layout(at: int, type_name: str) -> str:
+            return "odd" if at == 4 or type_name == "i8" else "plain"
+
+        yield DerivedFactor("layout", layout, ("at", LevelName("type")))
+
+
+def made_up(kind: type[Role] = Table, **cases: Any) -> Spec:
+    """A spec of a made-up operator with these keys of `cases`."""
     argument = {"required": True, "text": "x"}
     spec = {
         "operator": "made/Up",
@@ -35,44 +61,30 @@ def made_up(**table: Any) -> Spec:
         "reference": "up.py:up",
         "types": {"T": ["f32", "i8", "boolean"]},
         "constants": {"NAMES": {"f32": "FLOAT"}},
-        "inputs": [
-            {**argument, "name": "data", "type": "T", "rank": ["0", "8"]},
-            {**argument, "name": "at", "type": "T", "rank": ["0", "0"]},
-        ],
+        "inputs": [{**argument, "name": "data", "role": "table", "type": "T", "rank": ["0", "8"]}],
         "attributes": [
             {**argument, "name": "axis", "type": "int"},
-            {**argument, "name": "mode", "type": "string"},
             {**argument, "name": "name", "type": "string"},
         ],
         "outputs": [{"name": "out", "type": "T", "shape": "data.shape", "text": "x"}],
         "rules": [{"id": "any", "kind": "behaviour", "clause": "x", "text": "x"}],
-        "cases": {
-            "factors": FACTORS,
-            "constraints": CONSTRAINTS,
-            "draw": DRAW,
-            "inputs": INPUTS,
-            "attributes": {"axis": "1"},
-            **table,
-        },
+        "cases": {"constraints": CONSTRAINTS, "attributes": {"axis": "at"}, **cases},
     }
-    return Spec.model_validate_json(json.dumps(spec))
+    return Spec.model_validate_json(json.dumps(spec), context={"roles": {"table": kind}})
 
 
-def levels(**table: Any) -> list[dict[str, str]]:
-    drawn = InputSpace(made_up(**table))
+def levels(kind: type[Role] = Table) -> list[dict[str, str]]:
+    drawn = InputSpace(made_up(kind))
     return [drawn.level_names(row) for row in drawn.rows(2)]
 
 
-def called(seed: str = "up/a", row: int = 0, **table: Any) -> Call:
-    drawn = InputSpace(made_up(**table))
+def called(seed: str = "up/a", row: int = 0, **cases: Any) -> Call:
+    drawn = InputSpace(made_up(**cases))
     return drawn.call(drawn.rows(2)[row], seed)
 
 
 def pairs_of(row_levels: Mapping[str, str]) -> set[tuple[tuple[str, str], ...]]:
     return set(combinations(row_levels.items(), 2))
-
-
-N = {"five": 5, "one": 1, "none": 0}
 
 
 def position(n: str, at: str) -> int:
@@ -82,19 +94,13 @@ def position(n: str, at: str) -> int:
 
 def possible(n: str, at: str) -> bool:
     """Whether CONSTRAINTS allow a row, computed independently."""
-    return not (at == "last" and N[n] < 2) and position(n, at) <= N[n]
+    return not (position(n, at) == N[n] - 1 and N[n] < 2) and position(n, at) <= N[n]
 
 
 def feasible_rows() -> list[dict[str, str]]:
     every = product(("f32", "i8", "boolean"), N, FACTORS["at"], ("plain", "odd"))
     choices = [dict(zip(FACTORS, row_levels, strict=True)) for row_levels in every]
     return [each for each in choices if possible(each["n"], each["at"])]
-
-
-def test_levels_that_an_expression_lists_are_named_after_their_values() -> None:
-    table = InputSpace(made_up(factors={**FACTORS, "n": "[1, 2, 30]"}))
-    assert [level.name for level in table.factors["n"]] == ["1", "2", "30"]
-    assert [level.name for level in table.factors["type"]] == ["f32", "i8", "boolean"]
 
 
 def test_every_row_has_a_level_of_each_factor() -> None:
@@ -106,7 +112,7 @@ def test_no_row_violates_a_constraint() -> None:
 
 
 def test_a_derived_factor_has_the_level_that_the_others_determine() -> None:
-    rows = levels(derived={"layout": "'odd' if at == 4 or level.type == 'i8' else 'plain'"})
+    rows = levels(Derived)
     assert {row_levels["layout"] for row_levels in rows} == {"odd", "plain"}
     for row_levels in rows:
         odd = position(row_levels["n"], row_levels["at"]) == 4 or row_levels["type"] == "i8"
@@ -148,20 +154,22 @@ def test_a_level_sees_the_values_of_earlier_factors() -> None:
     for row in range(6):
         row_levels, call = levels()[row], called(row=row)
         assert call.inputs["data"].shape[0] == N[row_levels["n"]]
-        assert call.inputs["at"].values == (position(row_levels["n"], row_levels["at"]),)
+        assert call.attributes["axis"] == position(row_levels["n"], row_levels["at"])
         assert call.inputs["data"].type == row_levels["type"]
 
 
-def test_expressions_see_the_names_of_levels_and_the_constants() -> None:
-    call = called(attributes={"axis": "1", "mode": "level.layout", "name": "NAMES['f32']"})
-    assert call.attributes == {"axis": 1, "mode": levels()[0]["layout"], "name": "FLOAT"}
+def test_an_attribute_without_a_role_sees_values_constants_and_arguments() -> None:
+    call = called(attributes={"axis": "data.rank + n", "name": "NAMES['f32']"})
+    assert call.attributes == {"axis": 3 + N[levels()[0]["n"]], "name": "FLOAT"}
 
 
-def test_an_argument_that_is_none_is_omitted() -> None:
-    inputs = {**INPUTS, "at": "None"}
-    call = called(inputs=inputs, attributes={"axis": "None", "mode": "None"})
-    assert list(call.inputs) == ["data"]
-    assert call.attributes == {}
+def test_an_attribute_that_is_none_is_omitted() -> None:
+    assert called(attributes={"axis": "None", "name": "None"}).attributes == {}
+
+
+def test_an_attribute_of_another_type_is_an_error() -> None:
+    with pytest.raises(ExpressionError, match="1; expected a value of type string"):
+        called(attributes={"name": "1"})
 
 
 def test_the_same_seed_builds_the_same_call() -> None:
@@ -173,47 +181,9 @@ def test_different_seeds_build_different_calls() -> None:
     assert len(shapes) > 5
 
 
-@pytest.mark.parametrize("place", ["before", "past"])
-def test_another_draw_leaves_the_others_as_they_were(place: str) -> None:
-    another = {"unrelated": "dims(3)"}
-    draw = {**another, **DRAW} if place == "before" else {**DRAW, **another}
-    assert called(draw=draw) == called()
-
-
-def test_a_draw_is_seeded_by_its_name() -> None:
-    draw = {"first": "dims(4)", "second": "dims(4)", "shape": "[*first, *second]"}
-    shapes = [called(str(i), draw=draw).inputs["data"].shape for i in range(20)]
-    assert any(shape[:4] != shape[4:] for shape in shapes)
-    turned = {"second": "dims(4)", "first": "dims(4)", "shape": "[*first, *second]"}
-    assert [called(str(i), draw=turned).inputs["data"].shape for i in range(20)] == shapes
-
-
-def test_a_draw_sees_those_before_it() -> None:
-    draw = {"a": "between(3, 3)", "shape": "(a, a + 1)"}
-    assert called(draw=draw).inputs["data"].shape == (3, 4)
-
-
-def test_each_tensor_that_a_pattern_fills_has_a_pattern_of_its_own() -> None:
-    inputs = {"data": "filled(type, shape)", "at": "filled(type, ())"}
-    call = called("0|up/a", inputs=inputs).patterned("0|up/a")
-    assert [each.pattern for each in call.inputs.values()] == ["0|up/a|data", "0|up/a|at"]
-
-
-def test_a_tensor_with_values_has_no_pattern() -> None:
-    assert called("0|up/a").inputs["at"].pattern == ""
-
-
 def test_new_patterns_leave_everything_else_as_it_was() -> None:
     call = Call({"x": Tensor("i8", (2,), pattern="old"), "i": Tensor("i8", (1,), (3,))}, {"a": 1})
     patterned = call.patterned("new")
     assert patterned.inputs["x"] == Tensor("i8", (2,), pattern="new|x")
     assert patterned.inputs["i"] is call.inputs["i"]
     assert patterned.attributes == {"a": 1}
-
-
-@pytest.mark.parametrize(
-    ("draw", "error"), [("(n).missing", ExpressionError), ("parts(9, 2, 1)", Inapplicable)]
-)
-def test_a_draw_that_fails_raises_an_error(draw: str, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        called(draw={**DRAW, "others": draw})

@@ -1,7 +1,6 @@
 """Conditions over levels as masks, against Python's own evaluation on one choice at a time."""
 
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,11 +8,10 @@ import pytest
 
 from opcert.cases.factors import FactorLevels
 from opcert.cases.input_space import InputSpace
-from opcert.cases.level_constraints import constraint_from_expression, derivation_from_expression
+from opcert.cases.level_constraints import constraint_from_expression
 from opcert.combinatorics.tables import BoolArray, LevelColumns
 from opcert.errors import ExpressionError
-from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
-from opcert.specification.expressions import evaluate, evaluate_condition, parse_expression
+from opcert.specification.expressions import evaluate_condition, parse_expression
 from tests.cases.test_input_space import made_up
 from tests.shipped import each_spec, spec
 
@@ -34,9 +32,7 @@ def columns_of(factors: FactorLevels, rows: list[dict[str, int]]) -> LevelColumn
 
 
 def names_of(factors: FactorLevels, row: dict[str, int]) -> dict[str, Any]:
-    levels = {name: factors.levels[name][i].name for name, i in row.items()}
-    values = {name: factors.value(name, row) for name in row}
-    return {**factors.fixed, **values, "level": SimpleNamespace(**levels)}
+    return {**factors.fixed, **{name: factors.value(name, row) for name in row}}
 
 
 def forbidden(factors: FactorLevels, text: str, rows: list[dict[str, int]]) -> list[bool]:
@@ -57,28 +53,14 @@ def test_a_mask_forbids_what_its_condition_does(name: str) -> None:
         assert constraint.allows(columns_of(factors, rows), ALL).tolist() == allowed.tolist()
 
 
-def test_a_derived_factor_has_the_level_that_its_expression_names() -> None:
-    factors = FactorLevels(made_up(), "core")
-    text = "'odd' if at == 4 or level.type == 'i8' else 'plain'"
-    rows = some_rows(factors, text)
-    named = [
-        evaluate(parse_expression(text), names_of(factors, row), EXPRESSION_FUNCTIONS)
-        == factors.levels["layout"][row["layout"]].name
-        for row in rows
-    ]
-    constraint = derivation_from_expression(factors, "layout", text)
-    assert constraint.evaluate(columns_of(factors, rows), ALL).tolist() == named
-    assert len(set(named)) == 2
-
-
 def test_a_condition_splits_at_or_into_masks_over_fewer_factors() -> None:
     factors = FactorLevels(made_up(), "core")
-    text = "level.type == 'i8' and (n == 1 or level.layout == 'odd') or not (n > 1 or at < 2)"
+    text = "type == 'i8' and (n == 1 or layout == 1) or not (n > 1 or at < 2)"
     about = [
         {[*factors.levels][i] for i in part.factors}
         for part in constraint_from_expression(factors, text).masks
     ]
-    assert about == [{"type", "n"}, {"type", "layout"}, {"n", "at"}]
+    assert about == [{"type", "n"}, {"type", "layout", "at", "n"}, {"n", "at"}]
 
 
 def test_a_literal_is_evaluated_only_where_those_before_it_hold() -> None:
@@ -113,7 +95,7 @@ def test_a_condition_is_not_evaluated_on_rows_that_another_forbids() -> None:
         InputSpace(made_up(constraints=["5 // n == 1"])).feasible_rows()
 
 
-@pytest.mark.parametrize("text", ["n", "n and level.type == 'i8'", "level.type == 'i8' and n"])
+@pytest.mark.parametrize("text", ["n", "n and type == 'i8'", "type == 'i8' and n"])
 def test_a_condition_that_is_no_bool_is_an_error_with_its_whole_text(text: str) -> None:
     with pytest.raises(ExpressionError, match=f"'{text}' is [05]; expected true or false"):
         InputSpace(made_up(constraints=[text])).feasible_rows()

@@ -1,18 +1,19 @@
 """Observation: which levels a call exhibits, determined from the call alone."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import Array, bits_of
-from opcert.arrays.tensor_functions import filled, vector, with_layout
+from opcert.arrays.indexing import extent_kinds
+from opcert.arrays.tensor_functions import filled, vector
 from opcert.cases.observation import Observation, Observer
-from opcert.errors import ExpressionError
-from opcert.roles.factors import ObservedLevels
+from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
+from opcert.roles.role import Role
 from opcert.specification.files import read_specs_in
 from opcert.specification.model import Spec
 from opcert.suite.format import IndexedCase
@@ -20,30 +21,57 @@ from opcert.suite.operator_suite import OperatorSuite
 from tests import shipped
 
 SPECS = {each.spec.operator: each for each in read_specs_in(None)}
-each_spec = pytest.mark.parametrize("name", SPECS)
 each_spec_at_length = shipped.at_length("name", zip(SPECS))
 
-FACTORS = {
-    "type": "T",
-    "n": {"five": "5", "one": "1", "many": "259"},
-    "index": {"first": "0", "last": "n - 1", "negative": "-1", "beyond": "n"},
-    "rest": {"alone": "0", "more": "1"},
-    "others": "['varied', 'ones', 'long']",
-}
-PLACES = {"k": "range(indices.size)"}
-OBSERVE = {
-    "type": "data.type",
-    "n": "data.shape[0]",
-    "index": "indices.values[k]",
-    "rest_of_indices": "[*indices.values[:k], *indices.values[k + 1:]]",
-    "rest": {"alone": "len(rest_of_indices) == 0", "more": "len(rest_of_indices) > 0"},
-    "others": "extent_kinds(data.shape[1:], data.shape[0])",
-}
+
+class Taken(Role):
+    """A tensor of which indices take elements; each index is a point."""
+
+    role: Literal["taken"]
+
+    def factors(self, _profile: str) -> Iterator[Factor]:
+        yield Factor.of_names("type", ["f32", "i8"])
+        yield Factor("n", {"five": 5, "one": 1, "many": 259})
+        index = {"first": 0, "last": lambda n: n - 1, "negative": -1, "beyond": lambda n: n}
+        yield Factor("index", index, ("n",))
+        yield Factor.of_names("rest", ["alone", "more"])
+        yield Factor.of_names("others", ["varied", "ones", "long"])
+
+    def build(self, _context: BuildContext) -> None:
+        raise AssertionError("not built")
+
+    def observation_points(self, call: Call) -> list[ObservationPoint]:
+        # Without an index, there is a point without one.
+        return [{"k": k} for k in range(call.inputs["indices"].size)]
+
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        data, indices = call.inputs["data"], call.inputs["indices"].values or ()
+        values = {
+            "type": data.type,
+            "n": data.shape[0],
+            "others": extent_kinds(data.shape[1:], data.shape[0]),
+        }
+        if point:
+            values["index"] = indices[point["k"]]
+        return ObservedLevels(values, {"rest": frozenset(["more" if indices[1:] else "alone"])})
 
 
-def observer(observe: Mapping[str, Any] = OBSERVE, profile: str = "core", **table: Any) -> Observer:
+class Indices(Role):
+    """Adds nothing."""
+
+    role: Literal["indices_of_taken"]
+
+    def factors(self, _profile: str) -> Iterator[Factor]:
+        return iter(())
+
+    def observe(self, _call: Call, _point: ObservationPoint) -> ObservedLevels:
+        return ObservedLevels()
+
+
+@cache
+def observer() -> Observer:
     """The observer of a made-up operator that takes elements of data."""
-    argument = {"required": True, "text": "x"}
+    argument = {"text": "x", "type": "T"}
     spec = {
         "operator": "made/Up",
         "slug": "up",
@@ -52,20 +80,14 @@ def observer(observe: Mapping[str, Any] = OBSERVE, profile: str = "core", **tabl
         "reference": "up.py:up",
         "types": {"T": ["f32", "i8"]},
         "inputs": [
-            {**argument, "name": "data", "type": "T", "rank": ["1", "8"]},
-            {**argument, "name": "indices", "type": "T", "rank": ["1", "1"]},
+            {**argument, "name": "data", "role": "taken", "rank": ["1", "8"]},
+            {**argument, "name": "indices", "role": "indices_of_taken", "rank": ["1", "1"]},
         ],
         "outputs": [{"name": "out", "type": "T", "shape": "data.shape", "text": "x"}],
         "rules": [{"id": "any", "kind": "behaviour", "clause": "x", "text": "x"}],
-        "cases": {
-            "factors": FACTORS,
-            "inputs": {"data": "filled(type, [n])", "indices": "vector('i8', [index])"},
-            "places": PLACES,
-            "observe": observe,
-            **table,
-        },
     }
-    return Observer(Spec.model_validate_json(json.dumps(spec)), profile)
+    roles = {"taken": Taken, "indices_of_taken": Indices}
+    return Observer(Spec.model_validate_json(json.dumps(spec), context={"roles": roles}))
 
 
 def call(shape: tuple[int, ...], *indices: int, element_type: str = "f32") -> Call:
@@ -113,21 +135,15 @@ def test_each_point_is_observed_and_the_best_counts() -> None:
     assert indices.unobserved(drawn, {**LEVELS, "index": "first"}) == ["index"]
 
 
-def test_without_a_point_nothing_is_exhibited() -> None:
-    assert observer().unobserved(call((5,)), LEVELS) == list(LEVELS)
+def test_without_an_index_no_level_of_it_is_exhibited() -> None:
+    assert observer().unobserved(call((5, 2)), LEVELS) == ["index", "rest"]
 
 
 def test_a_factor_without_a_value_at_a_point_has_no_level_there() -> None:
     subject = Observer(SPECS["openvino/Gather-8"].spec)
-    observation = Observation(subject, {}, ObservedLevels({"data_rank": 3}))
+    observation = Observation(subject, ObservedLevels({"data_rank": 3}))
     assert observation.levels("data_rank") == {"3"}
     assert observation.levels("data_length") == set()
-
-
-def test_without_places_there_is_one_point() -> None:
-    subject = observer({"n": "data.shape[0]"}, places={})
-    assert len(list(subject.observe(call((5, 2), 1, 2)))) == 1
-    assert subject.unobserved(call((5, 2)), LEVELS) == []
 
 
 def test_several_levels_of_one_value_are_exhibited_together() -> None:
@@ -140,84 +156,6 @@ def test_a_list_exhibits_every_level_whose_value_is_in_it() -> None:
     observation = only(observer(), call((5, 2, 67), 0))
     assert observation.levels("others") == {"varied", "long"}
     assert only(observer(), call((5, 1, 1), 0)).levels("others") == {"ones"}
-
-
-def test_an_element_that_the_call_lacks_exhibits_nothing() -> None:
-    lacking = observer({"mine": "indices.values[9]", "n": "mine"}, places={})
-    assert lacking.unobserved(call((5, 2, 3), 1, 4), LEVELS) == ["n"]
-
-
-def test_a_factor_that_cannot_be_observed_is_ignored() -> None:
-    subject = observer({"type": "data.type"}, places={})
-    assert subject.factors == ["type"]
-    assert subject.unobserved(call((9,), 3), LEVELS) == []
-
-
-def test_a_factor_observed_by_conditions_has_the_value_of_its_level() -> None:
-    by_conditions = {
-        "n": {"five": "data.rank == 1", "one": "data.rank == 2", "many": "data.rank > 2"},
-        "index": "indices.values[0]",
-    }
-    assert only(observer(by_conditions, places={}), call((3,), 4)).levels("index") == {"last"}
-    assert only(observer(by_conditions, places={}), call((3, 3), 0)).levels("index") == {
-        "first",
-        "last",
-    }
-    assert only(observer(by_conditions, places={}), call((3, 3, 3), 259)).levels("index") == {
-        "beyond"
-    }
-
-
-def test_the_levels_are_those_of_the_profile() -> None:
-    other = {"stress": {"n": {"huge": "65539"}}}
-    assert set(observer(profiles=other).levels["n"]) == {"five", "one", "many"}
-    stressed = observer(profile="stress", profiles=other)
-    assert set(stressed.levels["n"]) == {"huge"}
-    assert set(stressed.levels["index"]) == set(FACTORS["index"])
-    assert stressed.unobserved(call((65539, 2, 3), 1, 65538), {**LEVELS, "n": "huge"}) == []
-
-
-@pytest.mark.parametrize(
-    ("change", "place"),
-    [
-        ({"places": {"k": "data.rank"}}, ("cases", "places", "k")),
-        ({"places": {"k": "highest('f32')"}}, ("cases", "places", "k")),
-        ({"observe": {"n": "highest('f32')"}}, ("cases", "observe", "n")),
-        ({"observe": {"mine": "highest('f32')", "n": "mine"}}, ("cases", "observe", "mine")),
-        (
-            {"observe": {"rest": {"alone": "data.rank == 9", "more": "data.rank"}}},
-            ("cases", "observe", "rest", "more"),
-        ),
-    ],
-    ids=str,
-)
-def test_an_observation_that_fails_is_a_mistake_with_its_place(
-    change: dict[str, Any], place: tuple[str, ...]
-) -> None:
-    with pytest.raises(ExpressionError) as caught:
-        observer(**change).unobserved(call((5, 2, 3), 1, 4), LEVELS)
-    assert caught.value.place == place
-
-
-def test_the_layout_of_a_tensor_is_observed() -> None:
-    subject = observer(
-        {"layout": "data.layout"},
-        places={},
-        factors={"layout": "['c', 'fortran', 'reversed', 'gapped']"},
-    )
-
-    def exhibited(shape: tuple[int, ...], layout: Any) -> frozenset[str]:
-        drawn = Call(
-            {"data": with_layout(filled("i8", shape), layout), "indices": vector("i8", ())}
-        )
-        return only(subject, drawn).levels("layout")
-
-    for layout in ("c", "fortran", "reversed", "gapped"):
-        assert exhibited((2, 3), layout) == {layout}
-    # Where no layout makes a difference, it is C order.
-    assert exhibited((1, 3), "fortran") == {"c"}
-    assert exhibited((2, 0), "gapped") == {"c"}
-    assert exhibited((1, 1), "reversed") == {"c"}
 
 
 def stored_call(operator: OperatorSuite, case: IndexedCase) -> Call:
@@ -255,12 +193,6 @@ def test_each_case_of_a_core_suite_exhibits_its_levels(name: str) -> None:
     subject = Observer(SPECS[name].spec)
     for levels, stored in stored_calls(name):
         assert subject.unobserved(stored, levels) == []
-
-
-@each_spec
-def test_every_factor_of_a_shipped_spec_can_be_observed(name: str) -> None:
-    subject = Observer(SPECS[name].spec)
-    assert subject.factors == list(subject.levels)
 
 
 # Whatever is not one of the other levels of its factor.

@@ -27,13 +27,15 @@ slug: shift-1
 version: 1
 document: {title: Shift, version: "1"}
 reference: shift.py:shift
+roles: {chosen: 'tests.chosen:Chosen'}
 types: {T: any}
 inputs:
-  - {name: data, type: T, required: true, rank: [1, 3], text: The tensor.}
+  - {name: data, role: data, type: T, rank: [1, 3], text: The tensor.}
 attributes:
-  - {name: axis, type: int, required: true, range: [0, data.rank - 1], text: The axis.}
-  - {name: by, type: int, required: true, text: How far.}
-  - {name: fill, type: string, required: true, one_of: [other_end, zeros], text: What follows.}
+  - {name: axis, role: axis, of: data, negative: false, type: int, text: The axis.}
+  - {name: by, role: chosen, type: int, text: How far.,
+     values: {two: 2, none: 0, back: -1, far: 12}}
+  - {name: fill, role: mode, type: string, one_of: [other_end, zeros], text: What follows.}
 outputs:
   - name: output
     type: T
@@ -42,23 +44,8 @@ outputs:
     where: {n: "data.shape[axis]", k: "at[axis] - by"}
     text: Data shifted.
 rules:
-  - id: axis-range
-    kind: requirement
-    clause: Attributes
-    text: Axis is a dimension.
-    holds: 0 <= axis < data.rank
-cases:
-  factors:
-    type: T
-    rank: range(1, 4)
-    n: {five: 5, one: 1}
-    where: {first: 0, last: rank - 1}
-    by: {two: 2, none: 0, back: -1, far: 12}
-    fill: {zeros: "'zeros'", other_end: "'other_end'"}
-  constraints: [level.where == 'last' and rank < 2]
-  draw: {shape: "insert(dims(rank - 1, 'varied', n), where, n)"}
-  inputs: {data: "filled(type, shape)"}
-  attributes: {axis: where, by: by, fill: fill}
+  - {id: axis-range, from: axis.range, clause: Attributes}
+  - {id: fill-word, from: fill.word, clause: Attributes}
 """
 SHIFT_REFERENCE = """import numpy as np
 
@@ -67,6 +54,7 @@ from opcert.reference import require
 
 def shift(data, axis, by, fill):
     require(0 <= axis < data.ndim, "shift-1/axis-range", f"axis {axis}")
+    require(fill in ("other_end", "zeros"), "shift-1/fill-word", fill)
     rolled = np.roll(data, by, axis)
     k = (np.arange(data.shape[axis]) - by).reshape(-1, *[1] * (data.ndim - 1 - axis))
     inside = (k >= 0) & (k < data.shape[axis]) | (fill == "other_end")

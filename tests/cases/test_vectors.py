@@ -132,7 +132,7 @@ MADE_UP: dict[str, Any] = {
     "document": {"title": "x", "version": "1"},
     "reference": "flip.py:flip",
     "types": {"T": ["f32", "i8"]},
-    "inputs": [{"name": "data", "type": "T", "required": True, "rank": ["1", "1"], "text": "x"}],
+    "inputs": [{"name": "data", "role": "data", "type": "T", "rank": ["1", "1"], "text": "x"}],
     "attributes": [{"name": "axis", "type": "int", "required": True, "text": "x"}],
     "outputs": [{"name": "out", "type": "T", "shape": "data.shape", "text": "x"}],
     "rules": [
@@ -155,11 +155,7 @@ MADE_UP: dict[str, Any] = {
             "outputs": [{"type": "i8", "shape": [3], "values": [3, 2, 1]}],
         }
     ],
-    "cases": {
-        "factors": {"type": "T"},
-        "inputs": {"data": "filled(type, (4,))"},
-        "attributes": {"axis": "0"},
-    },
+    "cases": {"attributes": {"axis": "0"}},
 }
 RIGHT = """
 class Broken(ValueError):

@@ -12,7 +12,6 @@ from opcert.arrays.layouts import LAYOUTS
 from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.roles import ROLES
 from opcert.roles.role import Role
-from opcert.roles.samplers import DRAW_FUNCTIONS
 from opcert.scope.support import checked_support
 from opcert.specification.elementwise_values import candidate_functions
 from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
@@ -44,7 +43,6 @@ def test_the_functions_of_expressions_are_all_listed() -> None:
         *LAW_FUNCTIONS,
         *TENSOR_BUILDERS,
         *TENSOR_CHANGES,
-        *DRAW_FUNCTIONS,
         *EXPRESSION_FUNCTIONS,
         *candidate_functions(1),
     }

@@ -1,7 +1,7 @@
 """A made-up operator as a newcomer writes it, through the whole command line.
 
 Select chooses between the elements of two tensors by a mask, and its second output is of a type of
-its own. No role, no factor and no engine code is written for it. Its attributes have the types that
+its own. No engine code is written for it. Its attributes have the types that
 few operators have: a fraction, lists of texts and of fractions, and a record.
 """
 
@@ -21,16 +21,17 @@ slug: select-1
 version: 1
 document: {title: Select, version: "1", source: "made/documents@1:select.md"}
 reference: select_1.py:select
+roles: {chosen: 'tests.chosen:Chosen', words: 'tests.chosen:Words', fractions: 'tests.chosen:Fractions'}
 types: {T: [f32, i8], T_MASK: [boolean]}
 inputs:
   - {name: mask, role: data, type: T_MASK, shape_of: data, text: Which elements to take.}
   - {name: data, role: data, type: T, rank: [0, 3], text: The elements where mask is true.}
   - {name: other, role: data, type: T, type_of: data, shape_of: data, text: The other elements.}
 attributes:
-  - {name: share, type: float, required: true, text: Half of a share of 0.5 is counted.}
-  - {name: names, type: list, elements: string, one_of: [data, other], required: true, text: The order.}
-  - {name: weights, type: list, elements: float, required: true, text: Weights of both.}
-  - {name: bounds, type: record, required: true, text: The least count.}
+  - {name: share, role: chosen, values: {half: 0.5, all: 1.0}, type: float, text: Half of a share of 0.5 is counted.}
+  - {name: names, role: words, values: {straight: [data, other], crossed: [other, data]}, type: list, one_of: [data, other], text: The order.}
+  - {name: weights, role: fractions, values: {two: [0.5, 2.0], fraction: [0.5, 7.5]}, type: list, text: Weights of both.}
+  - {name: bounds, role: chosen, values: {some: {Least: 3}, none: {Least: 0}}, type: record, text: The least count.}
 outputs:
   - name: output
     type: T
@@ -54,15 +55,6 @@ rules:
   - {id: two-names, kind: requirement, clause: Attributes, text: Both are named., holds: "sorted(names) == ['data', 'other']"}
   - {id: two-weights, kind: requirement, clause: Attributes, text: There are two., holds: len(weights) == 2}
   - {id: selected, clause: Description, text: Mask selects elements.}
-cases:
-  factors:
-    share: {half: "0.5", all: "1.0"}
-    order: {straight: "'data'", crossed: "'other'"}
-    least: {some: 3, none: 0}
-    weight: {two: "2.0", fraction: "7.5"}
-  draw: {second: "'other' if order == 'data' else 'data'"}
-  attributes: {share: share, names: "[order, second]", weights: "[0.5, weight]", bounds: "{'Least': least}"}
-  observe: {share: share, order: "names[0]", least: "bounds['Least']", weight: "weights[1]"}
 """  # noqa: E501
 REFERENCE = """\
 import numpy as np

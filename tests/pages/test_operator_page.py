@@ -58,19 +58,6 @@ def test_a_factor_has_its_levels_by_profile() -> None:
     assert "i4" in factors["data_type"].levels["full"]
 
 
-def test_a_factor_that_is_written_out_has_what_its_levels_show_by(tmp_path: Path) -> None:
-    write_specs(tmp_path)
-    path = tmp_path / "take.yaml"
-    seen = '  places: {k: "[0]"}\n  observe:\n    at: data.rank - 1\n'
-    path.write_text(path.read_text().replace("  observe:\n", seen))
-    page = operator_page(read_spec(path), SUITE)
-    factors = {each.name: each for each in page.factors}
-    assert factors["n"].levels["core"]["three"] == "3"
-    assert factors["rank"].observed_by == {"": "data.rank"}
-    assert page.observation_names["at"] == "data.rank - 1"
-    assert page.observation_names["k"].startswith("each of [0]")
-
-
 def test_an_example_is_printed_nested_or_by_what_fills_it() -> None:
     examples = {each.id: each for each in page_of("Gather-8").examples}
     second, layer = examples["gather-8/example-2"], examples["gather-8/layer-example"]

@@ -1,7 +1,6 @@
 """Properties of the draw functions, except `dims`, for any seed."""
 
 import random
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from opcert.arrays.element_types import INTEGERS, fits, highest
 from opcert.errors import Inapplicable
-from opcert.roles.samplers import DRAW_FUNCTIONS, Sampler, bound_draw_functions
 from tests.seeds import MANY, SEEDS, seeded
 
 ITEMS = st.lists(st.integers(0, 9), unique=True, max_size=7)
@@ -26,19 +24,14 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "dims": (5,),
     "parts": (100, 7, 60),
     "position_in": (1000, "i32"),
-    "positions_in": (1000, "i32", 5, 1),
     "span": (1000, "i32"),
 }
 
 
 def draws(seed: str) -> dict[str, Any]:
     """Return a draw of every function, one after the other from one seed."""
-    functions = bound_draw_functions(seeded(seed))
-    return {name: functions[name](*arguments) for name, arguments in CALLS.items()}
-
-
-def test_every_draw_function_is_tested_here() -> None:
-    assert CALLS.keys() == DRAW_FUNCTIONS.keys() == bound_draw_functions(Sampler()).keys()
+    sampler = seeded(seed)
+    return {name: getattr(sampler, name)(*arguments) for name, arguments in CALLS.items()}
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
@@ -190,28 +183,6 @@ def test_position_in_an_empty_dimension_is_near_0(seed: str, index_type: str) ->
 
 
 @MANY
-@given(SEEDS, EXTENTS, INDEX_TYPES, st.integers(0, 9), st.booleans())
-def test_positions_in_are_indices_that_fit_their_type(
-    seed: str, n: int, index_type: str, count: int, strays: bool
-) -> None:
-    positions = seeded(seed).positions_in(n, index_type, count, int(strays))
-    assert len(positions) == count
-    assert all(fits(index_type, position) for position in positions)
-    assert strays or all(-n <= position < n for position in positions)
-
-
-def test_strays_are_about_half_and_on_both_sides() -> None:
-    positions = seeded("any").positions_in(5, "i32", 400, 1)
-    strays = [position for position in positions if not -5 <= position < 5]
-    assert 150 < len(strays) < 250
-    assert set(strays) == {5, 14, -6}
-
-
-def test_no_strays_fit_a_type_that_ends_before_the_axis() -> None:
-    assert max(seeded("any").positions_in(259, "u8", 100, 1)) <= 255
-
-
-@MANY
 @given(SEEDS, EXTENTS, INDEX_TYPES)
 def test_span_selects_something_and_fits_its_type(seed: str, n: int, index_type: str) -> None:
     start, stop, step = seeded(seed).span(n, index_type)
@@ -222,13 +193,6 @@ def test_span_selects_something_and_fits_its_type(seed: str, n: int, index_type:
 
 def test_a_span_of_an_empty_dimension_is_empty() -> None:
     assert seeded("any").span(0, "u8") == (0, 0, 1)
-
-
-@pytest.mark.parametrize("name", DRAW_FUNCTIONS)
-def test_each_draw_function_has_a_docstring(name: str) -> None:
-    draw: Callable[..., Any] = DRAW_FUNCTIONS[name]
-    assert draw.__doc__ is not None
-    assert draw.__doc__.startswith("Draw ")
 
 
 def test_many_integers_at_once_are_those_of_single_draws() -> None:

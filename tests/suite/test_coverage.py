@@ -33,7 +33,7 @@ SHIPPED = {each.spec.operator: each for each in read_specs_in(None)}
 
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a small spec whose factors are observed, and its reference."""
+    """A folder with a small spec and its reference."""
     folder = tmp_path_factory.mktemp("specs")
     write_specs(folder)
     return folder
@@ -87,14 +87,6 @@ def test_a_complete_suite_misses_nothing(complete: Path, specs: Path) -> None:
     assert present["full combinations"] == 2 * 2 * 3 * 2
     assert present["rules"] == 3
     assert coverage.types == {key: coverage.types[key] for key in product(["i8", "f32"], [1, 2])}
-    assert coverage.observed_factors == tuple(LEVELS)
-
-
-def test_ranks_may_be_expressions(complete: Path, specs: Path, tmp_path: Path) -> None:
-    for path in specs.glob("*.*"):
-        text = path.read_text()
-        (tmp_path / path.name).write_text(text.replace("rank: [1, 2]", "rank: [1, 1 + 1]"))
-    assert missing(measured(complete, tmp_path)) == {}
 
 
 def test_a_missing_level_is_named_with_its_pairs(suite: Path, specs: Path) -> None:
@@ -163,22 +155,6 @@ def test_a_pair_counts_only_in_a_discriminating_call_where_there_can_be_one(
     }
 
 
-def test_a_factor_that_is_not_observed_counts_as_planned(
-    suite: Path, specs: Path, tmp_path: Path
-) -> None:
-    text, observed = (specs / "take.yaml").read_text(), "    type: data.type\n"
-    assert observed in text
-    unobserved = Path(shutil.copytree(specs, tmp_path / "unobserved"))
-    (unobserved / "take.yaml").write_text(text.replace(observed, ""))
-    remove_cases(suite, lambda case: "f32" in case.get("levels", []))
-    coverage = measured(suite, unobserved)
-    assert coverage.observed_factors == ("rank", "n", "count")
-    assert missing(coverage)["levels"] == {"type=f32"}
-    result = opcert("coverage", "--suite", suite, "--specs", unobserved)
-    assert "    type (as planned: the spec cannot observe it): i8 " in result.stdout
-    assert "    rank: one " in result.stdout
-
-
 @pytest.mark.parametrize(
     ("profile", "dimensions"),
     [
@@ -237,7 +213,7 @@ def test_a_share_just_below_1_is_not_printed_as_100_percent() -> None:
     printed = StringIO()
     console = Console(file=printed, width=80)
     nearly = DimensionCoverage("levels", 99999, ("type=f32",))
-    print_coverage(Coverage("made/Up", {}, {}, {}, {}, (), (nearly,)), console)
+    print_coverage(Coverage("made/Up", {}, {}, {}, {}, (nearly,)), console)
     assert "99.9%  levels: 99999 of 100000" in printed.getvalue()
 
 

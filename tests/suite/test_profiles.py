@@ -1,42 +1,27 @@
 """Profiles: more cases, and larger data that is made where it is needed instead of stored."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from opcert import certify, generate
+from opcert import certify
 from opcert.cases.generation import generate_cases
 from opcert.specification.files import read_spec, read_specs_in
+from tests import small_spec
 from tests.command_line import opcert
 
 pytestmark = pytest.mark.slow
 
-FOLDER = Path(__file__).parents[1] / "bad_specs"
-PROFILES = """\
-  profiles:
-    full:
-      type: "[*T, 'i4', 'u4']"
-    stress:
-      type: "['f32']"
-      n: {past_u16: 65537, past_16_mb: 4194319}
-  draw:
-"""
 SHIPPED = {spec_file.spec.operator: spec_file for spec_file in read_specs_in(None)}
 
 
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
-    """A folder with the small valid spec, with profiles, and its reference."""
-    text = (FOLDER / "take.yaml").read_text()
-    assert text.count("  draw:\n") == text.count("dims(rank - 1)") == 1
-    text = text.replace("dims(rank - 1)", "dims(rank - 1, 'varied', n)")
+    """A folder with the small valid spec, whose roles know the profiles, and its reference."""
     (tmp_path / "specs").mkdir()
-    shutil.copy(FOLDER / "take.py", tmp_path / "specs")
-    (tmp_path / "specs" / "take.yaml").write_text(text.replace("  draw:\n", PROFILES))
-    return tmp_path / "specs"
+    return small_spec.spec(tmp_path / "specs").parent
 
 
 def generated(specs: Path | None, profile: str, operator: str, out: Path) -> Path:
@@ -83,19 +68,6 @@ def test_a_profile_has_its_own_levels_of_the_factors_that_it_names(
     assert levels(core, "n") == levels(full, "n") == {"three", "one", "zero"}
     assert levels(stress, "n") == {"past_u16", "past_16_mb"}
     assert levels(core, "rank") == levels(full, "rank") == levels(stress, "rank")
-
-
-def test_profiles_change_nothing_of_the_core_suite(specs: Path, tmp_path: Path) -> None:
-    with_profiles = generate_files(specs, tmp_path / "with")
-    text = (specs / "take.yaml").read_text()
-    (specs / "take.yaml").write_text(text.replace(PROFILES, "  draw:\n"))
-    assert generate_files(specs, tmp_path / "without") == with_profiles
-
-
-def generate_files(specs: Path, out: Path) -> dict[str, bytes]:
-    generate(out, specs)
-    paths = (path for path in out.rglob("*") if path.is_file() and path.name != "manifest.json")
-    return {path.relative_to(out).as_posix(): path.read_bytes() for path in paths}
 
 
 def test_full_covers_all_triples_of_levels(specs: Path) -> None:

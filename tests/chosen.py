@@ -1,0 +1,44 @@
+"""Roles of made-up operators' own: attributes whose values the spec lists."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from pydantic import JsonValue
+
+from opcert.arrays.calls import Call
+from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
+from opcert.roles.role import Role
+
+
+class Chosen(Role):
+    """An attribute that has one of `values`, by level."""
+
+    values: dict[str, JsonValue]
+
+    def factors(self, _profile: str) -> Iterator[Factor]:
+        yield Factor.of_names(self.factor("value"), self.values.keys())
+
+    def build(self, context: BuildContext) -> Any:
+        return self.values[context.choice[self.factor("value")]]
+
+    def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
+        shown = {k for k, value in self.values.items() if call.attributes[self.name] == value}
+        return ObservedLevels(levels={self.factor("value"): frozenset(shown)})
+
+
+class Flags(Chosen):
+    """A list of true and false."""
+
+    elements: ClassVar = "boolean"
+
+
+class Words(Chosen):
+    """A list of words."""
+
+    elements: ClassVar = "string"
+
+
+class Fractions(Chosen):
+    """A list of fractions."""
+
+    elements: ClassVar = "float"
