@@ -140,7 +140,6 @@ def certify(
         request = _Request(
             certify=partial(certify_suite, backend, cluster=connected, **settings.changes()),
             suite=opened,
-            specs=settings.specs,
             targets=targets,
             former=former,
             copies={
@@ -199,7 +198,6 @@ class _Request:
 
     certify: Callable[..., Certificate]
     suite: Suite
-    specs: Path | None
     targets: Mapping[str, Path]
     copies: Mapping[str, bytes]
     signer: Sign | None
@@ -284,9 +282,7 @@ class _Request:
 
         Only a finished run has a report.
         """
-        reports = (
-            report_files(certificate, self.suite, self.specs) if certificate.is_finished else {}
-        )
+        reports = report_files(certificate, self.suite) if certificate.is_finished else {}
         written = write_submission(certificate, target, {**self.copies, **reports}, self.signer)
         self._announce(f"wrote {target}{' and its signature' if self.signer else ''}")
         return written

@@ -1,4 +1,7 @@
-"""Write a site: the guides, and pages of each operator."""
+"""Write Markdown: the guides, and the rules and cases of each operator.
+
+`python -m sphinx -W FOLDER SITE` makes a site of it; the extra `docs` installs Sphinx.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,11 +18,12 @@ from opcert.commands.options import (
     worker_count,
 )
 from opcert.output_files import check_output_folder
-from opcert.pages.site import check_site_folder, render_site, write_site
+from opcert.pages.documentation import MARKS, render_docs
 from opcert.panel.strength import measure_strength
 from opcert.run.settings import RunSettings
 from opcert.specification.files import read_specs_in
 from opcert.suite.opening import open_suite
+from opcert.suite.writing import check_marked_folder, replace_marked_folder
 
 
 @takes_settings("specs", "operator")
@@ -28,7 +32,7 @@ def docs(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="FOLDER", help="Folder for the site, without other files."
+            "--out", "-o", metavar="FOLDER", help="Folder for the Markdown, without other files."
         ),
     ],
     settings: RunSettings,
@@ -42,7 +46,8 @@ def docs(
     quiet: QuietOption = False,
 ) -> None:
     refuse_path_in_suite(check_output_folder(out), suite)
-    check_site_folder(out)
+    own = MARKS, "the Markdown of `opcert docs`"
+    check_marked_folder(out, *own)
     spec_files = read_specs_in(settings.specs, settings.operator or "*")
     opened = open_suite(
         suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
@@ -52,5 +57,5 @@ def docs(
         for file in spec_files
         if strength and file.spec.operator in opened.operators
     }
-    write_site(out, render_site(spec_files, opened, strengths))
-    echo_line(f"wrote {out / 'index.html'} and the other pages of the site")
+    replace_marked_folder(out, render_docs(spec_files, opened, strengths), *own)
+    echo_line(f"wrote {out / 'index.md'} and the other pages")

@@ -63,7 +63,7 @@ def report(
         opened = open_certified_suite(
             entry, suite, settings.specs, jobs=worker_count(), announce=announcer(quiet)
         )
-        files = report_files(read[0], opened, settings.specs)
+        files = report_files(read[0], opened)
     else:
         files = render_side_by_side(read)
     write_report(out, files)

@@ -6,6 +6,7 @@ is not conformant can be sound.
 Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from secrets import randbelow
 from typing import Annotated
@@ -100,28 +101,36 @@ def verify(
     )
     own_findings = verify_certificate(certificate, opened)
     findings += own_findings
-    if path.is_dir():
-        of_report, not_compared = _check_report(
-            path, certificate, opened, settings.specs, not own_findings
-        )
-        findings, unchecked = findings + of_report, unchecked + not_compared
+    if path.is_dir() and not has_this_version(certificate):
+        unchecked.append("the report (another version of opcert made it)")
+    elif path.is_dir():
+        findings += file_name_findings(certificate)
+        if own_findings:
+            unchecked.append("the report (the certificate has findings)")
+        else:
+            findings += report_findings(path, certificate, opened)
     if backend is not None:
         options = backend_option or []
         findings += _rerun_sample(
             certificate, opened, rerun, seed, backend, options, settings.specs
         )
     warn_of_unknown_operators(certificate, opened)
-    for finding in findings[:_MAX_FINDINGS]:
-        echo_line(str(finding))
     remarks = "" if has_this_version(certificate) else _version_remark(certificate)
     if unchecked:
         remarks += f"; not checked: {', '.join(unchecked)}"
+    _finish(findings, conclusion_line(certificate), remarks)
+
+
+def _finish(findings: Sequence[Finding], conclusion: str, remarks: str) -> None:
+    """Print the findings, or the conclusion, and exit with 1 if there are findings."""
+    for finding in findings[:_MAX_FINDINGS]:
+        echo_line(str(finding))
     if findings:
         if more := len(findings[_MAX_FINDINGS:]):
             echo_line(f"... and {more} more findings")
         echo_line(f"not sound: {len(findings)} finding{'s' * (len(findings) > 1)}{remarks}")
         raise typer.Exit(ExitCode.FAILURE)
-    echo_line(f"sound: {conclusion_line(certificate)}{remarks}")
+    echo_line(f"sound: {conclusion}{remarks}")
 
 
 def _version_remark(certificate: Certificate) -> str:
@@ -145,19 +154,6 @@ def _check_signature(
         return [Finding(place, f"found none; expected a signature for {key}")], []
     error = signature_error(signature, content, public_key)
     return [Finding(place, error)] if error else [], []
-
-
-def _check_report(
-    folder: Path, certificate: Certificate, suite: Suite, specs: Path | None, is_sound: bool
-) -> tuple[list[Finding], list[str]]:
-    """Return the findings about the files next to a certificate, and the skipped files."""
-    if not has_this_version(certificate):
-        return [], ["the report (another version of opcert made it)"]
-    findings = list(file_name_findings(certificate))
-    if not is_sound:
-        return findings, ["the report (the certificate has findings)"]
-    differences, not_compared = report_findings(folder, certificate, suite, specs)
-    return findings + differences, [f"{name} (name its --specs)" for name in not_compared]
 
 
 def _rerun_sample(

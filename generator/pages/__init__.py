@@ -1,1 +1,1 @@
-"""Specs, suite and guides -> documentation: the site of `opcert docs`, descriptions of cases."""
+"""Specs, suite, guides -> documentation: Markdown of `opcert docs`, descriptions of cases."""

@@ -1,8 +1,7 @@
-"""Renders HTML templates, and pages of operators for `opcert docs` and for reports."""
+"""Renders HTML templates of reports."""
 
 import json
 import re
-from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -10,32 +9,9 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from opcert.errors import visible_text
-from opcert.output_files import FileContents
-from opcert.pages.addresses import cases_page_name, page_name
-from opcert.pages.operator_page import OperatorPage, operator_page
-from opcert.specification.files import SpecFile
-from opcert.suite.suite import Suite
 from opcert.template_environment import template_environment
 
 _JSON_ESCAPE = re.compile(r"\\(?:u....|.)")
-
-
-def render_pages(spec_files: Iterable[SpecFile], suite: Suite) -> FileContents:
-    """Return the page of each operator by file name, for the folder `operators` of a report.
-
-    Raises:
-        OpcertError: the suite was generated from another text of a spec.
-    """
-    pages = [operator_page(spec_file, suite) for spec_file in spec_files]
-    return {page_name(page.spec.operator): render_operator_page(page, suite) for page in pages}
-
-
-def render_operator_page(page: OperatorPage, suite: Suite, site: object = None) -> bytes:
-    """Return the page of an operator, as part of `site` or on its own."""
-    current = page_name(page.spec.operator)
-    return render_template(
-        "operator.html.jinja", page=page, suite=suite, site=site, current=current
-    )
 
 
 def render_template(template: str, **names: Any) -> bytes:
@@ -46,8 +22,6 @@ def render_template(template: str, **names: Any) -> bytes:
 @cache
 def _environment() -> Environment:
     environment = template_environment()
-    environment.globals["page_name"] = page_name
-    environment.globals["cases_page_name"] = cases_page_name
     environment.filters["capitalize_first"] = _capitalize_first
     # The data of a report is large.
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}

@@ -1,32 +1,26 @@
-"""The files of a report: an HTML page, JUnit XML, and pages of operators."""
+"""The files of a report: an HTML page and JUnit XML."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from opcert.certificate.certificate import Certificate
 from opcert.errors import OpcertError
 from opcert.output_files import FileContents
-from opcert.pages.addresses import page_name
-from opcert.pages.rendering import render_pages, render_template
+from opcert.pages.rendering import render_template
 from opcert.report.junit import junit_xml
 from opcert.report.page import ReportPage
 from opcert.report.side_by_side import SideBySide
 from opcert.report.tallies import STATUS_MARKS
-from opcert.specification.files import read_specs_in
 from opcert.suite.suite import Suite
 from opcert.suite.writing import check_marked_folder, replace_marked_folder
 
 REPORT_FILE, JUNIT_FILE, SIDE_BY_SIDE_FILE = "report.html", "junit.xml", "side-by-side.html"
-_OPERATORS_FOLDER = "operators"
 # Every file of a report has one of these marks near its beginning.
-_FILE_MARKS = ('content="opcert report"', 'content="opcert docs"', '<testsuites name="opcert ')
+_FILE_MARKS = ('content="opcert report"', '<testsuites name="opcert ')
 
 
-def report_files(certificate: Certificate, suite: Suite, specs: Path | None = None) -> FileContents:
-    """Return the files of a certificate's report by path; `suite` is the certificate's suite.
-
-    An operator has a page if the folder `specs`, by default opcert's own, has the spec from which
-    the suite was generated.
+def report_files(certificate: Certificate, suite: Suite) -> FileContents:
+    """Return the files of a certificate's report by name; `suite` is the certificate's suite.
 
     Raises:
         OpcertError: the certificate is of another suite, or has a case that the suite lacks.
@@ -50,41 +44,19 @@ def report_files(certificate: Certificate, suite: Suite, specs: Path | None = No
                 f"the certificate has a cause with {cause.representative} of {cause.operator}, "
                 "of which it has no verdict: the certificate was changed; use the original"
             )
-    pages = render_operator_pages(certificate, suite, specs)
-    return {**render_report(certificate, suite, pages), **pages}
+    return render_report(certificate, suite)
 
 
-def render_report(certificate: Certificate, suite: Suite, pages: Collection[str]) -> FileContents:
-    """Return the HTML report and the JUnit XML; `pages` are the paths of operator pages to link.
+def render_report(certificate: Certificate, suite: Suite) -> FileContents:
+    """Return the HTML report and the JUnit XML.
 
     Raises:
         KeyError: the suite lacks a case of the certificate.
     """
     html = render_template(
-        "report.html.jinja", page=ReportPage(certificate, suite), marks=STATUS_MARKS, pages=pages
+        "report.html.jinja", page=ReportPage(certificate, suite), marks=STATUS_MARKS
     )
     return {REPORT_FILE: html, JUNIT_FILE: junit_xml(certificate)}
-
-
-def operator_page_path(operator: str) -> str:
-    """Return the path of an operator's page within a report."""
-    return f"{_OPERATORS_FOLDER}/{page_name(operator)}"
-
-
-def render_operator_pages(
-    certificate: Certificate, suite: Suite, specs: Path | None = None
-) -> FileContents:
-    """Return the pages of the operators whose specs are those of the suite."""
-    entries = suite.manifest.operators
-    spec_files = [
-        spec_file
-        for spec_file in read_specs_in(specs)
-        if spec_file.spec.operator in certificate.operators
-        and entries[spec_file.spec.operator].spec_sha256 == spec_file.digest
-    ]
-    pages = render_pages(spec_files, suite)
-    operators = [spec_file.spec.operator for spec_file in spec_files]
-    return {operator_page_path(operator): pages[page_name(operator)] for operator in operators}
 
 
 def check_report_folder(folder: Path) -> None:

@@ -17,13 +17,7 @@ from opcert.certificate.file import CERTIFICATE_FILE, MAX_CERTIFICATE_BYTES
 from opcert.certificate.submission import CLAIM_FILE, SIGNATURE_FILE, WAIVERS_FILE, file_digest
 from opcert.errors import OpcertError, SpecError
 from opcert.output_files import files_below
-from opcert.report.files import (
-    JUNIT_FILE,
-    REPORT_FILE,
-    operator_page_path,
-    render_operator_pages,
-    render_report,
-)
+from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
 from opcert.scope.claims import ClaimContent
 from opcert.scope.waivers import Waiver
 from opcert.suite.suite import Suite
@@ -146,12 +140,11 @@ def has_this_version(certificate: Certificate) -> bool:
 def file_name_findings(certificate: Certificate) -> Iterator[Finding]:
     """Yield the names that a certificate must not have, and the names that it lacks.
 
-    An unfinished run has no report. The page of an operator is optional: it needs the spec.
+    An unfinished run has no report.
     """
     finished = certificate.is_finished
     reports = {REPORT_FILE, JUNIT_FILE} if finished else set()
-    pages = set(map(operator_page_path, certificate.operators)) if finished else set()
-    for name in sorted(certificate.files.keys() - reports - pages - {CLAIM_FILE, WAIVERS_FILE}):
+    for name in sorted(certificate.files.keys() - reports - {CLAIM_FILE, WAIVERS_FILE}):
         run = "such a run" if finished else "an unfinished run"
         yield Finding(f"files.{name}", f"opcert writes no such file for {run}")
     for name in sorted(reports - certificate.files.keys()):
@@ -168,29 +161,19 @@ def _has_other_times(path: Path, expected: bytes) -> bool:
         return False
 
 
-def report_findings(
-    folder: Path, certificate: Certificate, suite: Suite, specs: Path | None = None
-) -> tuple[list[Finding], list[str]]:
-    """Return the differences between the report and a newly rendered one, and the skipped pages.
+def report_findings(folder: Path, certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield the differences between the report and a newly rendered one.
 
-    The certificate must have no findings, and `suite` must be its suite. A page is skipped if the
-    spec of its operator is missing.
+    The certificate must have no findings, and `suite` must be its suite.
     """
     if not certificate.is_finished:
-        return [], []
-    pages = [
-        name for name in map(operator_page_path, certificate.operators) if name in certificate.files
-    ]
-    expected = dict(render_report(certificate, suite, pages))
-    rendered_pages = render_operator_pages(certificate, suite, specs) if pages else {}
-    expected.update(rendered_pages)
-    findings = []
+        return
+    expected = render_report(certificate, suite)
     for name, found in certificate.files.items():
         if name not in expected:
             continue
         if found != (digest := file_digest(name, expected[name])):
             text = f"found {found}; opcert renders this certificate with digest {digest}"
-            findings.append(Finding(f"files.{name}", text))
+            yield Finding(f"files.{name}", text)
         elif _has_other_times(folder / name, expected[name]):
-            findings.append(Finding(name, "found other times than those of the certificate"))
-    return findings, [name for name in pages if name not in rendered_pages]
+            yield Finding(name, "found other times than those of the certificate")

@@ -225,7 +225,7 @@ def test_only_so_many_files_are_checked(folder: Path, monkeypatch: pytest.Monkey
 
 
 # What the command writes for a finished run.
-REPORTED = {"certificate.json", "report.html", "junit.xml", "operators"}
+REPORTED = {"certificate.json", "report.html", "junit.xml"}
 
 
 def test_the_submission_has_copies_of_claim_and_waivers(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("certify", "-o", "locked"), r"locked: cannot be written: Permission denied; name another"),
     (("claim", "-o", "claim.yaml"), r"claim.yaml: exists; remove it or name another file with -"),
     (("claim", "-o", "locked/claim.yaml"), r"locked: cannot be written: Permission denied; name"),
-    (("docs", "-o", "thesis"), r"thesis: contains chapter.html, not part of the pages of `opcert"),
+    (("docs", "-o", "thesis"), r"thesis: contains chapter.html, not part of the Markdown of `op"),
     (("docs", "-o", "locked/docs"), r"locked: cannot be written: Permission denied; name another"),
     (("generate", "-o", "thesis"), r"thesis: contains chapter.html, not part of a suite that opc"),
     (("generate", "-o", "locked/suite"), r"locked: cannot be written: Permission denied; name a"),

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from opcert.pages.addresses import page_name
 from opcert.specification.references import shipped_operators
 from opcert.suite.suite import core_suite_folder
 from tests.command_line import opcert
@@ -15,22 +14,17 @@ GATHERS = len(core_suite().select("openvino/Gather-8", "*"))
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 
 
-def test_docs_writes_guides_and_pages_of_each_operator(tmp_path: Path) -> None:
-    result = opcert("docs", "--out", tmp_path / "docs")
+def test_docs_writes_guides_and_pages_of_each_operator_and_replaces_them(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    result = opcert("docs", "--out", folder)
     assert result.exit_code == 0, result.stderr
-    assert operator_pages(tmp_path / "docs") == {*map(page_name, shipped_operators())}
-    again = opcert("docs", "--out", tmp_path / "docs", "--operator", OPERATOR)
-    assert again.exit_code == 0
-    assert operator_pages(tmp_path / "docs") == {page_name(OPERATOR)}
-
-
-def operator_pages(folder: Path) -> set[str]:
-    names = {path.name for path in folder.iterdir()}
-    assert names >= {"index.html", "operators.html", "specs.html", "search.js", "search-index.js"}
-    # The core suite has the cases of some, and all of them have a page.
-    of_core = names & {page_name(operator) for operator in core_suite().operators}
-    assert {name.replace("-cases", "") for name in names if "-cases" in name} == of_core
-    return names & {page_name(operator) for operator in shipped_operators()}
+    names = {path.name for path in (folder / "operators").iterdir()}
+    assert names >= {f"{operator.replace('/', '-')}.md" for operator in shipped_operators()}
+    assert opcert("docs", "--out", folder, "--operator", OPERATOR).exit_code == 0
+    names = {path.name for path in (folder / "operators").iterdir()}
+    page = OPERATOR.replace("/", "-")
+    assert names == {f"{page}.md", f"{page}-cases.md"}
+    assert {"index.md", "conf.py", "README.md", "specs"} <= {path.name for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +36,7 @@ def operator_pages(folder: Path) -> set[str]:
         (["--out", str(core_suite_folder() / "docs")], "is inside the suite"),
         (
             ["--out", "thesis"],
-            "thesis: contains chapter.html, not part of the pages of `opcert docs`",
+            "thesis: contains chapter.html, not part of the Markdown of `opcert docs`",
         ),
         (["--out", "thesis/chapter.html"], "chapter.html: is not a folder; expected a folder"),
     ],

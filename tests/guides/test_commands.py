@@ -37,6 +37,8 @@ def missing(block: Block) -> Iterator[str]:
             program
         ):
             yield program
+    if "python -m sphinx" in block.text and find_spec("myst_parser") is None:
+        yield "sphinx"
     for backend in re.findall(r"--backend (\S+)", block.text):
         package = PACKAGES.get(backend.removesuffix("_backend.py:Backend"))
         if package and find_spec(package) is None:

@@ -155,10 +155,10 @@ def test_a_wrong_backend_fails_and_a_case_is_explained(folder: Path) -> None:
 def test_the_pages_show_types_and_source(folder: Path) -> None:
     own = "--suite", folder / "suite", "--specs", folder / "specs"
     run("docs", *own, "--out", folder / "docs")
-    pages = "".join(path.read_text() for path in (folder / "docs").rglob("*.html"))
+    pages = "".join(path.read_text() for path in (folder / "docs").rglob("*.md"))
     assert "made/documents@1:select.md" in pages
-    assert "<code>i32</code>" in pages
-    assert "<code>record</code>" in pages
+    assert "`i32`" in pages
+    assert "`record`" in pages
 
 
 @pytest.mark.parametrize(("old", "new"), WRONG)

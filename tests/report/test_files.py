@@ -20,23 +20,13 @@ from opcert.verdicts.verdict import Verdict
 from tests import samples, small_suite
 from tests.made_certificate import DIGEST
 from tests.small_suite import contents
-from tests.suite_of_levels import write_specs
 
-PAGES = b'<meta name="generator" content="opcert docs">'
 REPORT = b'<meta name="generator" content="opcert report">'
-FILES = {REPORT_FILE: REPORT, "operators/a.html": PAGES}
+FILES = {REPORT_FILE: REPORT}
 
 
-def test_a_report_has_a_page_junit_xml_and_a_page_for_each_operator() -> None:
-    files = report_files(samples.right(), samples.suite())
-    assert set(files) == {REPORT_FILE, JUNIT_FILE, "operators/directml-DML_OPERATOR_SPLIT.html"}
-
-
-def test_without_the_specs_of_the_suite_there_are_no_operator_pages(tmp_path: Path) -> None:
-    write_specs(tmp_path)
-    files = report_files(samples.right(), samples.suite(), tmp_path)
-    assert set(files) == {REPORT_FILE, JUNIT_FILE}
-    assert b"operators/" not in files[REPORT_FILE]
+def test_a_report_has_a_page_and_junit_xml() -> None:
+    assert set(report_files(samples.right(), samples.suite())) == {REPORT_FILE, JUNIT_FILE}
 
 
 def test_another_suite_is_refused_with_both_digests() -> None:
@@ -80,9 +70,7 @@ def test_a_report_replaces_a_former_one(tmp_path: Path) -> None:
     assert contents(tmp_path / "out") == FILES
 
 
-@pytest.mark.parametrize(
-    "name", ["certificate.json", REPORT_FILE, JUNIT_FILE, "operators/thesis.txt"]
-)
+@pytest.mark.parametrize("name", ["certificate.json", REPORT_FILE, JUNIT_FILE, "folder/thesis.txt"])
 def test_a_folder_with_other_files_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("years of work")

@@ -239,7 +239,7 @@ def test_a_program_accepts_each_candidate_and_nothing_else(suite: Path) -> None:
 def test_the_pages_state_what_is_open(suite: Path) -> None:
     folder = suite.parent
     assert opcert("docs", "--specs", folder, "--suite", suite, "--out", folder / "d").exit_code == 0
-    pages = "".join(path.read_text() for path in (folder / "d").rglob("*.html"))
+    pages = "".join(path.read_text() for path in (folder / "d").rglob("*.md"))
     assert "Any of the updates for it. All other elements are decisive." in pages
     assert "with open elements" in pages
 

@@ -96,7 +96,10 @@ WRONG: list[tuple[Edit, str]] = [
     (second(baseline="dml-split/nobody"), "dml-split/nobody, which does not precede it"),
     (second(baseline="dml-split/example-2"), "dml-split/example-2, which does not precede it"),
     (chain, ", which has a baseline itself"),
-    *((last(levels=levels), ".levels: found") for levels in ([], ["one"] * 100, {}, None)),
+    (last(levels=[]), ".levels: found"),
+    (last(levels=["one"] * 100), ".levels: found"),
+    (last(levels={}), ".levels: found"),
+    (last(levels=None), ".levels: found"),
     (first_with("levels", lambda case: case["levels"].append(1)), ".levels: found"),
     (first_with("levels", lambda case: case["levels"].__setitem__(-1, 1)), ".levels: found"),
     *(

@@ -7,14 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from opcert.certificate.submission import write_submission
-from opcert.report.files import render_report
-from tests import handed_in
 from tests import wrong_backends as wrong
 from tests.command_line import opcert
-from tests.faults.finding import core_suite
-from tests.handed_in import GIVEN, named, without, write, write_changed
-from tests.suite_of_levels import write_specs
+from tests.handed_in import named, without, write, write_changed
 
 
 @pytest.fixture
@@ -41,7 +36,6 @@ def omit(name: str) -> Callable[[Path], object]:
     return change
 
 
-OPERATOR_PAGE = "operators/directml-DML_OPERATOR_SPLIT.html"
 TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "another report": (
         forge("report.html"),
@@ -50,14 +44,6 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "other results": (
         forge("junit.xml"),
         r"files\.junit\.xml: found .*; opcert renders this certificate",
-    ),
-    "another page of an operator": (
-        forge(OPERATOR_PAGE),
-        r"_SPLIT\.html: found .*; opcert renders",
-    ),
-    "a page of an operator that was not run": (
-        forge("operators/openvino-Slice-8.html"),
-        r"files\.operators/openvino-Slice-8\.html: opcert writes no such file for such a run",
     ),
     "a file that is named": (forge("notes.txt"), r"files\.notes\.txt: opcert writes no such file"),
     "no report": (omit("report.html"), r"files\.report\.html: missing file; expected one for"),
@@ -85,32 +71,6 @@ def test_the_report_of_another_version_is_not_compared(folder: Path) -> None:
     assert result.exit_code == 0
     assert "; made by opcert 99.1, checked with the rules of " in result.stdout
     assert "the report (another version of opcert made it)" in result.stdout
-
-
-def test_an_operators_page_may_be_missing_where_the_report_has_no_link_to_it(folder: Path) -> None:
-    certificate = handed_in.certificate()
-    (folder / OPERATOR_PAGE).unlink()
-    files = {name: text.encode() for name, text in GIVEN.items()}
-    files |= render_report(certificate, core_suite(), ())
-    write_submission(certificate, folder / "certificate.json", files)
-    assert opcert("verify", folder).exit_code == 0
-
-
-def test_the_page_of_an_operator_whose_spec_is_not_at_hand_is_not_compared(tmp_path: Path) -> None:
-    (tmp_path / "specs").mkdir()
-    write_specs(tmp_path / "specs")
-    suite, out = tmp_path / "suite", tmp_path / "out"
-    specs = ("--specs", tmp_path / "specs")
-    assert opcert("generate", *specs, "--out", suite).exit_code == 0
-    assert opcert("certify", *specs, "--suite", suite, "--out", out).exit_code == 0
-    page = next((out / "operators").iterdir()).name
-    alone = opcert("verify", out, "--suite", suite)
-    assert alone.exit_code == 0
-    assert f"operators/{page} (name its --specs)" in alone.stdout
-    for how in (("--suite", suite, *specs), specs):
-        result = opcert("verify", out, *how)
-        assert result.exit_code == 0, result.stdout
-        assert "--specs" not in result.stdout
 
 
 def test_an_unfinished_run_has_no_report(tmp_path: Path) -> None:
