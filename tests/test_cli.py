@@ -191,13 +191,6 @@ def test_an_interrupt_exits_130_without_a_traceback() -> None:
     assert "interrupted" in result.stderr
 
 
-def test_no_colour_is_honoured(small_suite: Path) -> None:
-    environment = {**os.environ, "NO_COLOR": "1", "FORCE_COLOR": ""}
-    code, stdout, _ = opcert_program("certify", "--suite", small_suite, env=environment)
-    assert code == 0
-    assert "\x1b[" not in stdout
-
-
 def test_backends_are_listed_with_their_declared_support() -> None:
     result = opcert("backends")
     assert result.exit_code == 0

@@ -48,19 +48,20 @@ def dml(*sizes: list[int], axis: int = 1, of: str = "FLOAT32", count: int | None
 
 
 SLICED = sliced(SQUARE, 0, 2, 1)
+COMMON = {
+    "sum of lengths": split(SQUARE, 1, 1),
+    "axis of split": split(SQUARE, 1, 2, axis=2),
+    "step 0": sliced(SQUARE, 0, 2, 0),
+}
 BY_RUNTIME: dict[str, dict[str, Call]] = {
     "openvino": {
-        "sum of lengths": split(SQUARE, 1, 1),
-        "axis of split": split(SQUARE, 1, 2, axis=2),
-        "step 0": sliced(SQUARE, 0, 2, 0),
+        **COMMON,
         "target too large": broadcast(SQUARE, 5, 5),
         "attribute": gather(SQUARE, 0, batch_dims=3),
     },
     "onnxruntime": {
         "target too large": broadcast(SQUARE, 5, 5),
-        "sum of lengths": split(SQUARE, 1, 1),
-        "axis of split": split(SQUARE, 1, 2, axis=2),
-        "step 0": sliced(SQUARE, 0, 2, 0),
+        **COMMON,
         "type of lengths": changed(split(SQUARE, 1, 2), split_lengths=np.array([1.0, 2.0])),
         "shape of axis": changed(gather(SQUARE, 0), axis=np.array([[0]])),
         "unknown attribute": broadcast(SQUARE, 2, 3, mode="none at all"),
@@ -68,13 +69,11 @@ BY_RUNTIME: dict[str, dict[str, Call]] = {
         "described type": dml([2, 1], [2, 2], of="INT32"),
     },
     "torch": {
-        "sum of lengths": split(SQUARE, 1, 1),
-        "axis of split": split(SQUARE, 1, 2, axis=2),
+        **COMMON,
         "axis with a rest": split(SQUARE, 1, -1, axis=2),
         "shape of axis": changed(split(SQUARE, 1, 2), axis=np.array([[1]])),
         "type of lengths": changed(split(SQUARE, 1, 2), split_lengths=np.array([1.0, 2.0])),
         "lengths in a matrix": changed(split(SQUARE, 1, 2), split_lengths=int64s(1, 2)[None]),
-        "step 0": sliced(SQUARE, 0, 2, 0),
         "type of step": changed(SLICED, step=np.array([-1.0])),
         "target too small": broadcast(SQUARE, 5),
         "target of -2": broadcast(SQUARE, -2, 3),
@@ -86,10 +85,8 @@ BY_RUNTIME: dict[str, dict[str, Call]] = {
         "type of indices": changed(gather(SQUARE, 0), indices=np.array([0.0], np.float16)),
     },
     "jax": {
-        "sum of lengths": split(SQUARE, 1, 1),
-        "axis of split": split(SQUARE, 1, 2, axis=2),
+        **COMMON,
         "shape of axis": changed(split(SQUARE, 1, 2), axis=np.array([[1]])),
-        "step 0": sliced(SQUARE, 0, 2, 0),
         "target too small": broadcast(SQUARE, 5),
         "axes_mapping out of range": changed(
             broadcast(SQUARE, 2, 3), axes_mapping=int64s(0, 7), mode="explicit"
@@ -98,7 +95,7 @@ BY_RUNTIME: dict[str, dict[str, Call]] = {
         "type of indices": changed(gather(SQUARE, 0), indices=np.array([0.0])),
     },
     "array-api": {
-        "step 0": sliced(SQUARE, 0, 2, 0),
+        "step 0": COMMON["step 0"],
         "type of stop": changed(SLICED, stop=np.array([1.5])),
         "target too small": broadcast(SQUARE, 5),
         "axis of gather": gather(SQUARE, 0, axis=7),

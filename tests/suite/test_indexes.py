@@ -63,6 +63,7 @@ def chain(index: Any) -> None:
     others[0]["baseline"] = first["id"]
 
 
+ODD_LEVELS: list[Any] = [[], ["one"] * 100, {}, None]
 RECORD = "cases.0.outputs.0.StoredArray."
 WRONG: list[tuple[Edit, str]] = [
     (
