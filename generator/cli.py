@@ -1,7 +1,7 @@
 """The command line: all commands, the common options and the entry point.
 
-A command is the function of its name in the module of its name, `opcert.commands.NAME`; the
-docstring of the module is its help. Only the module of the command that is called is imported.
+A command is a function in a module of `opcert.commands`; its docstring is its help. Only the module
+of the command that is called is imported.
 """
 
 import ast
@@ -20,54 +20,80 @@ from opcert.commands.options import ExitCode
 from opcert.commands.output import tolerant_output
 from opcert.commands.parsing import Command, CommandGroup
 
-# The commands by the heading of their group, with the examples of their help.
+# The commands by the heading of their group: the module, and the examples of the help.
 COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "Certify a backend": {
         "certify": (
+            "certify",
             "opcert certify -b my_backend.py:Backend -o results",
             "opcert certify -b openvino --backend-option device=GPU --operator 'openvino/*'",
             "opcert certify -b 'driver:./my_driver --fast' --timeout 5",
         ),
-        "backends": ("opcert backends",),
-        "claim": ("opcert claim -b my_backend.py:Backend -o claim.yaml",),
+        "backends": (
+            "backends",
+            "opcert backends",
+        ),
+        "claim": (
+            "backends",
+            "opcert claim -b my_backend.py:Backend -o claim.yaml",
+        ),
         "explore": (
+            "backends",
             "opcert explore -b my_backend.py:Backend --minutes 5",
             "opcert explore -b torch --operator 'directml/*' --seed 7",
         ),
         "driver-check": (
+            "backends",
             "opcert driver-check ./my_driver",
             "opcert driver-check 'node my_driver.mjs' --timeout 5",
         ),
     },
     "Read a certificate": {
         "report": (
+            "certificates",
             "opcert report results",
             "opcert report results -o html",
             "opcert report results/* -o compared",
         ),
         "verify": (
+            "certificates",
             "opcert verify results",
             "opcert verify results --key vendor.pub.pem",
             "opcert verify results --rerun 50 -b my_backend.py:Backend",
         ),
-        "sign": ("opcert sign results --key vendor.key.pem",),
+        "sign": (
+            "certificates",
+            "opcert sign results --key vendor.key.pem",
+        ),
         "explain": (
+            "certificates",
             "opcert explain CASE",
             "opcert explain CASE --program -b my_backend.py:Backend > call.py",
         ),
     },
     "Write specs, generate suites": {
-        "check": ("opcert check my_specs/Reverse-1.yaml", "opcert check --specs my_specs"),
+        "check": ("specs", "opcert check my_specs/Reverse-1.yaml", "opcert check --specs my_specs"),
         "generate": (
+            "specs",
             "opcert generate -o suite --profile full",
             "opcert generate -o suite --operator 'directml/*' --seed 7",
             "opcert generate -o suite --check",
         ),
-        "coverage": ("opcert coverage", "opcert coverage --suite suite --operator 'directml/*'"),
-        "docs": ("opcert docs -o docs",),
-        "schema": ("opcert schema > spec.schema.json", "opcert schema --certificate"),
+        "coverage": (
+            "specs",
+            "opcert coverage",
+            "opcert coverage --suite suite --operator 'directml/*'",
+        ),
+        "docs": (
+            "specs",
+            "opcert docs -o docs",
+        ),
+        "schema": ("specs", "opcert schema > spec.schema.json", "opcert schema --certificate"),
     },
 }
+
+
+_COMMANDS = {name: command for group in COMMANDS.values() for name, command in group.items()}
 
 
 class Opcert(CommandGroup):
@@ -77,23 +103,22 @@ class Opcert(CommandGroup):
 
     def summary(self, name: str) -> str:
         """Return the first line of a command's help, without importing its module."""
-        source = files("opcert.commands").joinpath(f"{_module(name)}.py").read_text("utf-8")
-        return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+        module = _COMMANDS[name][0]
+        tree = ast.parse(files("opcert.commands").joinpath(f"{module}.py").read_text("utf-8"))
+        function = next(
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef) and node.name == name.replace("-", "_")
+        )
+        return (ast.get_docstring(function) or "").partition("\n")[0]
 
     def load(self, name: str) -> Command:
         """Return a command."""
-        module = import_module(f"opcert.commands.{_module(name)}")
-        examples = next(commands[name] for commands in COMMANDS.values() if name in commands)
+        module, *examples = _COMMANDS[name]
+        function = getattr(import_module(f"opcert.commands.{module}"), name.replace("-", "_"))
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        decorate = single.command(
-            name, cls=Command, help=module.__doc__, epilog="\n".join(examples)
-        )
-        decorate(getattr(module, _module(name)))
+        single.command(name, cls=Command, epilog="\n".join(examples))(function)
         return cast("Command", typer.main.get_command(single))
-
-
-def _module(command: str) -> str:
-    return command.replace("-", "_")
 
 
 app = typer.Typer(

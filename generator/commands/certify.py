@@ -1,7 +1,4 @@
-"""Certify a backend.
-
-Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
-"""
+"""The command `opcert certify`."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +22,7 @@ from opcert.certificate.submission import (
     submission_path,
     write_submission,
 )
+from opcert.commands.certificates import load_signer
 from opcert.commands.options import (
     BackendOption,
     BackendOptions,
@@ -45,7 +43,6 @@ from opcert.commands.options import (
 )
 from opcert.commands.output import case_progress
 from opcert.commands.selection import certificate_file, check_selection, warn_of_unknown_operators
-from opcert.commands.sign import load_signer
 from opcert.errors import OpcertError
 from opcert.isolation.configuration import Configuration, configurations
 from opcert.output_files import check_output_folder
@@ -110,6 +107,10 @@ def certify(
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> None:
+    """Certify a backend.
+
+    Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
+    """
     _check_options(out, sign=sign, resume=resume, quiet=quiet, verbose=verbose)
     # Before the run, so that a wrong key wastes no run and no backend sees the passphrase.
     signer = None if sign is None else load_signer(sign)

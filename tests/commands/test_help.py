@@ -21,7 +21,9 @@ LOADED: dict[str, TyperCommand] = {
     name: GROUP.load(name) for commands in COMMANDS.values() for name in commands
 }
 NAMES = [*LOADED]
-EXAMPLES = [example for group in COMMANDS.values() for lines in group.values() for example in lines]
+EXAMPLES = [
+    example for group in COMMANDS.values() for _, *lines in group.values() for example in lines
+]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from opcert import generate
-from opcert.commands.tables import print_coverage
+from opcert.commands.specs import print_coverage
 from opcert.specification.files import read_spec, read_specs_in
 from opcert.suite.coverage import Coverage, DimensionCoverage, measure_coverage
 from opcert.suite.suite import Suite

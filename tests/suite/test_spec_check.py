@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from opcert.commands.tables import print_rule_counts
+from opcert.commands.specs import print_rule_counts
 from opcert.errors import SpecError
 from opcert.suite.spec_check import check_specs
 from opcert.suite.spec_warnings import RuleCounts

@@ -1,10 +1,4 @@
-"""Check that a certificate belongs to its suite, and that its parts agree.
-
-What the cases came to is not judged again, except by --rerun. A certificate of a backend that
-is not conformant can be sound.
-
-Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
-"""
+"""The commands that read a certificate: `report`, `verify`, `sign`, `explain`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +8,17 @@ from typing import Annotated
 import typer
 
 from opcert import __version__
-from opcert.backends.lookup import parse_backend_options
+from opcert.backends.lookup import parse_backend_options, setup_code
+from opcert.certificate import signing
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.file import parse_certificate, read_certificate_bytes
-from opcert.certificate.signing import load_public_key, signature_error
+from opcert.certificate.file import (
+    parse_certificate,
+    read_certificate,
+    read_certificate_bytes,
+    refuse_path_in_suite,
+)
+from opcert.certificate.signing import Sign, load_public_key, signature_error
+from opcert.certificate.submission import write_signature
 from opcert.commands.options import (
     BackendOptions,
     ExitCode,
@@ -27,15 +28,22 @@ from opcert.commands.options import (
     SuiteOption,
     announcer,
     echo_line,
+    echo_lines,
     takes_settings,
+    warn,
     whole_number,
     worker_count,
 )
 from opcert.commands.selection import certificate_file, warn_of_unknown_operators
 from opcert.errors import OpcertError
-from opcert.report.terminal import conclusion_line
+from opcert.output_files import check_output_folder
+from opcert.pages.case_descriptions import describe_case
+from opcert.pages.explain import explain_case, find_case
+from opcert.programs.case_programs import case_program
+from opcert.report.files import check_report_folder, render_side_by_side, report_files, write_report
+from opcert.report.terminal import conclusion_line, console, print_certificate, print_side_by_side
 from opcert.run.settings import RunSettings
-from opcert.suite.opening import open_certified_suite
+from opcert.suite.opening import open_certified_suite, open_suite_of_case
 from opcert.suite.suite import Suite
 from opcert.verification.folder_checks import (
     file_name_findings,
@@ -48,6 +56,56 @@ from opcert.verification.folder_checks import (
 )
 from opcert.verification.rerun import rerun_findings, sample_verdicts
 from opcert.verification.verification import Finding, verify_certificate
+
+
+@takes_settings("specs")
+def report(
+    *,
+    certificates: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH",
+            help="Certificates or their folders; all others are compared with the first.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Folder for the HTML page, and for the JUnit XML of a single certificate.",
+        ),
+    ] = None,
+    suite: SuiteOption = None,
+    settings: RunSettings,
+    quiet: QuietOption = False,
+) -> None:
+    """Show a certificate, or compare several."""
+    read = [read_certificate(certificate_file(path)) for path in certificates]
+    if out is not None:
+        refuse_path_in_suite(check_output_folder(out), suite)
+        check_report_folder(out)
+    if quiet:
+        for certificate in read:
+            echo_line(conclusion_line(certificate))
+    elif len(read) == 1:
+        print_certificate(read[0], console())
+    else:
+        print_side_by_side(read, console())
+    if out is None:
+        return
+    if len(read) == 1:
+        entry = read[0].suite
+        opened = open_certified_suite(
+            entry, suite, settings.specs, jobs=worker_count(), announce=announcer(quiet)
+        )
+        files = report_files(read[0], opened)
+    else:
+        files = render_side_by_side(read)
+    write_report(out, files)
+    echo_line(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")
+
 
 # How many findings are printed; a certificate may have any number of them.
 _MAX_FINDINGS = 1000
@@ -83,6 +141,13 @@ def verify(
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
+    """Check that a certificate belongs to its suite, and that its parts agree.
+
+    What the cases came to is not judged again, except by --rerun. A certificate of a backend that
+    is not conformant can be sound.
+
+    Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
+    """
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
     certificate_file(path)
@@ -171,3 +236,83 @@ def _rerun_sample(
     echo_line(f"running {len(sample)} cases again: --rerun {count} --seed {seed}", err=True)
     arguments = parse_backend_options(options)
     return list(rerun_findings(certificate, suite, sample, backend, arguments, specs))
+
+
+def sign(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A certificate.json, or its folder.")
+    ],
+    key: Annotated[
+        Path,
+        typer.Option("--key", metavar="KEY", help="PEM file of the Ed25519 private key."),
+    ],
+    quiet: QuietOption = False,
+) -> None:
+    """Sign a certificate.
+
+    The signature is written next to it, and replaces an earlier one. Sign in an environment in
+    which no backend runs: a backend may read whatever its user can read.
+
+    Exit codes: 0 signed; 2 invalid input, or not a certificate.
+    """
+    file = certificate_file(path)
+    signer = load_signer(key)
+    content = read_certificate_bytes(file)
+    parse_certificate(content, file)
+    announcer(quiet)(f"wrote {write_signature(file, signer(content))}")
+
+
+def load_signer(path: Path) -> Sign:
+    """Return a function that signs with a key; warn if other users can read the key."""
+    signer = signing.load_signer(path)
+    if signing.is_exposed(path):
+        warn(f"other users can read {path}; restrict it with chmod 600")
+    return signer
+
+
+@takes_settings("specs")
+def explain(
+    *,
+    case: Annotated[
+        str, typer.Argument(metavar="CASE", help="Id of a case, or a glob that matches one id.")
+    ],
+    suite: SuiteOption = None,
+    settings: RunSettings,
+    backend: OptionalBackendOption = None,
+    backend_option: BackendOptions = None,
+    program: Annotated[
+        bool, typer.Option("--program", help="Print the program of the call, and nothing else.")
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show the call of a case, its expected result, and a program.
+
+    The program makes the call and checks the result. With --backend it calls this backend.
+    """
+    if backend_option and backend is None:
+        raise OpcertError("--backend-option needs --backend, the backend that takes the option")
+    options = parse_backend_options(backend_option)
+    opened = open_suite_of_case(case, suite, settings.specs, announce=announcer(quiet))
+    if not opened.select("*", case):
+        _refuse_path(Path(case))
+    operator, indexed_case = find_case(opened, case)
+    setup = None if backend is None else setup_code(backend, options)
+    code = case_program(operator, indexed_case, setup)
+    if program:
+        typer.echo(code, nl=False)
+    else:
+        echo_lines(explain_case(describe_case(operator, indexed_case), code))
+
+
+def _refuse_path(path: Path) -> None:
+    """Refuse a certificate or its folder in place of a case.
+
+    Raises:
+        OpcertError: `path` exists.
+    """
+    if path.exists():
+        file = certificate_file(path)
+        raise OpcertError(
+            f"{path}: is a {'folder' if path.is_dir() else 'file'}; expected the id of a case, "
+            f"such as those in the report of {file}"
+        )

@@ -1,0 +1,264 @@
+"""The commands for specs and suites: `check`, `generate`, `coverage`, `docs`, `schema`."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from opcert.certificate.file import certificate_json_schema, refuse_path_in_suite
+from opcert.commands.options import (
+    ClusterOption,
+    ClusterResourcesOption,
+    ExitCode,
+    Profile,
+    QuietOption,
+    SeedOption,
+    SuiteOption,
+    announcer,
+    echo_line,
+    open_cluster,
+    read_profile,
+    takes_settings,
+    worker_count,
+)
+from opcert.errors import OpcertError
+from opcert.output_files import check_output_folder
+from opcert.pages.documentation import MARKS, render_docs
+from opcert.panel.strength import Strength, measure_strength
+from opcert.report.terminal import console, print_line, table_cell
+from opcert.run.settings import RunSettings
+from opcert.specification.files import read_specs_in
+from opcert.specification.model import json_schema
+from opcert.specification.references import find_spec_files
+from opcert.suite.coverage import Coverage, measure_coverage
+from opcert.suite.generation import generate as generate_suite
+from opcert.suite.opening import open_suite
+from opcert.suite.spec_check import check_specs
+from opcert.suite.spec_warnings import RuleCounts
+from opcert.suite.writing import check_marked_folder, replace_marked_folder
+
+
+@takes_settings("specs")
+def check(
+    *,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Spec files; by default opcert's own."),
+    ] = None,
+    settings: RunSettings,
+    strength: Annotated[
+        bool,
+        typer.Option(
+            "--strength/--no-strength",
+            help="Measure the strength on generic wrong backends, which takes most of the time.",
+        ),
+    ] = True,
+) -> None:
+    """Check specs, and measure the strength of their suite.
+
+    Reports mistakes, warnings, the number of cases for each rule, and the generic wrong backends
+    that the suite does not detect.
+    """
+    checked = check_specs(files or find_spec_files(settings.specs))
+    for spec in checked:
+        for warning in spec.warnings:
+            echo_line(f"warning: {warning}", err=True)
+    print_rule_counts([counts for spec in checked for counts in spec.counts], console())
+    if strength:
+        for spec in checked:
+            print_strength(measure_strength(spec.spec_file, spec.operator), console())
+
+
+@takes_settings("operator", "specs", "jobs")
+def generate(
+    *,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder for the suite; replaces an earlier one."
+        ),
+    ] = Path("generated"),
+    profile: Annotated[
+        Profile,
+        typer.Option(
+            "--profile",
+            metavar="PROFILE",
+            parser=read_profile,
+            autocompletion=lambda: [*Profile],
+            help="Size of the suite: core, full or stress.",
+        ),
+    ] = Profile.CORE,
+    settings: RunSettings,
+    seed: SeedOption = 0,
+    cluster: ClusterOption = None,
+    cluster_resources: ClusterResourcesOption = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Write nothing; list how the folder differs, with exit code 1."
+        ),
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Generate a suite from specs.
+
+    By default it has the operators of the core suite, or all operators of --specs.
+    """
+    with open_cluster(cluster, cluster_resources, settings.jobs) as connected:
+        differences = generate_suite(
+            out,
+            settings.specs,
+            profile=profile.value,
+            operator=settings.operator,
+            seed=seed,
+            jobs=settings.jobs,
+            cluster=connected,
+            check=check,
+            on_operator=announcer(quiet),
+        )
+    for difference in differences:
+        echo_line(difference)
+    if differences:
+        text = f"{out} differs from the suite of the specs; run the same command without --check"
+        echo_line(text, err=True)
+        raise typer.Exit(ExitCode.FAILURE)
+    echo_line(f"{out} is the suite of the specs" if check else f"wrote {out}")
+
+
+@takes_settings("operator", "specs")
+def coverage(
+    *,
+    suite: SuiteOption = None,
+    settings: RunSettings,
+    quiet: QuietOption = False,
+) -> None:
+    """Measure the coverage of a suite.
+
+    With --specs alone, generate a temporary core suite from these specs.
+
+    Exit codes: 0 complete; 1 incomplete; 2 invalid input.
+    """
+    spec_files = {
+        spec_file.spec.operator: spec_file
+        for spec_file in read_specs_in(settings.specs, settings.operator or "*")
+    }
+    opened = open_suite(
+        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
+    )
+    coverages = list(measure_coverage(opened, spec_files))
+    for operator_coverage in coverages:
+        print_coverage(operator_coverage, console())
+    if not coverages:
+        place = settings.specs or "the specs of opcert"
+        raise OpcertError(
+            f"no spec of {', '.join(opened.operators)} in {place}, so nothing was measured; name "
+            "the folder of these specs by --specs"
+        )
+    if any(operator_coverage.share < 1 for operator_coverage in coverages):
+        raise typer.Exit(ExitCode.FAILURE)
+
+
+@takes_settings("specs", "operator")
+def docs(
+    *,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder for the Markdown, without other files."
+        ),
+    ],
+    settings: RunSettings,
+    suite: SuiteOption = None,
+    strength: Annotated[
+        bool,
+        typer.Option(
+            "--strength", help="Include the strength: which generic faults the suite finds."
+        ),
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write Markdown: the guides, and the rules and cases of each operator.
+
+    `python -m sphinx -W FOLDER SITE` makes a site of it; the extra `docs` installs Sphinx.
+    """
+    refuse_path_in_suite(check_output_folder(out), suite)
+    own = MARKS, "the Markdown of `opcert docs`"
+    check_marked_folder(out, *own)
+    spec_files = read_specs_in(settings.specs, settings.operator or "*")
+    opened = open_suite(
+        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
+    )
+    strengths = {
+        file.spec.operator: measure_strength(file, opened.operators[file.spec.operator])
+        for file in spec_files
+        if strength and file.spec.operator in opened.operators
+    }
+    replace_marked_folder(out, render_docs(spec_files, opened, strengths), *own)
+    echo_line(f"wrote {out / 'index.md'} and the other pages")
+
+
+def schema(
+    certificate: Annotated[
+        bool, typer.Option("--certificate", help="Print the schema of certificate.json instead.")
+    ] = False,
+) -> None:
+    """Print the JSON Schema of specs, or of certificates."""
+    typer.echo(json.dumps(certificate_json_schema() if certificate else json_schema(), indent=1))
+
+
+def print_rule_counts(counts: Sequence[RuleCounts], console: Console) -> None:
+    """Print the number of positive and negative cases of each rule."""
+    table = Table("rule", "kind", "positive", "negative")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for rule_counts in counts:
+        negative = str(rule_counts.negative) if rule_counts.kind == "requirement" else ""
+        table.add_row(
+            table_cell(rule_counts.rule), rule_counts.kind, str(rule_counts.positive), negative
+        )
+    console.print(table)
+    console.print(f"{len(counts)} rules, each exercised", highlight=False)
+
+
+def print_strength(strength: Strength, console: Console) -> None:
+    """Print how many generic faults the cases of an operator find, and list the others."""
+    found = f"{strength.detected} of {strength.applicable}"
+    print_line(console, f"{strength.operator}: generic faults found: {found}")
+    for fault in strength.missed:
+        print_line(console, f"  not found: {fault.text} ({fault.name})")
+        print_line(console, f"    it differs in {fault.witness:.300}")
+
+
+def print_coverage(coverage: Coverage, console: Console) -> None:
+    """Print the coverage of one operator, and list the missing items."""
+    line = partial(print_line, console)
+    line(f"{coverage.operator}: {_percent(coverage.share)}")
+    for part in coverage.dimensions:
+        whole = part.present + len(part.missing)
+        line(f"  {_percent(part.share):>7}  {part.dimension}: {part.present} of {whole}")
+        for name in part.missing:
+            line(f"           missing: {name}")
+    line("  rules, with the calls that exercise them / that violate them")
+    for rule, (exercised, violated) in coverage.rules.items():
+        line(f"    {rule}: {exercised} / {violated}")
+    line("  levels, with the number of times they were observed")
+    for factor, counts in coverage.levels.items():
+        line(f"    {factor}: {', '.join(f'{level} {n}' for level, n in counts.items())}")
+    ranks = sorted({rank for _, rank in coverage.types})
+    table = Table("valid calls", *(f"rank {rank}" for rank in ranks))
+    for element_type in dict.fromkeys(name for name, _ in coverage.types):
+        table.add_row(element_type, *(str(coverage.types[element_type, rank]) for rank in ranks))
+    console.print(table)
+    if coverage.feature_levels:
+        counts_by_level = (f"{name} {n}" for name, n in coverage.feature_levels.items())
+        line(f"  feature levels: {', '.join(counts_by_level)}")
+
+
+def _percent(share: float) -> str:
+    """Return a share as a percentage that is 100% only for complete coverage."""
+    return "100%" if share == 1 else f"{min(100 * share, 99.9):.1f}%"
