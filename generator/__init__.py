@@ -6,34 +6,41 @@ roles          what an argument is to the others: its factors, calls, requiremen
 specification  what an operator is: YAML -> model, every mistake with its place
 cases          spec -> cases -> vectors: calls drawn, mutated, and proved; formulas, laws
 backends       what is certified: the contract, the lookup, one file for each runtime
-suite          vectors -> suite: packs, indexes, pytest files, manifest; and back; coverage
-scope          what counts: declared support, claims, feature levels, waivers
+suite          vectors -> suite, and back: packs, indexes, pytest files, manifest, coverage;
+               what counts: declared support, claims, feature levels, waivers
 programs       calls -> a Python program that makes them
 run            call x backend -> outcome: called, repeated, compared
 isolation      the same in separate processes: workers, drivers, configurations
 verdicts       vector, outcome -> verdict: causes, confirmation, reduction
 panel          spec x suite -> how many generic wrong backends the suite finds
-pages          spec, suite -> HTML for each operator; a case explained
 exploration    spec x backend -> findings: fresh calls beyond the suite
 certificate    verdicts -> certificate: a whole run, or the rest of one; file, folder, signature
-report         certificate -> terminal, HTML, JUnit XML, side by side
+report         certificate -> terminal, HTML, JUnit XML; spec, suite -> Markdown; a case explained
 verification   certificate x suite -> findings
 commands       opcert certify, verify and the others; `cli` assembles them
+
+What `opcert` exports is imported when it is used (PEP 562), so that a worker starts fast.
 """
 
-from typing import TYPE_CHECKING
-
-from opcert.lazy_imports import lazy_attributes
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from opcert.certificate.certificate import Certificate
     from opcert.certificate.certify_suite import certify
     from opcert.certificate.file import read_certificate
-    from opcert.isolation.configuration import configurations
-    from opcert.suite.generation import generate
-    from opcert.suite.opening import load
-    from opcert.version import __version__
+    from opcert.isolation.supervised import configurations
+    from opcert.suite.generation import generate, load
 
+_MODULES = {
+    "Certificate": "certificate.certificate",
+    "certify": "certificate.certify_suite",
+    "configurations": "isolation.supervised",
+    "generate": "suite.generation",
+    "load": "suite.generation",
+    "read_certificate": "certificate.file",
+}
 __all__ = [
     "Certificate",
     "__version__",
@@ -44,15 +51,12 @@ __all__ = [
     "read_certificate",
 ]
 
-__getattr__ = lazy_attributes(
-    __name__,
-    {
-        "certificate.certificate": ("Certificate",),
-        "certificate.certify_suite": ("certify",),
-        "certificate.file": ("read_certificate",),
-        "isolation.configuration": ("configurations",),
-        "suite.generation": ("generate",),
-        "suite.opening": ("load",),
-        "version": ("__version__",),
-    },
-)
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("opcert")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'opcert' has no attribute '{name}'")
+    return getattr(import_module(f"opcert.{_MODULES[name]}"), name)

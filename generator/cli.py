@@ -17,8 +17,7 @@ from typing import Annotated, cast
 import typer
 
 from opcert.commands.options import ExitCode
-from opcert.commands.output import tolerant_output
-from opcert.commands.parsing import Command, CommandGroup
+from opcert.commands.parsing import Command, CommandGroup, tolerant_output
 
 # The commands by the heading of their group: the module, and the examples of the help.
 COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {

@@ -9,15 +9,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
+from opcert.arrays.calls import flatten_variadic
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
-from opcert.arrays.variadic import flatten_variadic
 from opcert.backends.contract import close_backend
 from opcert.backends.lookup import parse_backend_options
 from opcert.errors import OpcertError, SpecError, SuiteError
 from opcert.isolation.supervised import start_backend
 from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
-from opcert.scope.claims import read_claim
-from opcert.scope.waivers import Waivers, read_waivers
+from opcert.suite.claims import Waivers, read_claim, read_waivers
 from opcert.suite.suite import Suite, SuiteCase
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import WAIVABLE_KINDS, Verdict, unverified_reasons

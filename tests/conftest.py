@@ -11,7 +11,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from opcert.specification import files
-from opcert.specification.references import find_spec_files
+from opcert.specification.files import find_spec_files
 from opcert.suite.format import OperatorEntry
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite, core_suite_folder

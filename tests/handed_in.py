@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from opcert import Certificate, certify, read_certificate
-from opcert.certificate.submission import CLAIM_FILE, WAIVERS_FILE, write_submission
-from opcert.output_files import FileContents
+from opcert.certificate.file import CLAIM_FILE, WAIVERS_FILE, write_submission
 from opcert.report.files import report_files
+from opcert.system import FileContents
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 

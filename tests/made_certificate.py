@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from opcert.certificate.certificate import BackendEntry, Certificate, Run, Selection
-from opcert.certificate.entries import current_platform
+from opcert.certificate.setup import current_platform
 from opcert.suite.format import SuiteEntry
 from opcert.verdicts.verdict import Verdict
 

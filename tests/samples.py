@@ -9,7 +9,7 @@ import numpy as np
 from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.certificate.certificate import WaiversEntry
-from opcert.scope.waivers import Waiver
+from opcert.suite.claims import Waiver
 from opcert.suite.suite import Suite
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.verdict import Status, Verdict

@@ -10,12 +10,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from opcert.cases.case import Case
 from opcert.cases.generation import generate_cases
+from opcert.cases.input_space import Case
 from opcert.cases.vectors import Vector, iterate_vectors, make_vectors
 from opcert.specification import files
-from opcert.specification.files import SpecFile
-from opcert.specification.references import find_spec_files
+from opcert.specification.files import SpecFile, find_spec_files
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import operator_files, suite_files
 from opcert.suite.suite import Suite

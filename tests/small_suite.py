@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from opcert.errors import SuiteError
-from opcert.output_files import FileContents
 from opcert.suite.emit import suite_files
 from opcert.suite.format import Manifest
 from opcert.suite.suite import Suite, core_suite_folder
+from opcert.system import FileContents
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 GLOB = "directml/DML_OPERATOR_SPLIT"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.specification.references import shipped_operators
+from opcert.specification.files import shipped_operators
 from tests import small_suite as small_suite_files
 from tests.command_line import MISBEHAVING, WRONG, opcert, opcert_program
 from tests.shipped import SPECS

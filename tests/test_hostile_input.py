@@ -14,14 +14,14 @@ from pydantic import ValidationError
 from opcert.backends.lookup import load_code
 from opcert.commands.options import print_error
 from opcert.errors import OpcertError, SpecError, visible_text
-from opcert.pages import rendering
 from opcert.programs.program import CallText, InputText, write_program
-from opcert.report.junit import junit_xml
-from opcert.run.excerpts import Excerpt
+from opcert.report import files
+from opcert.report.files import junit_xml
+from opcert.run.comparison import Excerpt
 from opcert.specification.files import read_spec
 from opcert.suite import emit
-from opcert.untrusted_files import read_limited
-from opcert.verdicts.reproduction import Reproduction, SerializedArray
+from opcert.system import read_limited
+from opcert.verdicts.cause_text import Reproduction, SerializedArray
 from opcert.verdicts.verdict import Verdict
 from tests.made_certificate import OPERATOR, certificate
 from tests.small_spec import TAKE, spec
@@ -120,14 +120,14 @@ def test_each_hidden_character_is_escaped_and_no_other(around: str) -> None:
 
 
 def test_a_page_has_no_hidden_character_and_marks_each() -> None:
-    page = rendering._environment().from_string("{{ text }}").render(text=HIDDEN)
+    page = files._environment().from_string("{{ text }}").render(text=HIDDEN)
     assert visible_text(page) == page
     assert "\\u202e" in page
 
 
 def test_json_within_a_page_has_escapes_that_a_reader_sees() -> None:
     page = (
-        rendering._environment()
+        files._environment()
         .from_string("{{ data | tojson }}")
         .render(data={"a": f"\u202eb{HIDDEN}"})
     )

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from opcert import output_files
+from opcert import system
 from opcert.commands.options import interruption_text
 from opcert.errors import OpcertError
-from opcert.output_files import write_files
+from opcert.system import write_files
 from tests.small_suite import contents
 
 FORMER = {"a": b"former", "b": b"former", "sub/c": b"former"}
@@ -103,7 +103,7 @@ def test_an_interrupt_is_reported_with_the_folders_that_changed(
         if step is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(output_files, "written", [])
+    monkeypatch.setattr(system, "written", [])
     if step is not None:
         failing_at(step, KeyboardInterrupt(), monkeypatch)
     with pytest.raises(KeyboardInterrupt):

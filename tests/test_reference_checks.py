@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from opcert.arrays.element_types import Array
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification.files import read_specs_in
-from opcert.specification.references import call_reference, load_references
+from opcert.specification.files import call_reference, load_references, read_specs_in
 from opcert.verdicts.certification import Certification
 from tests import shipped
 from tests.wrong_backends import Attributes, Inputs

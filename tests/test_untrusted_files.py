@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from opcert.untrusted_files import read_limited
+from opcert.system import read_limited
 from tests.command_line import limited
 from tests.small_suite import GLOB, INDEX, MANIFEST, PACK, edit_index, write
 
@@ -42,7 +42,7 @@ _PROCESSES.set_forkserver_preload(
         "typer.testing",
         "opcert.cli",
         "opcert.certificate.certify_suite",
-        "opcert.certificate.submission",
+        "opcert.certificate.file",
         "opcert.report.files",
         "opcert.suite.generation",
     ]

@@ -1,14 +1,152 @@
-"""A call of an operator, before it has arrays: a description of each input, and the attributes."""
+"""Calls of an operator before they have arrays, variadic inputs, and arithmetic of indices.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+Inside opcert, the inputs of a call are a flat mapping: the tensors of a variadic input `x` are
+`x[0]`, `x[1]`, and so on. No argument has a bracket in its name, so a key explains itself. Where a
+call leaves opcert, for a reference, a backend or an expression, they become one list.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.arrays.layouts import LONG_AXES_NEEDED, Layout
-from opcert.arrays.variadic import argument_of, flatten_variadic, group_variadic
+import numpy as np
+
+from opcert.arrays.element_types import ELEMENT_TYPES, LONG_AXES_NEEDED, Layout
+from opcert.errors import Inapplicable
+
+Item = TypeVar("Item")
+
+# Extents that exceed a vector register (with a tail), a tile, 16 bits.
+LONG_EXTENT, WIDE_EXTENT, HUGE_EXTENT = 11, 521, 65539
+
+
+def wrap(axis: int, rank: int) -> int:
+    """Return `axis` counted from the front, where a negative one counts from the end."""
+    return axis + rank if axis < 0 else axis
+
+
+def broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether `shape`, aligned at the end, broadcasts to `target` in one direction."""
+    if len(shape) > len(target):
+        return False
+    aligned = target[len(target) - len(shape) :]
+    return all(source in (1, extent) for source, extent in zip(shape, aligned, strict=True))
+
+
+def python_slice(n: int, start: int, stop: int, step: int) -> range:
+    """Return the indices that Python's [start:stop:step] selects of `n` elements."""
+    return range(*slice(start, stop, step).indices(n))
+
+
+def part_at(lengths: Sequence[int], position: int) -> tuple[int, int]:
+    """Return which of consecutive parts has the element at `position`, and its position in it.
+
+    Raises:
+        IndexError: no part has it.
+    """
+    first = 0
+    for number, length in enumerate(lengths):
+        if first <= position < first + length:
+            return number, position - first
+        first += length
+    raise IndexError(f"position {position} of {first}")
+
+
+def within(values: Sequence[int], low: int, high: int) -> bool:
+    """Whether any of `values` is at least `low` and less than `high`."""
+    return any(low <= value < high for value in values)
+
+
+def extent_kinds(extents: Sequence[int], taken: int) -> tuple[str, ...]:
+    """Return the kinds of extents that describe `extents`; `Sampler.dims` draws these kinds.
+
+    `taken` is the number of elements of the other dimensions.
+    """
+    if not extents:
+        return ("varied",)
+    if 0 in extents:
+        return ("zero",)
+    if max(extents) == 1:
+        return ("ones",)
+    long_extents = [extent for extent in extents if extent > 1]
+    kinds = {
+        "varied": len(extents) == 1 or min(extents) < max(extents),
+        "equal": len(extents) == 1 or len(set(long_extents)) < len(long_extents),
+        "same": set(extents) == {taken},
+        "long": extents[-1] >= LONG_EXTENT,
+        "wide": extents[-1] >= WIDE_EXTENT,
+        "tall": extents[0] >= WIDE_EXTENT,
+        "huge": max(extents) >= HUGE_EXTENT,
+    }
+    return tuple(kind for kind, applies in kinds.items() if applies)
+
+
+def insert(items: Sequence[Item], position: int, item: Item) -> tuple[Item, ...]:
+    """Return `items` with `item` inserted before `position`."""
+    return (*items[:position], item, *items[position:])
+
+
+def replace(items: Sequence[Item], position: int, item: Item) -> tuple[Item, ...]:
+    """Return `items` with one of them replaced; a negative position counts from the end.
+
+    Raises:
+        Inapplicable: the position is out of range.
+    """
+    if not -len(items) <= position < len(items):
+        raise Inapplicable(f"no element {position} in {items}")
+    position %= len(items)
+    return (*items[:position], item, *items[position + 1 :])
+
+
+def repeats(indices: "Tensor", axis: int, n: int) -> bool:
+    """Whether two elements of `indices` in one line along `axis` are the same place of `n`."""
+    if indices.size < 2 or not n or not indices.values:
+        return False
+    numbers = np.array([*map(int, indices.values)]).reshape(indices.shape) % n
+    ordered = np.sort(numbers, axis=axis)
+    return not np.diff(ordered, axis=axis).all()
+
+
+def tensor_key(name: str, number: int) -> str:
+    """Return the key of one tensor of the variadic input `name`."""
+    return f"{name}[{number}]"
+
+
+def argument_of(key: str) -> str:
+    """Return the name of the argument that the input `key` belongs to."""
+    return key.partition("[")[0]
+
+
+def keys_of(name: str, inputs: Mapping[str, object]) -> list[str]:
+    """Return the keys of the tensors of an argument among `inputs`; none if it is omitted."""
+    return [key for key in inputs if argument_of(key) == name]
+
+
+def group_variadic(inputs: Mapping[str, Item]) -> dict[str, Item | list[Item]]:
+    """Return inputs by the names of their arguments, with a list for each variadic one."""
+    grouped: dict[str, Item | list[Item]] = {}
+    for key, item in inputs.items():
+        name, bracket, _ = key.partition("[")
+        if not bracket:
+            grouped[name] = item
+        elif isinstance(items := grouped.setdefault(name, []), list):
+            items.append(item)
+    return grouped
+
+
+def flatten_variadic(inputs: Mapping[str, Item | Sequence[Item]]) -> dict[str, Item]:
+    """Return inputs by key, as `group_variadic` takes them; a list without items is omitted."""
+    flat: dict[str, Item] = {}
+    for name, item in inputs.items():
+        if isinstance(item, list | tuple):
+            flat.update({tensor_key(name, k): part for k, part in enumerate(item)})
+        else:
+            flat[name] = item  # type: ignore[assignment]
+    return flat
+
 
 # How many values a message lists.
 _MAX_LISTED_VALUES = 16
@@ -104,7 +242,7 @@ class Call:
         inputs = {
             name: tensor
             if tensor.values is not None or (only_new and tensor.pattern)
-            else replace(tensor, pattern=f"{seed}|{name}")
+            else dataclasses.replace(tensor, pattern=f"{seed}|{name}")
             for name, tensor in self.inputs.items()
         }
         return Call(inputs, self.attributes)

@@ -1,7 +1,14 @@
-"""Data patterns: elements that distinguish positions, with special values among them."""
+"""Data patterns, golden outputs some of whose elements are open, and packs of arrays.
 
-from collections.abc import Sequence
-from dataclasses import replace
+Each open element is one of several. An `OpenArray` has one of them, and alternatives that have the
+others: arrays of its type and shape, which agree with it in all other elements.
+"""
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
 from itertools import combinations
 from math import prod
@@ -20,7 +27,56 @@ from opcert.arrays.element_types import (
     bits_dtype,
     bits_of,
     highest,
+    invert_bits,
 )
+
+
+class OpenArray(np.ndarray[Any, Any]):
+    """A golden output with open elements; an array that NumPy derives from it has none."""
+
+    alternatives: tuple[Array, ...] = ()
+
+
+def with_alternatives(array: Array, alternatives: Sequence[Array]) -> Array:
+    """Return a view of a golden output whose open elements may also be those of `alternatives`."""
+    if not alternatives:
+        return array
+    opened = array.view(OpenArray)
+    opened.alternatives = tuple(alternatives)
+    return opened
+
+
+def alternatives_of(array: Array) -> tuple[Array, ...]:
+    """Return the alternatives of a golden output, of which most have none."""
+    return array.alternatives if isinstance(array, OpenArray) else ()
+
+
+def settled(golden: Array, output: Array) -> Array:
+    """Return a golden output with the open elements that `output` of its type and shape chose.
+
+    An open element that `output` does not have among the alternatives keeps the golden value.
+    """
+    chosen: Array = golden.view(np.ndarray)
+    for alternative in alternatives_of(golden):
+        agrees = bits_of(output) == bits_of(alternative)
+        bits = np.where(agrees, bits_of(alternative), bits_of(chosen))
+        chosen = bits.astype(bits_dtype(golden.dtype)).view(golden.dtype)
+    return chosen
+
+
+def open_elements(array: Array) -> Array:
+    """Return which elements of a golden output are open."""
+    is_open = np.zeros(array.shape, np.bool_)
+    for alternative in alternatives_of(array):
+        is_open |= bits_of(array.view(np.ndarray)) != bits_of(alternative)
+    return is_open
+
+
+def inverted_output(golden: Array) -> Array:
+    """Return a golden output with every bit inverted, and so its alternatives."""
+    inverted = [invert_bits(alternative) for alternative in alternatives_of(golden)]
+    return with_alternatives(invert_bits(golden.view(np.ndarray)), inverted)
+
 
 Bits = np.ndarray[Any, np.dtype[np.unsignedinteger]]
 
@@ -199,3 +255,70 @@ def materialize_numbered(tensor: Tensor) -> Array:
     else:
         numbers += 1
     return numbers.astype(ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
+
+
+# The earliest time that a zip can record, so that the bytes do not depend on the clock.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_UNIX = 3
+_LOCAL_HEADER = 30
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The bytes of a pack, and the offset of each array's elements in them."""
+
+    data: bytes
+    offsets: Mapping[str, int]
+
+
+class PackWriter:
+    """Writes arrays, each of a dtype that npy has, to a pack one by one."""
+
+    def __init__(self) -> None:
+        self._buffer = io.BytesIO()
+        self._archive = zipfile.ZipFile(self._buffer, "w", zipfile.ZIP_STORED)
+        self.offsets: dict[str, int] = {}
+
+    def add(self, name: str, array: Array) -> None:
+        """Append `array`."""
+        member = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+        member.create_system = _UNIX
+        member.external_attr = 0o644 << 16
+        header = _npy_header(array.dtype.str, array.shape)
+        path = member.filename.encode()
+        self.offsets[name] = self._buffer.tell() + _LOCAL_HEADER + len(path) + len(header)
+        self._archive.writestr(member, header + array.tobytes())
+
+    def pack(self) -> Pack:
+        """Close the archive and return the pack."""
+        self._archive.close()
+        return Pack(self._buffer.getvalue(), self.offsets)
+
+
+def write_pack(arrays: Mapping[str, Array]) -> Pack:
+    """Write `arrays`, each of a dtype that npy has, in C order and little-endian."""
+    writer = PackWriter()
+    for name, array in arrays.items():
+        writer.add(name, array)
+    return writer.pack()
+
+
+@lru_cache(maxsize=4096)
+def _npy_header(descr: str, shape: tuple[int, ...]) -> bytes:
+    """Return a header of NPY format 1.0; the padding of NumPy's own differs between versions."""
+    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+    padding = -(10 + len(text) + 1) % 64
+    header = text.encode("latin1") + b" " * padding + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+
+def read_elements(data: bytes, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return the array of `dtype` whose elements begin at `offset`, read-only.
+
+    Raises:
+        ValueError: `data` is too short for it.
+    """
+    try:
+        return np.frombuffer(data, dtype, prod(shape), offset).reshape(shape)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None

@@ -9,16 +9,17 @@ import ml_dtypes
 import numpy as np
 
 from opcert.arrays.calls import Tensor
-from opcert.arrays.element_bytes import same_bytes
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
     INTEGERS,
+    LAYOUTS,
     Array,
+    Layout,
     fits,
+    same_bytes,
     type_name,
 )
-from opcert.arrays.layouts import LAYOUTS, Layout
 from opcert.arrays.patterns import materialize
 from opcert.errors import Inapplicable, did_you_mean
 

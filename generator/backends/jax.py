@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from opcert.backends.array_adapter import ArrayAdapter, Compute
+from opcert.backends.array_api import ArrayAdapter, Compute
 from opcert.backends.composition import (
     CACHE,
     are_integers,

@@ -10,7 +10,7 @@ from onnx import ModelProto, TensorProto, helper
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 from opcert.backends.composition import are_integers, has_axis, replace_rest, to_list
-from opcert.backends.declared_support import DML_SPLIT, DML_TYPES
+from opcert.backends.contract import DML_SPLIT, DML_TYPES
 
 Inputs: TypeAlias = Mapping[str, Any]
 Attributes: TypeAlias = Mapping[str, Any]

@@ -17,8 +17,7 @@ from opcert.arrays.element_types import (
     type_name,
 )
 from opcert.backends.composition import CACHE, check_options, to_int64
-from opcert.backends.contract import adapter_rejections
-from opcert.backends.declared_support import DECLARED_SUPPORT, PLAIN_CALLS, probe_types
+from opcert.backends.contract import DECLARED_SUPPORT, PLAIN_CALLS, adapter_rejections, probe_types
 from opcert.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, build_model
 
 # The number of cached sessions: few, so that a call finds the same sessions as if its case ran

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, type_name
-from opcert.backends.array_adapter import ArrayAdapter, Compute
+from opcert.backends.array_api import ArrayAdapter, Compute
 from opcert.backends.composition import (
     GatherPlan,
     are_integers,

@@ -15,8 +15,8 @@ from functools import cached_property
 from opcert.arrays.calls import Call
 from opcert.arrays.patterns import recipe_seed
 from opcert.arrays.tensor_functions import TENSOR_BUILDERS, TENSOR_CHANGES
-from opcert.cases.case import Case, Change, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
+from opcert.cases.input_space import Case, Change, MistakeLog, short_digest
 from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.errors import ExpressionError, Inapplicable
@@ -26,8 +26,8 @@ from opcert.specification.expressions import (
     evaluation_scope,
     parse_expression,
 )
-from opcert.specification.named_values import bind_names
-from opcert.yaml_files.source import YamlPath
+from opcert.specification.files import bind_names
+from opcert.yaml_files import YamlPath
 
 # To how many baselines a mutation is applied.
 _APPLICATIONS = {"core": 16, "full": 64, "stress": 12}

@@ -16,9 +16,9 @@ from opcert.specification.expressions import (
     evaluation_scope,
     parse_expression,
 )
+from opcert.specification.files import needed_names, with_named_values
 from opcert.specification.model import Ambiguity, Rule, Spec
-from opcert.specification.named_values import needed_names, with_named_values
-from opcert.yaml_files.source import YamlPath
+from opcert.yaml_files import YamlPath
 
 _MAX_OUTPUTS = 1000
 

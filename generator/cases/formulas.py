@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call, Tensor, group_variadic
 from opcert.arrays.element_types import FLOATS, Array, bits_dtype, bits_of, type_name
-from opcert.arrays.open_elements import with_alternatives
-from opcert.arrays.variadic import group_variadic
-from opcert.cases.case import Case
+from opcert.arrays.patterns import with_alternatives
 from opcert.cases.conditions import Conditions
+from opcert.cases.input_space import Case
 from opcert.errors import ExpressionError, Inapplicable, SpecError
-from opcert.specification.elementwise import FORMULA_FUNCTIONS, parse_elementwise
-from opcert.specification.elementwise_values import (
+from opcert.specification.elementwise import (
+    FORMULA_FUNCTIONS,
     OUTSIDE_SOURCE,
     ZERO_SOURCE,
     CandidateElements,
@@ -29,6 +28,7 @@ from opcert.specification.elementwise_values import (
     IndexedInput,
     IndexedInputs,
     candidate_functions,
+    parse_elementwise,
     source_positions,
 )
 from opcert.specification.expressions import (
@@ -37,10 +37,9 @@ from opcert.specification.expressions import (
     evaluate_in,
     evaluation_scope,
 )
-from opcert.specification.files import SpecFile
+from opcert.specification.files import SpecFile, with_named_values
 from opcert.specification.model import Output
-from opcert.specification.named_values import with_named_values
-from opcert.yaml_files.source import YamlPath
+from opcert.yaml_files import YamlPath
 
 # How many elements of an output are compared; of a larger one, some indices of each axis.
 MAX_COMPARED = 4096

@@ -1,14 +1,228 @@
-"""Spec -> cases: the documented calls, calls that cover the input space, and changes of both."""
+"""Spec -> cases: positive ones, and a selection of negative ones from each stratum.
 
-from collections import defaultdict
-from collections.abc import Sequence
+Calls that an implementation without the check would accept are preferred. A call that is rejected
+for another reason anyway does not reveal that the check is missing.
+"""
 
-from opcert.cases.case import Case, MistakeLog, short_digest
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
+from opcert.arrays.patterns import materialize
+from opcert.cases.candidates import Candidate, CandidateSearch, UncheckedResult
 from opcert.cases.conditions import Conditions
-from opcert.cases.negative import NegativeCases
+from opcert.cases.input_space import Case, MistakeLog, short_digest
 from opcert.cases.neighbours import neighbour_cases
 from opcert.cases.positive import PositiveCases
-from opcert.specification.files import SpecFile
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.reference import RuleBroken, unchecked
+from opcert.specification.files import Reference, SpecFile, call_reference
+from opcert.specification.model import Rule, Spec
+
+# The most cases of a stratum: the calls that violate a requirement by one kind of mutation of one
+# argument.
+MAX_PER_STRATUM = {"core": 4, "full": 16, "stress": 2}
+# Once a requirement has so many cases, no stratum gets a second one.
+_ENOUGH = {"core": 36, "full": 256, "stress": 16}
+# The most cases of an ambiguity; they are never decisive.
+MAX_PER_AMBIGUITY = {"core": 6, "full": 32, "stress": 4}
+# How many candidates are run without the check for each selection.
+_MAX_TRIED = 32
+# The sizes of changed arrays are compared in steps of so many bytes.
+_SIZE_STEP = 128
+# The most bytes of an array for which the reference is run without a check.
+_MAX_RUN_BYTES = 1 << 24
+
+
+class NegativeCases:
+    """Builds the cases of requirements and ambiguities: each is one change to a baseline."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        reference: Reference,
+        profile: str,
+        seed: int,
+        baselines: Sequence[Case],
+        mistakes: MistakeLog,
+    ) -> None:
+        self._spec = spec
+        self._reference = reference
+        self._profile = profile
+        self._conditions = Conditions(spec)
+        self._seed = seed
+        self._search = CandidateSearch(self._conditions, profile, seed, baselines, mistakes)
+        self._mistakes = mistakes
+
+    def cases(self) -> Iterator[Case]:
+        """Yield the cases of requirements, then those of ambiguities.
+
+        A requirement that cannot be violated alone, and gives no reason, is recorded as a mistake.
+        """
+        candidates = self._search.candidates()
+        self._record_unviolated(candidates)
+        ambiguity_ids = [ambiguity.id for ambiguity in self._spec.call_ambiguities]
+        for owner in (*self._spec.requirements, *ambiguity_ids):
+            for candidate in self._select(owner, candidates.get(owner, ())):
+                yield self._case(candidate)
+
+    def _record_unviolated(self, candidates: dict[str, list[Candidate]]) -> None:
+        for i, rule in enumerate(self._spec.rules):
+            is_violated = rule.id in candidates
+            if rule.unbreakable is not None and is_violated:
+                name = candidates[rule.id][0].name
+                text = f"'{rule.id}' can be violated alone, by '{name}'; remove 'unbreakable'"
+                self._mistakes.add(("rules", i, "unbreakable"), text)
+            # The few calls under stress need not allow every violation.
+            is_expected = rule.id in self._spec.requirements and self._profile != "stress"
+            if rule.unbreakable is None and is_expected and not is_violated:
+                self._record_unviolated_rule(i, rule)
+
+    def _record_unviolated_rule(self, number: int, rule: Rule) -> None:
+        """Record why no call violates a rule alone, unless its violations are recorded already."""
+        text = f"no mutation violates '{rule.id}' alone"
+        places = [("rules", number, "violations", name) for name in rule.violations]
+        failures = self._search.failures
+        if any(place in self._mistakes for place in places):
+            return
+        if failures:
+            # A mutated call is dropped where a condition cannot be evaluated on it.
+            for place, failure in failures.items():
+                advice = "add the requirements that exclude such calls to its 'prerequisites'"
+                self._mistakes.add(place, f"{failure}; {advice}: {text}")
+        else:
+            advice = "add 'violations' that do, or 'unbreakable' with a reason"
+            self._mistakes.add(("rules", number, "id"), f"{text}; {advice}")
+
+    def _case(self, candidate: Candidate) -> Case:
+        spec, conditions, baseline = self._spec, self._conditions, candidate.baseline
+        is_ambiguous = candidate.owner not in spec.requirements
+        extra: list[str] = []
+        if candidate.violated:
+            # A backend may declare that it does not support one of these, and decline the call.
+            known = conditions.behaviours(baseline.call)
+            exhibited = conditions.behaviours(candidate.call, ignore_errors=True)
+            extra = [name for name in exhibited if name not in known]
+        return Case(
+            spec.full_id(f"{candidate.owner}.{candidate.name}-{short_digest(baseline.id)}"),
+            candidate.call.patterned(f"{self._seed}|{baseline.id}", only_new=True),
+            candidate.place,
+            spec.full_ids(*(candidate.violated or conditions.behaviours(candidate.call))),
+            violated_rule=spec.full_id(candidate.violated[0]) if candidate.violated else None,
+            baseline=baseline.id,
+            change=candidate.change,
+            extra_behaviours=spec.full_ids(*extra),
+            ambiguity=candidate.owner if is_ambiguous else None,
+            feature_levels=baseline.feature_levels,
+        )
+
+    def _select(self, owner: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Select from the candidates of a requirement, or of an ambiguity.
+
+        First one of each stratum, since each kind of mutation reveals another mistake in a check.
+        Then, up to a limit, more of each: at other positions of the argument, of other types, of
+        baselines with levels that are not used yet.
+        """
+        is_decisive = owner in self._spec.requirements
+        strata: dict[tuple[str, str], list[Candidate]] = {}
+        calls: set[tuple[str, str]] = set()
+        for candidate in candidates:
+            # Several mutations may come to the same call.
+            call = candidate.baseline.id, _changes(candidate)
+            if call not in calls:
+                calls.add(call)
+                strata.setdefault(candidate.stratum, []).append(candidate)
+        selected: list[Candidate] = []
+        used: Counter[object] = Counter()
+        levels: set[tuple[str, str]] = set()
+
+        def novelty(candidate: Candidate) -> tuple[int, int, int, int]:
+            # First, positions and types that are rare in the stratum, then rare for the argument;
+            # next, small arrays, since each is stored; last, new levels of baselines.
+            stratum, position, name = candidate.stratum, candidate.change.position, candidate.type
+            argument = stratum[0]
+            return (
+                -used[stratum, position] - used[stratum, name],
+                -used[argument, position] - used[argument, name],
+                -candidate.stored_bytes // _SIZE_STEP,
+                len(candidate.baseline.levels.items() - levels),
+            )
+
+        enough = (_ENOUGH if is_decisive else MAX_PER_AMBIGUITY)[self._profile]
+        for turn in range(MAX_PER_STRATUM[self._profile]):
+            for stratum, remaining in strata.items():
+                # Each stratum of a requirement gets a case, however many strata there are.
+                is_full = len(selected) >= enough and (turn > 0 or not is_decisive)
+                if not remaining or is_full:
+                    continue
+                remaining.sort(key=novelty, reverse=True)
+                best = self._most_revealing(remaining) if is_decisive else remaining[0]
+                # Another check rejects this call as well; a second such case reveals nothing.
+                if turn and best.unchecked_result == UncheckedResult.REJECTED:
+                    continue
+                remaining.remove(best)
+                selected.append(best)
+                levels |= best.baseline.levels.items()
+                for part in (stratum, stratum[0]):
+                    used.update([(part, best.change.position), (part, best.type)])
+        return selected
+
+    def _most_revealing(self, candidates: Sequence[Candidate]) -> Candidate:
+        """Return the first candidate that best reveals whether its requirement is checked."""
+        best = candidates[0]
+        for candidate in candidates[:_MAX_TRIED]:
+            if candidate.unchecked_result is None:
+                candidate.unchecked_result = self._run_unchecked(candidate.call, candidate.owner)
+            if candidate.unchecked_result > (best.unchecked_result or UncheckedResult.REJECTED):
+                best = candidate
+            if best.unchecked_result == UncheckedResult.ACCEPTED:
+                break
+        return best
+
+    def _run_unchecked(self, call: Call, rule: str) -> UncheckedResult:
+        """Run the reference with the check of `rule` disabled."""
+        required = {argument.name for argument in self._spec.arguments if argument.required}
+        if not required <= call.arguments.keys():
+            return UncheckedResult.FAILED
+        outputs: list[Tensor] = []
+        # The declared shapes of an invalid call need not be computable.
+        with suppress(ExpressionError, Inapplicable):
+            outputs = self._conditions.outputs(call)
+        if any(tensor.nbytes > _MAX_RUN_BYTES for tensor in (*call.inputs.values(), *outputs)):
+            return UncheckedResult.FAILED
+        inputs = {name: _plain_array(tensor) for name, tensor in call.inputs.items()}
+        try:
+            with np.errstate(all="ignore"), unchecked(self._spec.full_id(rule)):
+                call_reference(self._reference, inputs, call.attributes)
+        except RuleBroken:
+            return UncheckedResult.REJECTED
+        except Exception:  # without its check, a reference may fail in any way
+            return UncheckedResult.FAILED
+        return UncheckedResult.ACCEPTED
+
+
+def _changes(candidate: Candidate) -> str:
+    """Return the arguments in which a candidate differs from its baseline, as text."""
+    call, baseline = candidate.call, candidate.baseline.call
+    former = {**baseline.inputs, **baseline.attributes}
+    changed = {**call.inputs, **call.attributes}
+    return ", ".join(
+        f"{name}={changed.get(name)}"
+        for name in {**former, **changed}
+        if changed.get(name) is not former.get(name)
+    )
+
+
+def _plain_array(tensor: Tensor) -> Array:
+    """Return the tensor's values, or zeros in place of a pattern: the data does not matter."""
+    if tensor.values is None:
+        return np.zeros(tensor.shape, ELEMENT_TYPES[tensor.type])
+    return materialize(tensor)
+
 
 # The strength t of each profile's covering array: any t factors have every combination of levels
 # that can occur. Pairs trigger most faults (Kuhn, Wallace and Gallo, 2004); triples cost ten times

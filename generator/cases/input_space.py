@@ -1,27 +1,121 @@
-"""The input space of a spec: rows of levels that cover it, and the call that a row describes."""
+"""The input space of a spec: rows that cover it, their calls, and the levels that calls exhibit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
-from opcert.arrays.calls import Call
-from opcert.arrays.variadic import flatten_variadic
-from opcert.cases.factors import FactorLevels, RowChoice
+from opcert.arrays.calls import Call, flatten_variadic
+from opcert.cases.conditions import Conditions
 from opcert.cases.level_constraints import (
+    FactorLevels,
+    Level,
+    RowChoice,
     constraint_from_expression,
     constraint_from_role,
     derivation_from_role,
+    levels_by_factor,
 )
 from opcert.combinatorics.covering_arrays import covering_array
 from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints
 from opcert.combinatorics.tables import LevelConstraint, Row
-from opcert.errors import ExpressionError
-from opcert.roles.argument import is_plain_value
-from opcert.roles.factors import BuildContext
-from opcert.roles.samplers import RandomSource
-from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
-from opcert.specification.expressions import abbreviate, evaluate, parse_expression
-from opcert.specification.model import Spec
+from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
+from opcert.roles.data import DataRole
+from opcert.roles.factors import (
+    BuildContext,
+    ObservationPoint,
+    ObservedLevels,
+    RandomSource,
+    is_plain_value,
+)
+from opcert.specification.expressions import (
+    EXPRESSION_FUNCTIONS,
+    abbreviate,
+    evaluate,
+    parse_expression,
+)
+from opcert.specification.files import SpecFile
+from opcert.specification.model import Example, Spec
+from opcert.yaml_files import YamlPath
+
+
+@dataclass(frozen=True)
+class Change:
+    """The one change in which a call differs from its baseline.
+
+    `kind` names the mutation, the violation of the spec, or the respect in which neighbours differ.
+    Only a mutation has an `argument`, and a `position` if it changes one of several elements.
+    """
+
+    kind: str
+    argument: str = ""
+    position: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call and what it expects.
+
+    A positive case is a valid call. A negative case violates `violated_rule` and differs in one
+    `change` from a valid call, its `baseline`; `extra_behaviours` are those that it exhibits and
+    its baseline does not. A neighbour is a valid call with a `baseline`. A case with an
+    `ambiguity` expects what the reference does, and never decides a certificate.
+
+    `place` is the path in the spec at which a mistake in the case is reported. `rules` are the full
+    ids of the rules that the case exercises; `levels` names the level of each factor.
+    """
+
+    id: str
+    call: Call
+    place: YamlPath
+    rules: tuple[str, ...]
+    levels: Mapping[str, str] = field(default_factory=dict)
+    violated_rule: str | None = None
+    baseline: str | None = None
+    change: Change | None = None
+    extra_behaviours: tuple[str, ...] = ()
+    ambiguity: str | None = None
+    feature_levels: tuple[str, ...] = ()
+    example: Example | None = None
+
+
+def short_digest(text: str) -> str:
+    """Return eight hexadecimal digits, for unique ids and for a reproducible random order."""
+    return sha256(text.encode()).hexdigest()[:8]
+
+
+class MistakeLog:
+    """The mistakes that cases reveal in one spec: the first one at each place."""
+
+    def __init__(self, spec_file: SpecFile) -> None:
+        self._file = spec_file
+        self._mistakes: dict[YamlPath, Mistake] = {}
+
+    def __contains__(self, place: YamlPath) -> bool:
+        return place in self._mistakes
+
+    def add(self, place: YamlPath, text: str) -> None:
+        """Record a mistake, unless there is one at its place already."""
+        self._mistakes.setdefault(place, self._file.mistake(place, text))
+
+    @contextmanager
+    def collect(self, place: YamlPath, context: str = "") -> Iterator[None]:
+        """Record an error of an expression in the block, and continue after the block."""
+        try:
+            yield
+        except (ExpressionError, Inapplicable) as error:
+            self.add(getattr(error, "place", ()) or place, f"{error}{context}")
+
+    def raise_if_any(self) -> None:
+        """Raise the recorded mistakes.
+
+        Raises:
+            SpecError: there are some.
+        """
+        if self._mistakes:
+            raise SpecError([*self._mistakes.values()])
 
 
 class InputSpace:
@@ -130,3 +224,111 @@ class InputSpace:
             for declared in (spec.inputs, spec.attributes)
         )
         return Call(flatten_variadic(inputs), attributes)
+
+
+class Observer:
+    """Observes the levels of a spec's factors in calls.
+
+    A call may exhibit levels at several points, such as each axis that is sliced: each point is
+    observed by itself, so that levels count as combined only where they occur together.
+    """
+
+    def __init__(self, spec: Spec, profile: str = "core") -> None:
+        self.spec = spec
+        self.conditions = Conditions(spec)
+        self.levels = {
+            factor: {level.name: level for level in levels}
+            for factor, levels in levels_by_factor(spec, profile).items()
+        }
+
+    def observe(self, call: Call) -> Iterator["Observation"]:
+        """Yield the observation of `call` at each of its points."""
+        for point in self._observation_points(call):
+            yield Observation(self, self._observed_by_roles(call, point))
+
+    def _observation_points(self, call: Call) -> list[ObservationPoint]:
+        """Return each combination of the points at which roles observe a call."""
+        points: list[ObservationPoint] = [{}]
+        for role in self.spec.bound_roles:
+            own = role.observation_points(call)
+            if own:
+                points = [{**point, **other} for point in points for other in own]
+        # Where no role selects an axis, the levels of data are observed at each of them.
+        tensors = [role for role in self.spec.bound_roles if isinstance(role, DataRole)]
+        for number, data in enumerate(tensors):
+            if data.axis_key not in points[0] and (not number or data.has_own_shape):
+                points = [{**point, **axis} for point in points for axis in data.axis_points(call)]
+        return points
+
+    def _observed_by_roles(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        values: dict[str, Any] = {}
+        levels: dict[str, frozenset[str]] = {}
+        for role in self.spec.bound_roles:
+            observed = role.observe(call, point)
+            values.update(observed.values)
+            levels.update(observed.levels)
+        return ObservedLevels(values, levels)
+
+    def unobserved(self, call: Call, levels: Mapping[str, str]) -> list[str]:
+        """Return the factors whose level in `levels` the call does not exhibit.
+
+        Of several points, the one at which the call exhibits the most levels counts.
+        """
+        fewest = [*self.levels]
+        for observation in self.observe(call):
+            missing = [f for f in self.levels if not observation.exhibits(f, levels[f])]
+            if not missing:
+                return []
+            if len(missing) < len(fewest):
+                fewest = missing
+        return fewest
+
+
+class Observation:
+    """The levels that a call exhibits at one point.
+
+    A role reports levels or values of its factors. Where values are observed, the call exhibits the
+    levels with these values.
+    """
+
+    def __init__(self, observer: Observer, observed: ObservedLevels) -> None:
+        self._observer = observer
+        self._levels = observed.levels
+        self._values: dict[str, Any] = dict(observed.values)
+
+    def levels(self, factor: str) -> frozenset[str]:
+        """Return the levels of `factor` that the call exhibits here."""
+        levels = self._observer.levels[factor]
+        return frozenset(name for name in levels if self.exhibits(factor, name))
+
+    def exhibits(self, factor: str, level: str) -> bool:
+        """Whether the call exhibits a level here."""
+        if factor in self._levels:
+            return level in self._levels[factor]
+        # A role may have no value at a point, such as the step that slices no axis.
+        observed = self._values.get(factor)
+        expected = self._level_value(self._observer.levels[factor][level])
+        if expected is None:
+            return False
+        # One of several observed values is enough.
+        is_one_of = isinstance(observed, tuple) and expected in observed
+        return bool(observed == expected) or is_one_of
+
+    def _level_value(self, level: Level) -> Any:
+        """Return the value of a level, given the observed values that it depends on, or None."""
+        try:
+            return level.value({factor: self._value(factor) for factor in level.depends_on})
+        except Inapplicable:
+            return None
+
+    def _value(self, factor: str) -> Any:
+        """Return the observed value of a factor: that of its level where levels are observed."""
+        if factor not in self._values:
+            levels = self._observer.levels[factor]
+            values = [
+                self._level_value(level)
+                for name, level in levels.items()
+                if self.exhibits(factor, name)
+            ]
+            self._values[factor] = values[0] if values else None
+        return self._values[factor]

@@ -25,7 +25,7 @@ from opcert.arrays.element_types import (
 )
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.arrays.tensor_functions import with_type
-from opcert.cases.attribute_mutations import attribute_mutations
+from opcert.cases.attribute_changes import attribute_mutations
 from opcert.cases.list_mutations import (
     AT_A_BOUND,
     ELEMENTS,
@@ -39,9 +39,9 @@ from opcert.cases.list_mutations import (
     pair_mutations,
 )
 from opcert.errors import Inapplicable
-from opcert.roles.argument import Input
-from opcert.roles.fill import FillRole
+from opcert.roles.factors import Input
 from opcert.roles.role import Role
+from opcert.roles.scalar_values import FillRole
 from opcert.specification.model import Spec
 
 # Returns the replacement of an argument in a call; None where the mutation does not apply.

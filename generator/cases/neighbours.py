@@ -13,31 +13,28 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
-from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.calls import Call, Tensor, argument_of
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, LAYOUTS, fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
-from opcert.arrays.variadic import argument_of
-from opcert.cases.attribute_neighbours import (
+from opcert.cases.attribute_changes import (
     effective_attribute,
     negated_axis,
     other_attribute,
     other_bits,
     other_signed_axis,
 )
-from opcert.cases.case import Case, Change, short_digest
 from opcert.cases.conditions import Conditions
-from opcert.cases.tensor_lists import TENSOR_LISTS, other_tensors
+from opcert.cases.input_space import Case, Change, short_digest
+from opcert.cases.list_mutations import TENSOR_LISTS, other_tensors
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles.axis import AxisRole
+from opcert.roles.axes import AxisRole
+from opcert.roles.dims import PermutationRole
 from opcert.roles.element_indices import ElementIndicesRole
-from opcert.roles.mask import MaskRole
-from opcert.roles.permutation import PermutationRole
 from opcert.roles.reshape import ReshapeRole
+from opcert.roles.scalar_values import MaskRole
 from opcert.roles.slicing_steps import SlicingStepsRole
 from opcert.roles.windows import WindowsRole
-from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
-from opcert.specification.expressions import evaluate, parse_expression
+from opcert.specification.expressions import EXPRESSION_FUNCTIONS, evaluate, parse_expression
 from opcert.specification.model import Spec
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.

@@ -1,26 +1,74 @@
-"""Spec -> positive cases: the documented calls, and calls that cover the input space."""
+"""Spec -> positive cases: calls of the document, and calls that cover the input space visibly.
 
-from collections.abc import Iterator, Mapping
+Combinatorial testing calls the opposite masking: levels that are combined only in calls without
+data, for instance, are not tested together.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call, Tensor, flatten_variadic
+from opcert.arrays.element_types import Array, bits_of, invert_bits
+from opcert.arrays.patterns import materialize_numbered
 from opcert.arrays.tensor_functions import MAX_ELEMENTS
-from opcert.arrays.variadic import flatten_variadic
-from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
-from opcert.cases.discrimination import can_discriminate
-from opcert.cases.input_space import InputSpace
-from opcert.cases.observation import Observer
+from opcert.cases.input_space import Case, InputSpace, MistakeLog, Observer, short_digest
 from opcert.combinatorics.tables import Row
-from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.documented import DocumentedTensor
-from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
-from opcert.specification.expressions import evaluate, parse_expression
-from opcert.specification.files import SpecFile
-from opcert.yaml_files.source import YamlPath
+from opcert.errors import ExpressionError, Inapplicable, OpcertError
+from opcert.specification.expressions import (
+    EXPRESSION_FUNCTIONS,
+    DocumentedTensor,
+    evaluate,
+    parse_expression,
+)
+from opcert.specification.files import Reference, SpecFile, golden_outputs
+from opcert.yaml_files import YamlPath
+
+# Larger calls are assumed to discriminate: measuring takes long.
+_MAX_MEASURED_ELEMENTS = 1 << 20
+
+
+def discriminates(
+    data: Iterable[Array], outputs: Sequence[Array], inverted_data_outputs: Sequence[Array]
+) -> bool:
+    """Whether outputs depend on data, and the data has two elements that differ.
+
+    `inverted_data_outputs` are the outputs where every bit of the data is inverted. If all elements
+    are equal, one that is moved to a wrong place goes unnoticed.
+    """
+    return any(map(_has_different_elements, data)) and any(
+        bool((bits_of(output) != bits_of(alternate)).any())
+        for output, alternate in zip(outputs, inverted_data_outputs, strict=True)
+    )
+
+
+def can_discriminate(reference: Reference, call: Call) -> bool:
+    """Whether a valid call discriminates, whatever data will fill its patterns."""
+    data = {name: tensor for name, tensor in call.inputs.items() if tensor.values is None}
+    if not any(tensor.size > 1 and tensor.uniform == "no" for tensor in data.values()):
+        return False
+    if sum(tensor.size for tensor in call.inputs.values()) > _MAX_MEASURED_ELEMENTS:
+        return True
+    inputs = {name: materialize_numbered(tensor) for name, tensor in call.inputs.items()}
+    inverted = {name: invert_bits(inputs[name]) for name in data}
+    try:
+        outputs = golden_outputs(reference, inputs, call.attributes)
+        if not any(output.size for output in outputs):
+            return False
+        alternate = golden_outputs(reference, {**inputs, **inverted}, call.attributes)
+    except OpcertError:
+        # A reference that fails is reported where its golden outputs are checked.
+        return False
+    return discriminates([inputs[name] for name in data], outputs, alternate)
+
+
+def _has_different_elements(array: Array) -> bool:
+    bits = bits_of(array).reshape(-1)
+    return bool((bits[1:] != bits[:1]).any())
+
 
 # How many calls are built for a row until one exhibits all of its levels.
 MAX_DRAWS = 256

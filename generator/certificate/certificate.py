@@ -10,15 +10,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
 
 from opcert.errors import did_you_mean
-from opcert.run.excerpts import Excerpt
+from opcert.run.comparison import Excerpt
 from opcert.run.outcome import Rejecter
-from opcert.scope.claims import ClaimContent
-from opcert.scope.scope import Scope
-from opcert.scope.support import OperatorSupport, Support
-from opcert.scope.waivers import Waiver
+from opcert.suite.claims import ClaimContent, Scope, Waiver
 from opcert.suite.format import Digest, StrictModel, SuiteEntry
+from opcert.suite.support import OperatorSupport, Support
+from opcert.verdicts.cause_text import Reproduction
 from opcert.verdicts.causes import Cause
-from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 
 SCHEMA = 9

@@ -10,7 +10,10 @@ from typing import Any
 
 from opcert.backends.contract import Backend
 from opcert.certificate.certificate import Certificate, Run
-from opcert.certificate.entries import (
+from opcert.certificate.execution import Execution, LocalExecution
+from opcert.certificate.file import json_differences
+from opcert.certificate.setup import (
+    Setup,
     claim_entry,
     current_platform,
     date_mistake,
@@ -18,16 +21,12 @@ from opcert.certificate.entries import (
     selection_entry,
     waivers_entry,
 )
-from opcert.certificate.execution import Execution, LocalExecution
-from opcert.certificate.file import json_differences
-from opcert.certificate.setup import Setup
 from opcert.cluster import Cluster, ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.run.settings import RunSettings
-from opcert.scope.claims import read_claim
-from opcert.scope.waivers import Waivers, read_waivers
+from opcert.suite.claims import Waivers, read_claim, read_waivers
 from opcert.suite.format import SuiteEntry
-from opcert.suite.opening import open_suite
+from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import FAILURE_STATUSES, WAIVABLE_KINDS, Verdict

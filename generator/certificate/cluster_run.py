@@ -19,17 +19,14 @@ from opcert.certificate.cluster_worker import (
     end,
     run_tasks,
 )
-from opcert.certificate.entries import stated_arguments
 from opcert.certificate.execution import Execution
 from opcert.certificate.file import json_differences
-from opcert.certificate.setup import Setup
-from opcert.certificate.tasks import Finished, Task, Tasks
+from opcert.certificate.setup import Finished, Setup, Task, Tasks, stated_arguments
 from opcert.cluster import Cluster, ClusterLostError, TaskKilledError
 from opcert.errors import BackendError
 from opcert.suite.format import SuiteEntry
 from opcert.suite.suite import Suite
-from opcert.verdicts.batches import batches
-from opcert.verdicts.certification import Certification
+from opcert.verdicts.certification import Certification, batches
 from opcert.verdicts.confirmation import Confirmed
 from opcert.verdicts.verdict import Verdict
 

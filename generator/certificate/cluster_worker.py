@@ -14,14 +14,13 @@ from typing import Any, TypeVar
 from opcert.backends.contract import close_backend
 from opcert.certificate.certificate import BackendEntry, Run, WorkerPlatform
 from opcert.certificate.execution import confirmed
-from opcert.certificate.setup import Setup
-from opcert.certificate.tasks import Finished, Task, TaskRun
+from opcert.certificate.setup import Finished, Setup, Task, TaskRun
 from opcert.errors import BackendError, OpcertError, SuiteError
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.scope.support import checked_support
 from opcert.suite.format import SuiteEntry
-from opcert.suite.opening import open_certified_suite
+from opcert.suite.generation import open_certified_suite
 from opcert.suite.suite import Suite
+from opcert.suite.support import checked_support
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.confirmation import Confirmed
 from opcert.verdicts.verdict import Verdict

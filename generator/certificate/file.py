@@ -1,20 +1,34 @@
-"""Certificate <-> certificate.json: its path, the strict reader, the JSON Schema."""
+"""A certificate as a file: read, signed, and handed in with the files that it names."""
 
+import base64
+import ctypes
 import json
 import math
+import os
+import re
+import stat
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from opcert.certificate.certificate import SCHEMA, Certificate
+from opcert.certificate.certificate import FILE_NAME, SCHEMA, Certificate
 from opcert.errors import OpcertError, SuiteError
-from opcert.output_files import check_output_folder
 from opcert.suite.suite import core_suite_folder
-from opcert.untrusted_files import read_limited
-from opcert.yaml_files.validation import describe_first_error
+from opcert.suite.writing import refuse_foreign_files
+from opcert.system import (
+    STAGE,
+    check_output_folder,
+    files_below,
+    open_untrusted,
+    read_limited,
+    write_files,
+)
+from opcert.yaml_files import describe_first_error
 
 CERTIFICATE_FILE = "certificate.json"
 # Ten times the size of the largest suite's certificate.
@@ -169,3 +183,225 @@ def certificate_json_schema() -> dict[str, Any]:
     schema["properties"] = {"schema": {"const": SCHEMA}, **schema["properties"]}
     schema["required"] = ["schema", *schema["required"]]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+try:
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+    from cryptography.hazmat.primitives.serialization import (
+        load_pem_private_key,
+        load_pem_public_key,
+    )
+except ModuleNotFoundError:
+    text = "signatures need the package cryptography; pip install 'opcert[sign]'"
+    raise OpcertError(text) from None
+
+# The environment variable with the passphrase of an encrypted key.
+PASSPHRASE_VARIABLE = "OPCERT_KEY_PASSPHRASE"  # noqa: S105 -- its name
+# Of Linux's prctl.
+_PR_SET_DUMPABLE = 4
+# PEM files of keys are far smaller.
+_MAX_KEY_BYTES = 1 << 16
+
+# Returns the signature of bytes as base64 in one line.
+Sign = Callable[[bytes], bytes]
+
+
+def load_signer(path: Path) -> Sign:
+    """Return a function that signs with the private key in a PEM file.
+
+    The passphrase of an encrypted key is removed from the environment; on Linux, other processes
+    of the user cannot read the memory of this one any more. So no backend sees it, unless it runs
+    as root.
+
+    Raises:
+        OpcertError: the file cannot be read, or holds no such key.
+    """
+    passphrase = os.environ.pop(PASSPHRASE_VARIABLE, None)
+    if passphrase is not None and sys.platform == "linux":
+        # The system still shows the first environment of this process to others of its user.
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0)
+    data = _read_key(path)
+    expected = "expected the PEM file of an Ed25519 private key"
+    if b"PUBLIC KEY-----" in data:
+        raise OpcertError(f"{path}: is a public key; {expected}")
+    # The library's errors may quote a part of the key, so they are replaced.
+    try:
+        key: object = load_pem_private_key(data, None)
+    except TypeError:
+        key = _decrypt(path, data, passphrase)
+    except (ValueError, UnsupportedAlgorithm):
+        raise OpcertError(f"{path}: is not a key; {expected}") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise OpcertError(f"{path}: is a key of another algorithm; {expected}")
+    return lambda data: base64.b64encode(key.sign(data)) + b"\n"
+
+
+def _decrypt(path: Path, data: bytes, passphrase: str | None) -> object:
+    if passphrase is None:
+        raise OpcertError(f"{path}: is encrypted; expected its passphrase in {PASSPHRASE_VARIABLE}")
+    try:
+        return load_pem_private_key(data, passphrase.encode())
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        text = f"{path}: cannot be decrypted; expected its passphrase in {PASSPHRASE_VARIABLE}"
+        raise OpcertError(text) from None
+
+
+def is_exposed(path: Path) -> bool:
+    """Whether other users can read the file of a key."""
+    return os.name == "posix" and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+
+
+def load_public_key(path: Path) -> Ed25519PublicKey:
+    """Return the public key in a PEM file.
+
+    Raises:
+        OpcertError: the file cannot be read, or holds no such key.
+    """
+    data = _read_key(path)
+    expected = "expected the PEM file of an Ed25519 public key"
+    if b"PRIVATE KEY-----" in data:
+        raise OpcertError(f"{path}: is a private key, which only its owner should have; {expected}")
+    try:
+        key = load_pem_public_key(data)
+    except (ValueError, UnsupportedAlgorithm):
+        raise OpcertError(f"{path}: is not a key; {expected}") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise OpcertError(f"{path}: is a key of another algorithm; {expected}")
+    return key
+
+
+def signature_error(text: bytes, data: bytes, key: Ed25519PublicKey) -> str | None:
+    """Return the error in the `text` of a signature of `data`, or None if it is valid."""
+    try:
+        signature = base64.b64decode(text, validate=False)
+        # Base64 can encode the same bytes differently; only the canonical text is accepted.
+        if base64.b64encode(signature) + b"\n" != text:
+            raise ValueError
+    except ValueError:
+        return "is not a signature; expected base64 in one line"
+    try:
+        key.verify(signature, data)
+    except InvalidSignature:
+        return "does not match this certificate and this key"
+    return None
+
+
+def _read_key(path: Path) -> bytes:
+    try:
+        return read_limited(path, _MAX_KEY_BYTES, pipes=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OpcertError(f"{path}: {reason}; expected the PEM file of a key") from None
+
+
+CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"
+SIGNATURE_FILE = f"{CERTIFICATE_FILE}.sig"
+# Keys that distinguish a certificate from other files named certificate.json.
+_CERTIFICATE_KEYS = {"schema", "suite", "backend", "platform", "files", "verdicts"}
+
+# The times in a report and in JUnit XML; the patterns have no room for markup.
+_TIMES = re.compile(
+    rb"(?<=<span data-time>)[\w .,:+-]+(?=</span>)"
+    rb'|(?<= time=")[0-9.]+(?=")|(?<="times":\[)[0-9.,e+-]+(?=\])'
+)
+
+
+def file_digest(name: str, content: bytes) -> str:
+    """Return the SHA-256 of a file next to a certificate; of a report without its times.
+
+    So the same run gives the same digests.
+    """
+    is_report = name.endswith((".html", ".xml"))
+    return sha256(_TIMES.sub(b"", content) if is_report else content).hexdigest()
+
+
+def submission_path(out: Path, suite: Path | None) -> Path:
+    """Return the path of a certificate in the folder `out`, which need not exist.
+
+    The folder may hold an earlier submission, which will be replaced, but no other files.
+
+    Raises:
+        OpcertError: `out` is in a suite's folder, cannot be made, or holds other files.
+    """
+    target = certificate_path(out, suite)
+    folder = target.parent
+    own = _own_files(folder)
+    refuse_foreign_files(folder, files_below(folder), own.__contains__, "a submission")
+    return target
+
+
+def _own_files(folder: Path) -> list[str]:
+    """Return the names of the files in a folder that a run wrote, and nobody changed since."""
+    # A run that was killed as it wrote has not put its certificate in place.
+    written = [_files_of_submission(folder), _files_of_submission(folder / STAGE)]
+
+    def is_own(name: str) -> bool:
+        if name == SIGNATURE_FILE:
+            return True
+        if not any(name in files for files in written):
+            return False
+        try:
+            with open_untrusted(folder / name) as file:
+                digest = file_digest(name, file.read(MAX_CERTIFICATE_BYTES))
+        except OSError:
+            return False
+        return any(files.get(name) == digest for files in written)
+
+    return [name for name in files_below(folder) if is_own(name)]
+
+
+def write_submission(
+    certificate: Certificate,
+    target: Path,
+    files: Mapping[str, bytes],
+    sign: Callable[[bytes], bytes] | None = None,
+) -> Certificate:
+    """Write `files`, and to `target` the certificate with their digests; return it.
+
+    An earlier submission is replaced.
+
+    Raises:
+        OpcertError: a file cannot be written.
+    """
+    digests = {name: file_digest(name, files[name]) for name in sorted(files)}
+    certificate = certificate.replace(files=digests)
+    text = certificate.to_json().encode()
+    signature = {} if sign is None else {SIGNATURE_FILE: sign(text)}
+    # The certificate comes last: until then, an earlier one shows that the files are not its own.
+    contents = {**files, **signature, CERTIFICATE_FILE: text}
+    write_files(target.parent, contents.items(), _own_files(target.parent))
+    return certificate
+
+
+def write_signature(certificate: Path, text: bytes) -> Path:
+    """Write the signature of a certificate next to it, and return its path.
+
+    Raises:
+        OpcertError: it cannot be written.
+    """
+    target = certificate.with_name(SIGNATURE_FILE)
+    write_files(target.parent, [(SIGNATURE_FILE, text)])
+    return target
+
+
+def _files_of_submission(folder: Path) -> dict[str, str]:
+    """Return the digests of a folder's certificate and of the files that it names, by name.
+
+    The result is empty if the folder has no certificate.
+    """
+    try:
+        with open_untrusted(folder / CERTIFICATE_FILE) as file:
+            content = file.read(MAX_CERTIFICATE_BYTES)
+        data: Any = json.loads(content)
+        if not data.keys() >= _CERTIFICATE_KEYS:
+            return {}
+        files = data["files"].items()
+        # A file outside the folder must not be removed.
+        named = {name: str(digest) for name, digest in files if re.fullmatch(FILE_NAME, name)}
+        return {**named, CERTIFICATE_FILE: sha256(content).hexdigest()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}

@@ -1,21 +1,165 @@
-"""What a run starts in each of its processes: a backend, and certifications on it."""
+"""How a run begins: its backend and certifications, its entries in a certificate, its tasks."""
 
-from collections.abc import Callable, Mapping
+import json
+import math
+import platform
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from importlib.metadata import version
+from typing import Any, TypeAlias
 
-from opcert.backends.contract import Backend
-from opcert.backends.lookup import in_process_backend, with_reference_specs
-from opcert.backends.source_files import SourceFiles
-from opcert.certificate.certificate import BackendEntry, Run
-from opcert.certificate.entries import backend_entry, run_entry
+from opcert.backends.contract import Backend, declared_reuse
+from opcert.backends.lookup import SourceFiles, in_process_backend, with_reference_specs
+from opcert.certificate.certificate import (
+    BackendEntry,
+    ClaimEntry,
+    ClusterEntry,
+    Platform,
+    Run,
+    Selection,
+    WaiversEntry,
+    WorkerPlatform,
+)
+from opcert.errors import printable_line
 from opcert.isolation.supervised import start_backend
+from opcert.run.comparison import Excerpt
+from opcert.run.outcome import IsolatedBackend
 from opcert.run.settings import RunSettings
-from opcert.scope.claims import Claim
-from opcert.scope.support import Support, checked_support
+from opcert.suite.claims import Claim, Waivers
 from opcert.suite.suite import Suite
-from opcert.verdicts.certification import Certification
+from opcert.suite.support import Support, checked_support
+from opcert.verdicts.certification import Batch, Certification
+from opcert.verdicts.verdict import Verdict, redact_text
+
+# How far the clock of another machine may be ahead.
+_CLOCK_TOLERANCE = timedelta(days=1)
+
+
+def selection_entry(settings: RunSettings) -> Selection:
+    """Return the entry for the globs and the feature level that select cases."""
+    return Selection(
+        operator=_text(settings.operator or "*"),
+        case=_text(settings.case),
+        feature_level=settings.feature_level,
+    )
+
+
+def backend_entry(
+    backend: Backend,
+    source: object,
+    options: Mapping[str, Any],
+    support: Support,
+    files: Mapping[str, str],
+) -> BackendEntry:
+    """Return the entry for a backend; options that are not plain data become text."""
+    reuse = declared_reuse(backend)
+    return BackendEntry(
+        name=backend.name,
+        version=backend.version,
+        files={printable_line(_text(redact_text(name))): files[name] for name in files},
+        **stated_arguments(source, options),
+        support=support.declared,
+        reuse=_text(redact_text(reuse)) if reuse else None,
+        delivery=backend.delivery if isinstance(backend, IsolatedBackend) else "strided",
+    )
+
+
+def stated_arguments(source: object, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a certificate states the name of a backend, and the options of its constructor.
+
+    A backend that is given as an object has no name.
+    """
+    # A relative path identifies nobody, and others can use it.
+    name = _text(redact_text(source)).removeprefix("<here>/") if isinstance(source, str) else None
+    return {
+        "source": name,
+        "options": {_text(key): _plain_data(value) for key, value in options.items()},
+    }
+
+
+def _plain_data(value: Any) -> Any:
+    """Return an option as redacted JSON data."""
+
+    def redacted(data: Any) -> Any:
+        if isinstance(data, dict):
+            return {_text(key): redacted(item) for key, item in data.items()}
+        if isinstance(data, list):
+            return [redacted(item) for item in data]
+        return _text(redact_text(data)) if isinstance(data, str) else data
+
+    try:
+        return redacted(json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+    except (TypeError, ValueError, RecursionError):
+        return redacted(str(value))
+
+
+def _text(text: str) -> str:
+    """Replace surrogates, which can occur in a command line but not in a file."""
+    return text.encode(errors="replace").decode()
+
+
+def run_entry(backend: Backend, settings: RunSettings) -> Run:
+    """Return the entry for the conditions of a run; limits of 0 and infinity become None."""
+    isolated = isinstance(backend, IsolatedBackend)
+    return Run(
+        isolated=isolated,
+        timeout=float(settings.timeout) if isolated and math.isfinite(settings.timeout) else None,
+        memory=settings.memory_bytes if isolated and settings.memory else None,
+        jobs=settings.jobs,
+        cluster=None,
+        repeated=(),
+        resumed=(),
+        changed=(),
+    )
+
+
+def merged_clusters(former: ClusterEntry | None, now: ClusterEntry | None) -> ClusterEntry | None:
+    """Return the workers that took part in a run and in one that resumed it."""
+    if former is None or now is None:
+        return former or now
+    cases: Counter[WorkerPlatform] = Counter()
+    for worker in (*former.platforms, *now.platforms):
+        cases[worker.model_copy(update={"cases": 0})] += worker.cases
+    platforms = (worker.model_copy(update={"cases": n}) for worker, n in cases.items())
+    return ClusterEntry(platforms=tuple(platforms), lost=former.lost + now.lost)
+
+
+def claim_entry(claim: Claim | None) -> ClaimEntry | None:
+    """Return the entry for a claim."""
+    if claim is None:
+        return None
+    return ClaimEntry(sha256=claim.source.sha256, content=claim.content)
+
+
+def waivers_entry(waivers: Waivers | None) -> WaiversEntry | None:
+    """Return the entry for waivers."""
+    if waivers is None:
+        return None
+    return WaiversEntry(sha256=waivers.source.sha256, content=waivers.content)
+
+
+def current_platform() -> Platform:
+    """Return the entry for this machine and the current time."""
+    return Platform(
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        opcert=version("opcert"),
+        system=platform.system(),
+        machine=platform.machine(),
+        python=platform.python_version(),
+        numpy=version("numpy"),
+    )
+
+
+def date_mistake(date: str, now: datetime) -> str | None:
+    """Return why nothing can have happened at a date, or None."""
+    try:
+        in_future = datetime.fromisoformat(date) - now > _CLOCK_TOLERANCE
+    except ValueError:
+        return f"invalid date {date}; expected a date of the calendar"
+    return f"found {date}, which is in the future" if in_future else None
 
 
 @dataclass(frozen=True)
@@ -75,3 +219,87 @@ class Setup:
         support = checked_support(backend, suite)
         entry = backend_entry(backend, self.backend, self.options, support, files.digests)
         return entry, run_entry(backend, self.settings)
+
+
+# Returns a certification on a backend, given keyword arguments for one batch.
+StartCertification: TypeAlias = Callable[..., Certification]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A batch, and what a certification of its cases depends on."""
+
+    batch: Batch
+    former: tuple[Verdict, ...]
+    repeats: bool
+    crashes: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a batch came to, after the last checks of its inputs and outputs."""
+
+    verdicts: list[Verdict]
+    excerpts: dict[str, Excerpt]
+    repeated: tuple[str, ...]
+
+
+class Tasks:
+    """Makes tasks of batches, one by one; `certification` takes over what they come to."""
+
+    def __init__(self, certification: Certification, batches: Iterable[Batch]) -> None:
+        self.certification = certification
+        self._batches: dict[str, deque[Batch]] = {}
+        for batch in batches:
+            self._batches.setdefault(batch.operator, deque()).append(batch)
+
+    def next(self, running: Collection[Task], last: Task | None = None) -> Task | None:
+        """Return the next task, or None after the last; `running` are those under way.
+
+        It has the operator of the `last` task of its process, which has read the operator's cases.
+        After all of them, it has the operator of which most is left, one that does not run if
+        there is one.
+        """
+        if not self._batches:
+            return None
+        run = self.certification
+        under_way = {task.batch.operator for task in running}
+        name = None if last is None else last.batch.operator
+        if name not in self._batches:
+            name = max(self._batches, key=lambda n: (n not in under_way, len(self._batches[n])))
+        batch = self._batches[name].popleft()
+        if not self._batches[name]:
+            del self._batches[name]
+        operator = run.suite.operators[batch.operator]
+        baselines = {operator.cases[case].baseline for case in batch.cases} - {*batch.cases}
+        former = tuple(run.verdicts[name] for name in baselines if name and name in run.verdicts)
+        # One process at a time looks for the call of an operator that it can repeat.
+        is_sought = any(task.repeats and task.batch.operator == batch.operator for task in running)
+        repeats = not is_sought and not any(case in operator.cases for case in run.repeated)
+        return Task(batch, former, repeats, {**run.crashes})
+
+    def accept(self, finished: Finished) -> None:
+        """Take over what a task came to."""
+        self.certification.accept(finished.verdicts, finished.excerpts, finished.repeated)
+
+
+class TaskRun:
+    """Runs the cases of a task on a backend: yields verdicts, then has the final ones."""
+
+    def __init__(self, task: Task, backend: Backend, start: StartCertification) -> None:
+        """Prepare to run a task; `start` starts certifications of a suite of this process alone."""
+        self._cases = task.batch.cases
+        self._certification = start(
+            backend, former=task.former, repeats=task.repeats, crashes=task.crashes
+        )
+        # The next tasks have the same operator as well, so that a process needs only one.
+        self._certification.suite.operators.release_all_but(task.batch.operator)
+
+    def __iter__(self) -> Iterator[Verdict]:
+        """Yield each verdict as it is reached; a later case may still change it."""
+        return map(self._certification.verdict, self._cases)
+
+    def finish(self) -> Finished:
+        """Check inputs and outputs a last time."""
+        run = self._certification
+        return Finished(run.release(), run.excerpts, run.repeated)

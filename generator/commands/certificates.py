@@ -1,6 +1,8 @@
-"""The commands that read a certificate: `report`, `verify`, `sign`, `explain`."""
+"""The commands that read a certificate: `report`, `verify`, `sign` and `explain`."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 from secrets import randbelow
 from typing import Annotated
@@ -9,16 +11,19 @@ import typer
 
 from opcert import __version__
 from opcert.backends.lookup import parse_backend_options, setup_code
-from opcert.certificate import signing
+from opcert.certificate import file
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import (
+    CERTIFICATE_FILE,
+    Sign,
+    load_public_key,
     parse_certificate,
     read_certificate,
     read_certificate_bytes,
     refuse_path_in_suite,
+    signature_error,
+    write_signature,
 )
-from opcert.certificate.signing import Sign, load_public_key, signature_error
-from opcert.certificate.submission import write_signature
 from opcert.commands.options import (
     BackendOptions,
     ExitCode,
@@ -34,18 +39,27 @@ from opcert.commands.options import (
     whole_number,
     worker_count,
 )
-from opcert.commands.selection import certificate_file, warn_of_unknown_operators
-from opcert.errors import OpcertError
-from opcert.output_files import check_output_folder
-from opcert.pages.case_descriptions import describe_case
-from opcert.pages.explain import explain_case, find_case
+from opcert.errors import OpcertError, did_you_mean
 from opcert.programs.case_programs import case_program
-from opcert.report.files import check_report_folder, render_side_by_side, report_files, write_report
-from opcert.report.terminal import conclusion_line, console, print_certificate, print_side_by_side
+from opcert.report.explain import describe_case, explain_case, find_case
+from opcert.report.files import (
+    check_report_folder,
+    conclusion_line,
+    console,
+    print_certificate,
+    print_side_by_side,
+    render_side_by_side,
+    report_files,
+    write_report,
+)
 from opcert.run.settings import RunSettings
-from opcert.suite.opening import open_certified_suite, open_suite_of_case
-from opcert.suite.suite import Suite
-from opcert.verification.folder_checks import (
+from opcert.specification.files import shipped_operators
+from opcert.suite.generation import open_certified_suite, open_suite_of_case
+from opcert.suite.suite import Suite, core_suite_folder
+from opcert.suite.support import unknown_operators
+from opcert.system import check_output_folder
+from opcert.verification import (
+    Finding,
     file_name_findings,
     find_certificate,
     folder_findings,
@@ -53,9 +67,62 @@ from opcert.verification.folder_checks import (
     has_this_version,
     read_signature,
     report_findings,
+    rerun_findings,
+    sample_verdicts,
+    verify_certificate,
 )
-from opcert.verification.rerun import rerun_findings, sample_verdicts
-from opcert.verification.verification import Finding, verify_certificate
+
+
+def check_selection(suite: Suite, operator: str | None, case: str = "*") -> None:
+    """Check that some case of a suite matches both globs.
+
+    Raises:
+        OpcertError: none does.
+    """
+    operator = "*" if operator is None else operator
+    known = [*suite.manifest.operators]
+    matching = [name for name in known if fnmatchcase(name, operator)]
+    if not matching:
+        if suite.folder == core_suite_folder():
+            known = shipped_operators()
+        raise OpcertError(f"no operator matches '{operator}'{did_you_mean(operator, known)}")
+    if case == "*" and all(suite.manifest.operators[name].cases for name in matching):
+        # To read the cases takes seconds for many; processes of the run start meanwhile.
+        return
+    ids = suite.select(operator, "*")
+    if not suite.select(operator, case):
+        near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
+        raise OpcertError(f"no case matches '{case}'{near}")
+
+
+def certificate_file(path: Path) -> Path:
+    """Return the file of a certificate: `path`, or the certificate in the folder `path`.
+
+    Raises:
+        OpcertError: the folder has several configurations, each with a certificate of its own.
+    """
+    if not path.is_dir():
+        return path
+    file = path / CERTIFICATE_FILE
+    if not file.exists():
+        names = sorted(
+            folder.name for folder in path.iterdir() if (folder / CERTIFICATE_FILE).is_file()
+        )
+        if names:
+            listed = names if len(names) <= 20 else [*names[:19], "...", names[-1]]
+            raise OpcertError(
+                f"{path}: found certificates of {len(names)} configurations; expected one "
+                f"certificate: name {path / names[0]} or another of {', '.join(listed)}"
+            )
+    return file
+
+
+def warn_of_unknown_operators(certificate: Certificate, suite: Suite) -> None:
+    """Warn of declared operators that neither `suite` nor the shipped specs have."""
+    names = unknown_operators(certificate.backend.support or {}, suite)
+    if names:
+        text = "the backend declares operators that neither this suite nor the shipped specs have"
+        warn(f"{text}: {', '.join(names)}")
 
 
 @takes_settings("specs")
@@ -264,8 +331,8 @@ def sign(
 
 def load_signer(path: Path) -> Sign:
     """Return a function that signs with a key; warn if other users can read the key."""
-    signer = signing.load_signer(path)
-    if signing.is_exposed(path):
+    signer = file.load_signer(path)
+    if file.is_exposed(path):
         warn(f"other users can read {path}; restrict it with chmod 600")
     return signer
 

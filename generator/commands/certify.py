@@ -14,15 +14,21 @@ from opcert.backends.lookup import parse_backend_options
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
 from opcert.certificate.certify_suite import certify as certify_suite
-from opcert.certificate.file import CERTIFICATE_FILE, read_certificate
-from opcert.certificate.signing import Sign
-from opcert.certificate.submission import (
+from opcert.certificate.file import (
+    CERTIFICATE_FILE,
     CLAIM_FILE,
     WAIVERS_FILE,
+    Sign,
+    read_certificate,
     submission_path,
     write_submission,
 )
-from opcert.commands.certificates import load_signer
+from opcert.commands.certificates import (
+    certificate_file,
+    check_selection,
+    load_signer,
+    warn_of_unknown_operators,
+)
 from opcert.commands.options import (
     BackendOption,
     BackendOptions,
@@ -41,17 +47,15 @@ from opcert.commands.options import (
     warn,
     worker_count,
 )
-from opcert.commands.output import case_progress
-from opcert.commands.selection import certificate_file, check_selection, warn_of_unknown_operators
+from opcert.commands.parsing import case_progress
 from opcert.errors import OpcertError
-from opcert.isolation.configuration import Configuration, configurations
-from opcert.output_files import check_output_folder
-from opcert.report.files import report_files
-from opcert.report.terminal import conclusion_line, console, print_certificate
+from opcert.isolation.supervised import Configuration, configurations
+from opcert.report.files import conclusion_line, console, print_certificate, report_files
 from opcert.run.settings import RunSettings
-from opcert.suite.opening import open_suite
+from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
-from opcert.yaml_files.source import YamlSource, read_source
+from opcert.system import check_output_folder
+from opcert.yaml_files import YamlSource, read_source
 
 _RESULTS = {
     ExitCode.SUCCESS: "conformant",

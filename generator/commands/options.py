@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from opcert import output_files
+from opcert import system
 from opcert.errors import OpcertError, SpecError, printable_line
 from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
 
@@ -94,7 +94,7 @@ def _complete_backend() -> list[str]:
 
 
 def _complete_operator() -> list[str]:
-    from opcert.specification.references import shipped_operators
+    from opcert.specification.files import shipped_operators
 
     return shipped_operators()
 
@@ -265,7 +265,7 @@ def announcer(quiet: bool) -> Callable[[str], None]:
 
 def interruption_text() -> str:
     """Return what to print after an interrupt: the folders that were written until then, if any."""
-    places = ", ".join(dict.fromkeys(map(str, output_files.written)))
+    places = ", ".join(dict.fromkeys(map(str, system.written)))
     return f"opcert: interrupted; {f'wrote to {places}' if places else 'nothing was written'}"
 
 

@@ -27,20 +27,18 @@ from opcert.commands.options import (
     worker_count,
 )
 from opcert.errors import OpcertError
-from opcert.output_files import check_output_folder
-from opcert.pages.documentation import MARKS, render_docs
 from opcert.panel.strength import Strength, measure_strength
-from opcert.report.terminal import console, print_line, table_cell
+from opcert.report.documentation import MARKS, render_docs
+from opcert.report.files import console, print_line, table_cell
 from opcert.run.settings import RunSettings
-from opcert.specification.files import read_specs_in
+from opcert.specification.files import find_spec_files, read_specs_in
 from opcert.specification.model import json_schema
-from opcert.specification.references import find_spec_files
 from opcert.suite.coverage import Coverage, measure_coverage
 from opcert.suite.generation import generate as generate_suite
-from opcert.suite.opening import open_suite
-from opcert.suite.spec_check import check_specs
-from opcert.suite.spec_warnings import RuleCounts
+from opcert.suite.generation import open_suite
+from opcert.suite.spec_check import RuleCounts, check_specs
 from opcert.suite.writing import check_marked_folder, replace_marked_folder
+from opcert.system import check_output_folder
 
 
 @takes_settings("specs")

@@ -13,9 +13,9 @@ from opcert.arrays.patterns import materialize_numbered
 from opcert.backends.contract import Backend
 from opcert.errors import ExpressionError
 from opcert.exploration.trials import Trial, Trials
+from opcert.run.call_protocol import Session, SessionFault, SessionStep
 from opcert.run.outcome import IsolatedBackend
-from opcert.run.session import Session, SessionFault, SessionStep
-from opcert.scope.support import declared_support
+from opcert.suite.support import declared_support
 from opcert.verdicts.reduction import Candidate, Reduction
 
 # Makes a fresh backend, which is closed after the block that uses it.

@@ -4,25 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from opcert.arrays.calls import Call
+from opcert.arrays.calls import Call, argument_of
 from opcert.arrays.element_types import Array, invert_bits, type_name
 from opcert.arrays.patterns import materialize, materialize_numbered
-from opcert.arrays.variadic import argument_of
 from opcert.cases.candidates import Violation, apply_violation, declared_bounds
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
 from opcert.cases.input_space import InputSpace
-from opcert.cases.laws import Laws, References
 from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
-from opcert.cases.vectors import add_special_values
-from opcert.combinatorics.row_sampler import RandBelow, RowSampler
+from opcert.cases.vectors import Laws, References, add_special_values
+from opcert.combinatorics.feasible_rows import RandBelow, RowSampler
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
-from opcert.roles.samplers import RandomSource
-from opcert.run.session import SessionStep
-from opcert.scope.support import Support
-from opcert.specification.files import SpecFile
-from opcert.specification.references import golden_outputs
+from opcert.roles.factors import RandomSource
+from opcert.run.call_protocol import SessionStep
+from opcert.specification.files import SpecFile, golden_outputs
+from opcert.suite.support import Support
 from opcert.verdicts.reduction import Candidate
 
 # How many data patterns there are; the first means elements numbered from 1.

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
-from opcert.arrays.layouts import underlying_buffer
-from opcert.run.vanished_memory import anonymous_file
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name, underlying_buffer
+from opcert.run.memory import anonymous_file
 
 PROTOCOL = 1
 # The maximum size of a call's outputs, far above that of any golden outputs.

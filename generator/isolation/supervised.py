@@ -1,21 +1,28 @@
-"""A backend in a process of its own: killed when it crashes or hangs, and started again."""
+"""A backend in a process of its own: its configurations, its end, its start, a check of it."""
 
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
+from urllib.parse import quote
+
+import numpy as np
 
 from opcert.arrays.element_types import Array, InputArrays
 from opcert.backends.contract import Backend
-from opcert.backends.lookup import DRIVER_PREFIX, load
-from opcert.backends.source_files import SourceFiles
-from opcert.errors import BackendError
-from opcert.isolation.driver_process import Driver
-from opcert.isolation.process import START_TIMEOUT, WorkerFailure
-from opcert.isolation.worker_process import Worker
+from opcert.backends.lookup import ALL_VALUES, DRIVER_PREFIX, SourceFiles, load, option_choices
+from opcert.errors import BackendError, printable_line
+from opcert.isolation.process import START_TIMEOUT, WorkerFailure, perform_handshake
+from opcert.isolation.worker_process import Driver, Worker, ask_worker, start_driver
 from opcert.run.comparison import Difference
 from opcert.run.outcome import IsolatedBackend, Outcome
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
+from opcert.suite.support import checked_support
 
 # How many seconds a call may take by default.
 CALL_TIMEOUT = 60.0
@@ -195,3 +202,153 @@ def start_backend(
     if isolated or (isolated is None and name != "reference" and has_processes):
         return SupervisedBackend(name, options, timeout=timeout, memory=memory, files=files)
     return load(name, **options)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The options of one run; `name`, a valid folder name, lists those that replaced an `all`."""
+
+    name: str
+    options: Mapping[str, Any]
+
+
+def configurations(
+    backend: str, options: Mapping[str, Any] | None = None, isolated: bool | None = None
+) -> list[Configuration]:
+    """Return the configurations that `options` select: one, unless an option is `all`.
+
+    A separate process imports the backend, unless `isolated` is False. A backend that cannot be
+    imported has one configuration, whose run reports the error.
+    """
+    requested = dict(options or {})
+    # Only text is compared and sent: JSON cannot express every option.
+    multiple = {
+        key: value
+        for key, value in requested.items()
+        if isinstance(value, str) and value == ALL_VALUES
+    }
+    choices = _choices(backend, multiple, isolated) if multiple else {}
+    selections = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
+    return [
+        Configuration(
+            ",".join(f"{quote(key, '')}={quote(str(value), ' ')}" for key, value in chosen.items()),
+            {**requested, **chosen},
+        )
+        for chosen in selections
+    ]
+
+
+def _choices(
+    backend: str, options: Mapping[str, str], isolated: bool | None
+) -> Mapping[str, list[Any]]:
+    if backend.startswith(DRIVER_PREFIX):
+        return {}
+    try:
+        if isolated is False or os.name != "posix":
+            return option_choices(backend, options)
+        path = [folder for folder in sys.path if folder]
+        request = {"purpose": "choices", "path": path, "backend": backend, "options": options}
+        choices: Mapping[str, list[Any]] = ask_worker(request).get("choices", {})
+    except (BackendError, WorkerFailure):
+        return {}
+    return choices
+
+
+# The length of a reason, and the number of log lines, that a step prints at most.
+_MAX_TEXT, _MAX_LINES = 500, 5
+_ANSWERS = ("outputs", "rejected", "unsupported")
+_UNKNOWN_OPERATOR = "opcert/no-such-operator"
+# Values that hand-written JSON parsers often get wrong.
+_ODD_ATTRIBUTES: Mapping[str, Any] = {
+    "text": 'a "quoted" \\ back slash,\na new line, {[ and é \U0001f600',
+    "integers": [0, -(2**63), 2**63 - 1],
+    "nested": [[], [{"a": [True, False, None]}], {}],
+    "fraction": -1.5e-3,
+}
+
+
+@dataclass(frozen=True)
+class CheckStep:
+    """A task of the driver, its result, whether the driver passed, and its log."""
+
+    task: str
+    result: str
+    passed: bool = True
+    log: str = ""
+
+    def __str__(self) -> str:
+        mark = "ok" if self.passed else "WRONG"
+        lines = self.log.strip().splitlines()[-_MAX_LINES:]
+        return "\n".join(
+            [
+                f"{mark:5}  {self.task}: {printable_line(self.result)}",
+                *(f"       printed: {printable_line(line)}" for line in lines),
+            ]
+        )
+
+
+def check_driver(
+    command: str, options: Mapping[str, Any], timeout: float, suite: Suite, memory: int = 0
+) -> Iterator[CheckStep]:
+    """Start a driver, end it after the handshake, make calls in a new process; yield each step.
+
+    The handshake and each answer may take `timeout` seconds, and the process `memory` bytes; 0 is
+    no limit. A failed call restarts the driver.
+
+    Raises:
+        BackendError: the command cannot be started.
+    """
+    name = f"{DRIVER_PREFIX}{command}"
+    process = start_driver(command, memory)
+    try:
+        introduction = perform_handshake(process, {"options": options}, name, timeout)
+        yield CheckStep("handshake", f"{introduction.name} {introduction.version}")
+        exits = process.exits_within(EXIT_TIMEOUT)
+    except BackendError as error:
+        yield CheckStep("handshake", str(error), False, process.take_log())
+        return
+    finally:
+        process.kill()
+    still_runs = f"expected the driver to exit; it still runs after {EXIT_TIMEOUT:g} s"
+    yield CheckStep("end of input", "it exits" if exits else still_runs, exits)
+    backend = SupervisedBackend(name, options, timeout=timeout, memory=memory)
+    try:
+        data = {"data": np.arange(6, dtype=np.float32).reshape(2, 3)}
+        task = "an unknown operator with odd attributes"
+        yield _call(backend, task, _UNKNOWN_OPERATOR, data, _ODD_ATTRIBUTES, ("unsupported",))
+        for operator, case in _varied_cases(suite, backend):
+            inputs = operator.inputs(case)
+            yield _call(backend, case.id, operator.index.operator, inputs, case.attributes)
+    finally:
+        backend.close()
+
+
+def _call(
+    backend: SupervisedBackend,
+    task: str,
+    operator: str,
+    inputs: Mapping[str, Array],
+    attributes: Mapping[str, Any],
+    answers: tuple[str, ...] = _ANSWERS,
+) -> CheckStep:
+    outcome = backend.call(operator, inputs, attributes)
+    observed = outcome.observed if outcome.fault is None else outcome.fault.kind
+    answer = f"{observed} {outcome.reason[:_MAX_TEXT]}".strip()
+    if observed in answers:
+        return CheckStep(f"call, {task}", answer)
+    expected = " or ".join(answers)
+    return CheckStep(f"call, {task}", f"expected {expected}; found {answer}", False, outcome.log)
+
+
+def _varied_cases(
+    suite: Suite, backend: SupervisedBackend
+) -> Iterator[tuple[OperatorSuite, IndexedCase]]:
+    """Yield the first declared cases of each operator and expectation, type and rank of inputs."""
+    support, seen = checked_support(backend, suite), set[object]()
+    for operator, case in suite:
+        name = operator.index.operator
+        shapes = [tensor.shape for tensor in case.inputs.values()]
+        traits = {(name, case.expects), case.type, *((len(s), 0 in s) for s in shapes)}
+        if not traits <= seen and not support.exclusion_reason(name, case):
+            seen |= traits
+            yield operator, case

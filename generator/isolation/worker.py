@@ -15,11 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, type_name
-from opcert.arrays.layouts import array_properties
-from opcert.backends.contract import Backend, as_backend_error, close_backend, declared_reuse
+from opcert.arrays.element_types import Array, array_properties, type_name
+from opcert.backends.contract import (
+    Backend,
+    as_backend_error,
+    close_backend,
+    declared_reuse,
+    own_lines,
+)
 from opcert.backends.lookup import load, option_choices
-from opcert.backends.own_lines import own_lines
 from opcert.errors import BackendError, class_name, describe_error
 from opcert.isolation.messages import (
     MAX_OUTPUT_BYTES,
@@ -30,10 +34,9 @@ from opcert.isolation.messages import (
     receive_lines,
     send_message,
 )
-from opcert.parent_process import end_with_parent
-from opcert.run.freed_memory import dirty_freed_memory
+from opcert.run.memory import ArrayMemory, dirty_freed_memory
 from opcert.run.outcome import Outcome, call_backend
-from opcert.run.vanished_memory import ArrayMemory
+from opcert.system import end_with_parent
 
 # The number of earlier calls whose outputs are compared again for every answer.
 WATCHED_CALLS = 3
@@ -168,7 +171,7 @@ def _declared_support(backend: Backend) -> dict[str, Any] | None:
     if support is None:
         return None
     # Most backends declare nothing, and their workers start faster without pydantic.
-    from opcert.scope.support import declared_support  # noqa: PLC0415
+    from opcert.suite.support import declared_support  # noqa: PLC0415
 
     return declared_support(SimpleNamespace(support=support)).to_dict()
 

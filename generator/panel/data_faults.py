@@ -7,11 +7,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of
-from opcert.arrays.layouts import (
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    FLOATS,
     LAYOUTS,
     LONG_AXES_NEEDED,
+    Array,
     Layout,
+    bits_of,
     copy_in_layout,
     underlying_buffer,
 )

@@ -1,4 +1,4 @@
-"""Valid calls of a suite -> fresh calls: mutated at random, classified by the spec.
+"""Valid calls of a suite -> fresh calls, and a reference that fills no memory.
 
 A fresh call on which a fault makes a difference proves that the suite misses a real fault.
 """
@@ -7,22 +7,86 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import prod
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor, tensors_in
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, highest, lowest
-from opcert.arrays.layouts import LAYOUTS, copy_in_layout
+from opcert.arrays.calls import Call, Tensor, argument_of, tensors_in
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    INTEGERS,
+    LAYOUTS,
+    copy_in_layout,
+    highest,
+    lowest,
+    type_name,
+)
 from opcert.arrays.patterns import materialize
 from opcert.arrays.tensor_functions import MAX_ELEMENTS, with_shape, with_type
 from opcert.cases.conditions import Conditions
 from opcert.cases.vectors import add_special_values
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.panel.fault import ArrayCall, Outputs, integers_in
+from opcert.panel.fault import ArrayCall, OperatorSignature, Outputs, integers_in
 from opcert.specification.expressions import evaluate_integer, parse_expression
-from opcert.specification.references import Reference, call_reference
+from opcert.specification.files import Reference, call_reference
+
+# The integers of a call are harmless where their product is below: outputs are computed for others.
+_MAX_PRODUCT = 1 << 16
+# How many elements the outputs of a misread call may have.
+_MAX_OUTPUT_ELEMENTS = 1 << 22
+
+
+class LargeOutputsError(ValueError):
+    """The outputs of a call would be too large to compute."""
+
+
+class BoundedReference:
+    """Runs the reference, unless the spec declares large outputs for a call.
+
+    A wrong backend may read a number of repetitions as one of billions.
+    """
+
+    def __init__(
+        self, reference: Reference, conditions: Conditions, signature: OperatorSignature
+    ) -> None:
+        self._reference = reference
+        self._conditions = conditions
+        self._signature = signature
+
+    def __call__(self, call: ArrayCall) -> Outputs:
+        """Return the outputs of a call.
+
+        Raises:
+            LargeOutputsError: they would not fit into the memory.
+        """
+        for name in self._signature.integers:
+            product = prod(max(1, abs(number)) for number in call.integers(name))
+            if product > _MAX_PRODUCT and not self._has_small_outputs(call):
+                raise LargeOutputsError(f"outputs of more than {_MAX_OUTPUT_ELEMENTS} elements")
+        return call_reference(self._reference, call.inputs, call.attributes)
+
+    def declared(self, call: ArrayCall) -> Call:
+        """Return a call as a spec sees it: with tensors in place of arrays."""
+        tensors = {
+            key: Tensor(
+                type_name(array.dtype),
+                array.shape,
+                None
+                if argument_of(key) in self._signature.data_arguments
+                else tuple(array.ravel().tolist()),
+            )
+            for key, array in call.inputs.items()
+        }
+        return Call(tensors, call.attributes)
+
+    def _has_small_outputs(self, call: ArrayCall) -> bool:
+        """Whether the call has no large outputs; the spec need not determine any."""
+        with suppress(ExpressionError, Inapplicable):
+            return self._conditions.has_small_outputs(self.declared(call), _MAX_OUTPUT_ELEMENTS)
+        return True
+
 
 # How many calls of the suite are mutated, and how many mutations of each are tried.
 _MAX_BASES = 20

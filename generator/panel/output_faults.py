@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import Array
-from opcert.arrays.variadic import argument_of
 from opcert.panel.fault import (
     ArrayCall,
     Fault,

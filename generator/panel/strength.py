@@ -11,27 +11,36 @@ from typing import Any
 
 import numpy as np
 
+from opcert.arrays.calls import flatten_variadic, tensor_key
 from opcert.arrays.element_types import Array
-from opcert.arrays.variadic import flatten_variadic, tensor_key
 from opcert.cases.candidates import declared_bounds
 from opcert.cases.conditions import Conditions
 from opcert.errors import describe_error
-from opcert.panel.argument_faults import argument_faults, requirement_faults
-from opcert.panel.bounded_reference import BoundedReference
+from opcert.panel.argument_faults import (
+    argument_faults,
+    integer_faults,
+    range_end_faults,
+    requirement_faults,
+)
 from opcert.panel.data_faults import data_faults
-from opcert.panel.fault import ArrayCall, Fault, OperatorSignature, Outputs, Run, RunReference
-from opcert.panel.fresh_calls import FreshCall, fresh_calls
-from opcert.panel.integer_faults import integer_faults, range_end_faults
+from opcert.panel.fault import (
+    ArrayCall,
+    Fault,
+    OperatorSignature,
+    Outputs,
+    Run,
+    RunReference,
+    variadic_faults,
+)
+from opcert.panel.fresh_calls import BoundedReference, FreshCall, fresh_calls
 from opcert.panel.output_faults import output_faults
-from opcert.panel.variadic_faults import variadic_faults
 from opcert.run.call_protocol import run_repeatedly, run_vector
-from opcert.run.comparison import compare_outputs
+from opcert.run.comparison import CallRecord, compare_outputs
 from opcert.run.outcome import Outcome
-from opcert.run.records import CallRecord
 from opcert.specification.files import SpecFile
 from opcert.suite.format import DigestedArray, IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.rule_cases import valid_calls
+from opcert.suite.spec_check import valid_calls
 from opcert.verdicts.certification import is_repeatable
 from opcert.verdicts.verdict import FAILURE_STATUSES, judge
 

@@ -1,18 +1,324 @@
-"""The files of a report: an HTML page and JUnit XML."""
+"""A report: on a terminal, as an HTML page, as JUnit XML."""
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cache
 from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import Any
+from xml.etree import ElementTree
+
+from jinja2 import Environment
+from markupsafe import Markup
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
 
 from opcert.certificate.certificate import Certificate
-from opcert.errors import OpcertError
-from opcert.output_files import FileContents
-from opcert.pages.rendering import render_template
-from opcert.report.junit import junit_xml
+from opcert.certificate.certify_suite import OnVerdict
+from opcert.errors import OpcertError, printable_line, visible_text
 from opcert.report.page import ReportPage
-from opcert.report.side_by_side import SideBySide
-from opcert.report.tallies import STATUS_MARKS
+from opcert.report.side_by_side import STATUS_MARKS, SideBySide, describe_rejections
 from opcert.suite.suite import Suite
 from opcert.suite.writing import check_marked_folder, replace_marked_folder
+from opcert.system import FileContents, template_environment
+from opcert.verdicts.causes import Cause
+from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict
+
+_JSON_ESCAPE = re.compile(r"\\(?:u....|.)")
+
+
+def render_template(template: str, **names: Any) -> bytes:
+    """Return a rendered HTML template, in which all values are escaped."""
+    return _environment().get_template(template).render(**names).encode()
+
+
+@cache
+def _environment() -> Environment:
+    environment = template_environment()
+    environment.filters["capitalize_first"] = _capitalize_first
+    # The data of a report is large.
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    environment.policies["json.dumps_function"] = _visible_json
+    environment.finalize = _visible
+    return environment
+
+
+def _visible(value: object) -> str:
+    """Return a value as text of a page; exceptions and suites may have any characters."""
+    if isinstance(value, Markup):
+        return Markup(visible_text(value))  # noqa: S704 -- it is safe as before
+    return visible_text(str(value))
+
+
+def _visible_json(value: object, **how: Any) -> str:
+    """Return JSON whose texts have escapes for hidden characters, as the rest of a page has."""
+    text = visible_text(json.dumps(value, **how), before="\\")
+    return _JSON_ESCAPE.sub(_visible_escape, text)
+
+
+def _visible_escape(match: re.Match[str]) -> str:
+    """Return an escape of JSON, or what a page shows instead of its control character."""
+    character = json.loads(f'"{match[0]}"')
+    return match[0] if character in '"\\/\n\t' else json.dumps(visible_text(character))[1:-1]
+
+
+def _capitalize_first(text: str) -> str:
+    """Return a sentence with a capital letter; `capitalize` of Jinja lowers all others."""
+    return text[:1].upper() + text[1:]
+
+
+# Test cases with other statuses than these and `pass` are skipped.
+_ELEMENTS: dict[Status, str] = {"fail": "failure", "crash": "error", "hang": "error"}
+
+
+def junit_xml(certificate: Certificate) -> bytes:
+    """Return the content of junit.xml: one test suite per operator, one test case per verdict."""
+    name = visible_text(f"opcert {certificate.backend.name} {certificate.backend.version}")
+    totals = {**_counts(certificate.counts), "time": _time(certificate.seconds)}
+    root = ElementTree.Element("testsuites", {"name": name, **totals})
+    for operator, counts in certificate.operators.items():
+        verdicts = [verdict for verdict in certificate.verdicts if verdict.operator == operator]
+        seconds = _time(sum(verdict.seconds for verdict in verdicts))
+        totals = {**_counts(counts), "time": seconds}
+        suite = ElementTree.SubElement(
+            root, "testsuite", {"name": visible_text(operator), **totals}
+        )
+        suite.extend(map(_test_case, verdicts))
+    ElementTree.indent(root, " ")
+    text: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _counts(counts: dict[Status, int]) -> dict[str, str]:
+    tests = sum(counts.values())
+    errors = counts["crash"] + counts["hang"]
+    skipped = tests - errors - counts["fail"] - counts["pass"]
+    attributes = {"tests": tests, "failures": counts["fail"], "errors": errors, "skipped": skipped}
+    return {name: str(count) for name, count in attributes.items()}
+
+
+def _time(seconds: float) -> str:
+    """Return seconds without an exponent, as build servers read them."""
+    return f"{seconds:.6f}"
+
+
+def _test_case(verdict: Verdict) -> ElementTree.Element:
+    test_case = ElementTree.Element(
+        "testcase",
+        classname=visible_text(verdict.operator),
+        name=visible_text(verdict.case),
+        time=_time(verdict.seconds),
+    )
+    if verdict.status == "pass":
+        return test_case
+    first_line, _, _ = verdict.detail.partition("\n")
+    message = visible_text(f"{verdict.status}: {first_line}")
+    tag = _ELEMENTS.get(verdict.status, "skipped")
+    result = ElementTree.SubElement(test_case, tag, message=message)
+    if verdict.status in FAILURE_STATUSES:
+        result.set("type", verdict.kind or verdict.status)
+        result.text = visible_text(verdict.detail)
+    return test_case
+
+
+# The maximum number of causes, and of regressed cases, that a terminal lists.
+MAX_LISTED = 10
+_PLAIN_WIDTH = 120
+# A log shows at least so often that a run goes on.
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+def console(stderr: bool = False) -> Console:
+    """Return a console; if it is not a terminal, it is wide enough for tables."""
+    terminal = Console(stderr=stderr, emoji=False)
+    if terminal.is_terminal:
+        return terminal
+    return Console(stderr=stderr, width=_PLAIN_WIDTH, emoji=False)
+
+
+def print_line(console: Console, text: str) -> None:
+    """Print one line without interpreting markup or control characters."""
+    wraps = console.is_terminal
+    console.print(printable_line(text), markup=False, highlight=False, soft_wrap=not wraps)
+
+
+def table_cell(text: str) -> str:
+    """Return text for a cell of a table, without markup or control characters."""
+    return escape(printable_line(text))
+
+
+@contextmanager
+def progress(console: Console) -> Iterator[OnVerdict]:
+    """Show progress: a bar on a terminal; elsewhere a line for each operator and every 10 s."""
+    failures = 0
+    if not console.is_terminal:
+        begin, operators = monotonic(), set[str]()
+        line, ended = "", Event()
+
+        def print_operator(verdict: Verdict, number: int, total: int) -> None:
+            nonlocal failures, line
+            failures += verdict.status in FAILURE_STATUSES
+            rate = number / (monotonic() - begin)
+            left = timedelta(seconds=round((total - number) / rate))
+            line = f"{number}/{total} {verdict.operator}"
+            if verdict.operator not in operators:
+                operators.add(verdict.operator)
+                print_line(console, line)
+            line += f": {failures:,} failures, {rate:,.0f}/s, {left} left"
+
+        def print_regularly() -> None:
+            # A call may take a minute, and the confirmation of failures several.
+            while not ended.wait(_SECONDS_BETWEEN_LINES):
+                if line:
+                    print_line(console, line)
+
+        thread = Thread(target=print_regularly, daemon=True)
+        thread.start()
+        try:
+            yield print_operator
+        finally:
+            ended.set()
+            thread.join()
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failures]}"),
+        Rate(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("certifying", total=None, failures="")
+
+        def update_bar(verdict: Verdict, number: int, total: int) -> None:
+            nonlocal failures
+            failures += verdict.status in FAILURE_STATUSES
+            bar.update(
+                task,
+                completed=number,
+                total=total,
+                description=table_cell(verdict.operator),
+                failures=f"{failures:,} failures" if failures else "",
+            )
+
+        yield update_bar
+
+
+class Rate(ProgressColumn):
+    """The number of cases per second."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, or nothing before it is known."""
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+
+
+def print_certificate(certificate: Certificate, console: Console) -> None:
+    """Print the causes of failures, the counts by operator and status, and the conclusion."""
+    verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
+    for cause in certificate.causes[:MAX_LISTED]:
+        _print_cause(cause, verdicts.get(cause.representative), console)
+    if hidden := len(certificate.causes[MAX_LISTED:]):
+        causes = f"{hidden} more cause{'s' * (hidden > 1)}"
+        console.print(f"... and {causes}; use --out for all of them", highlight=False)
+    console.print(_counts_table(certificate))
+    print_line(console, conclusion_line(certificate))
+
+
+def _print_cause(cause: Cause, verdict: Verdict | None, console: Console) -> None:
+    """Print a cause, and the first line about the case that represents it."""
+    line = cause.sentence
+    if count := len(cause.attributed):
+        rejections = "1 rejection that does" if count == 1 else f"{count} rejections that do"
+        line += f", and {rejections} not count because of them"
+    print_line(console, line)
+    # A certificate may have been changed.
+    detail = "" if verdict is None else verdict.detail
+    first_line, _, _ = detail.strip().partition("\n")
+    print_line(console, f"    {cause.representative}: {first_line}")
+
+
+def _counts_table(certificate: Certificate) -> Table:
+    # These statuses have a column even if they do not occur.
+    usual = ("pass", "fail", "unsupported")
+    statuses = [status for status in STATUSES if certificate.counts[status] or status in usual]
+    table = Table("operator", *statuses, "cases")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for operator, counts in certificate.operators.items():
+        numbers = (*(counts[status] for status in statuses), sum(counts.values()))
+        table.add_row(table_cell(operator), *map(str, numbers))
+    table.add_section()
+    totals = (*(certificate.counts[status] for status in statuses), len(certificate.verdicts))
+    table.add_row("all", *map(str, totals))
+    return table
+
+
+def conclusion_line(certificate: Certificate) -> str:
+    """Return one line with the conclusion, the scope, and the reasons if not conformant."""
+    backend, suite = certificate.backend, certificate.suite
+    about = [f"{suite.profile} suite {suite.digest[:12]}"]
+    about += [f"{key} {value}" for key, value in certificate.selection if value not in ("*", None)]
+    if certificate.claim is not None:
+        about.append(f"claim {certificate.claim.sha256[:12]}")
+    for operator, names in certificate.excluded.items():
+        about.append(f"{operator} without {', '.join(names)}")
+    if certificate.rejections["adapter"]:
+        about.append(describe_rejections(certificate))
+    word = "Conformant" if certificate.conformant else "Not conformant"
+    line = certificate.conclusion.replace(word, word.upper(), 1)
+    line += f": {backend.name} {backend.version} on {', '.join(about)}"
+    if certificate.conformant:
+        return line
+    uncredited = sum(verdict.attributed_to is not None for verdict in certificate.verdicts)
+    reasons = [*certificate.reasons]
+    if uncredited:
+        reasons.append(f"{uncredited} rejection{'s' * (uncredited > 1)} not credited")
+    return f"{line}: {'; '.join(reasons)}"
+
+
+def print_side_by_side(certificates: Sequence[Certificate], console: Console) -> None:
+    """Print the counts by operator and certificate, each conclusion, and the changes."""
+    comparison = SideBySide(certificates)
+    names = (f"{column.number}. {column.name}" for column in comparison.columns)
+    table = Table("operator", *map(table_cell, names))
+    for operator in comparison.operators:
+        tallies = (column.operator(operator) for column in comparison.columns)
+        table.add_row(table_cell(operator), *(tally.summary or "no cases" for tally in tallies))
+    console.print(table)
+    for column in comparison.columns:
+        print_line(console, f"{column.number}. {conclusion_line(column.certificate)}")
+    for changes in comparison.changes:
+        regressed = changes.regressed
+        print_line(
+            console,
+            f"{changes.column.name} compared with 1: {len(changes.new_causes)} new and "
+            f"{len(changes.fixed_causes)} fixed causes; {len(regressed)} regressed, "
+            f"{len(changes.fixed)} fixed, {len(changes.other)} changed otherwise",
+        )
+        for label, listed in (("new", changes.new_causes), ("fixed", changes.fixed_causes)):
+            for change in listed[:MAX_LISTED]:
+                print_line(console, f"    {label}: {change.cause.sentence}")
+        for case in regressed[:MAX_LISTED]:
+            print_line(console, f"    regressed: {case}")
+        if hidden := len(regressed[MAX_LISTED:]):
+            console.print(f"    ... and {hidden} more; use --out for all of them", highlight=False)
+
 
 REPORT_FILE, JUNIT_FILE, SIDE_BY_SIDE_FILE = "report.html", "junit.xml", "side-by-side.html"
 # Every file of a report has one of these marks near its beginning.

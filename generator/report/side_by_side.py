@@ -1,13 +1,186 @@
-"""Certificates side by side: the verdicts by operator, and the changes between certificates."""
+"""Counts of verdicts, what they mean, the command of a run, and certificates side by side."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from shlex import quote
 
 from opcert.certificate.certificate import Certificate
-from opcert.report.tallies import Tally, count_statuses
+from opcert.certificate.file import CLAIM_FILE, WAIVERS_FILE
+from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
+from opcert.specification.files import shipped_operators
 from opcert.verdicts.causes import Cause
-from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
+from opcert.verdicts.verdict import (
+    BACKEND_CONTRACT,
+    FAILURE_KINDS,
+    FAILURE_STATUSES,
+    STATUSES,
+    Status,
+    Verdict,
+)
+
+STATUS_MEANINGS: Mapping[Status, str] = {
+    "pass": "The backend did what the document says.",
+    "fail": "The result differs from what the document says, or breaks the contract of a backend.",
+    "crash": "The process of the backend ended during the call.",
+    "hang": "The call did not return within the time limit.",
+    "not-run": "The run, or that of the operator, ended before this case.",
+    "waived": "A known failure, for which the run has a waiver.",
+    "unsupported": "The backend declares that it does not support the call, or declined it.",
+    "out-of-claim": "The claim does not cover the call, so it was not made.",
+    "implementation-defined": "The document leaves the result open, so the case decides nothing.",
+}
+_MEANINGS_WITHOUT_CONTRACT: Mapping[str, str] = {
+    "count": "The number of outputs is wrong.",
+    "dtype": "An output has a wrong element type.",
+    "shape": "An output has a wrong shape.",
+    "value": "An element of an output has a wrong value.",
+    "bits": "All values are right, but bits of an element differ, as in a NaN. "
+    "It does not block conformance; the grade is value-exact.",
+    "accepted": "The call violates a rule, but the backend returned outputs.",
+    "rejected": "The call is valid, but the backend rejected it.",
+    "uncredited": "The call was rejected, as it must be, but its valid baseline did not pass. "
+    "So the rejection does not show that the rule is checked.",
+}
+KIND_MEANINGS: Mapping[str, str] = {
+    kind: _MEANINGS_WITHOUT_CONTRACT.get(kind)
+    or f"The contract is broken: {BACKEND_CONTRACT[kind]}"
+    for kind in FAILURE_KINDS
+}
+
+
+def meaning_of_failure(failure: str) -> str:
+    """Return what a kind of failure means, or the status of a failure without a kind."""
+    if failure in KIND_MEANINGS:
+        return KIND_MEANINGS[failure]
+    return next(text for status, text in STATUS_MEANINGS.items() if status == failure)
+
+
+# Statuses must be distinguishable without colour.
+STATUS_MARKS: Mapping[Status, str] = {
+    "pass": "\N{CHECK MARK}",
+    "fail": "\N{BALLOT X}",
+    "crash": "\N{DOUBLE EXCLAMATION MARK}",
+    "hang": "\N{HORIZONTAL ELLIPSIS}",
+    "not-run": "\N{WHITE SQUARE}",
+    "waived": "\N{WHITE UP-POINTING TRIANGLE}",
+    "unsupported": "\N{EN DASH}",
+    "out-of-claim": "\N{WHITE CIRCLE}",
+    "implementation-defined": "\N{WHITE DIAMOND}",
+}
+# The order in which a status determines the colour of a cell: statuses that block conformance, then
+# verified ones, then reasons why nothing was verified.
+_BY_SEVERITY: Sequence[Status] = (
+    *("crash", "hang", "fail", "not-run", "waived", "pass"),
+    *("unsupported", "implementation-defined", "out-of-claim"),
+)
+_FAILURES: Sequence[Status] = ("fail", "crash", "hang")
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The number of verdicts with each status."""
+
+    counts: Mapping[Status, int]
+
+    @property
+    def cases(self) -> int:
+        """The number of all verdicts."""
+        return sum(self.counts.values())
+
+    @property
+    def status(self) -> Status:
+        """The most severe status; `not-run` if there are no verdicts."""
+        return next((status for status in _BY_SEVERITY if self.counts.get(status)), "not-run")
+
+    @property
+    def count(self) -> int:
+        """The number of verdicts with the most severe status."""
+        return self.counts.get(self.status, 0)
+
+    @property
+    def decisive_count(self) -> int:
+        """The number of all failures if there are any, else of the most severe status."""
+        failures = sum(self.counts.get(status, 0) for status in _FAILURES)
+        return failures or self.count
+
+    @property
+    def others(self) -> Mapping[Status, int]:
+        """The number of verdicts with each of the other statuses."""
+        return {s: n for s in STATUSES if (n := self.counts.get(s)) and s != self.status}
+
+    @property
+    def summary(self) -> str:
+        """All statuses with their numbers, such as "12 pass, 1 fail"."""
+        return ", ".join(f"{n} {s}" for s in STATUSES if (n := self.counts.get(s)))
+
+
+def count_statuses(verdicts: Iterable[Verdict]) -> Tally:
+    """Return the tally of some verdicts."""
+    return Tally(Counter(verdict.status for verdict in verdicts))
+
+
+def describe_rejections(certificate: Certificate) -> str:
+    """Return the share of passing rejections that came from the runtime, not its adapter."""
+    runtime, adapter = (certificate.rejections[source] for source in ("runtime", "adapter"))
+    return f"{runtime:,} of {runtime + adapter:,} rejections by the runtime itself"
+
+
+# The placeholder for the folder of a suite that does not come with opcert.
+SUITE_FOLDER = "SUITE"
+
+
+def command_line(certificate: Certificate) -> str:
+    """Return the command that makes the run again; a certificate has no folders of the machine.
+
+    A backend that was passed as an object has a call of Python instead.
+    """
+    changes = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in _settings(certificate).changes().items()
+    }
+    suite = {} if _comes_with_opcert(certificate) else {"suite": SUITE_FOLDER}
+    if certificate.backend.source is None:
+        keywords = [f"{name}={value!r}" for name, value in {**suite, **changes}.items()]
+        return f"opcert.certify({', '.join(['backend', *keywords])})"
+    words = ["opcert", "certify", "--backend", certificate.backend.source]
+    for name, option in certificate.backend.options.items():
+        text = option if isinstance(option, str) else json.dumps(option)
+        words += ["--backend-option", f"{name}={text}"]
+    for name, value in suite.items():
+        words += [f"--{name}", value]
+    for name, value in changes.items():
+        words.append(OPTIONS[name].names[0])
+        if not OPTIONS[name].is_flag:
+            words.append(f"{value:g}" if isinstance(value, float) else f"{value}")
+    return " ".join(map(quote, words))
+
+
+def _settings(certificate: Certificate) -> RunSettings:
+    selection, run = certificate.selection, certificate.run
+    named = certificate.backend.source not in (None, "reference")
+    return RunSettings(
+        operator=None if selection.operator == "*" else selection.operator,
+        case=selection.case,
+        feature_level=selection.feature_level,
+        claim=None if certificate.claim is None else Path(CLAIM_FILE),
+        waivers=None if certificate.waivers is None else Path(WAIVERS_FILE),
+        isolated=False if named and not run.isolated else None,
+        timeout=run.timeout or DEFAULTS["timeout"],
+        memory=(run.memory or 0) >> 20,
+        jobs=run.jobs if run.cluster is None else 1,
+    )
+
+
+def _comes_with_opcert(certificate: Certificate) -> bool:
+    """Whether `certify` finds or generates the suite by itself, from opcert's own specs."""
+    suite = certificate.suite
+    return (
+        suite.profile == "core" and suite.seed == 0 and suite.specs.keys() <= {*shipped_operators()}
+    )
 
 
 @dataclass(frozen=True)

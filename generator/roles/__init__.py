@@ -5,53 +5,43 @@ A vendor's own role is a subclass of `Role`.
 
 from importlib.metadata import entry_points
 
-from opcert.roles.argument import (
+from opcert.roles.axes import AxesRole, AxisRole
+from opcert.roles.counts import CountRole, CountsRole
+from opcert.roles.data import DataRole
+from opcert.roles.descriptors import DescriptorRole, DescriptorsRole
+from opcert.roles.dims import LeadingDimsRole, PermutationRole
+from opcert.roles.element_indices import ElementIndicesRole
+from opcert.roles.factors import (
     Argument,
     Attribute,
     BoundExpressions,
-    ExpressionText,
-    Input,
-    KebabCaseId,
-    SpecModel,
-    is_plain_value,
-)
-from opcert.roles.axes import AxesRole
-from opcert.roles.axis import AxisRole
-from opcert.roles.count import CountRole
-from opcert.roles.counts import CountsRole
-from opcert.roles.data import DataRole
-from opcert.roles.descriptor import DescriptorRole
-from opcert.roles.descriptors import DescriptorsRole
-from opcert.roles.element_indices import ElementIndicesRole
-from opcert.roles.factors import (
     BuildContext,
     Choice,
     Constraint,
     DerivedAmbiguity,
     DerivedFactor,
+    ExpressionText,
     Factor,
+    Input,
+    KebabCaseId,
     LevelName,
     ObservationPoint,
     ObservedLevels,
+    RandomSource,
     Requirement,
+    Sampler,
+    SpecModel,
     forbid,
+    is_plain_value,
     levels_where,
 )
-from opcert.roles.fill import FillRole
-from opcert.roles.flag import FlagRole
 from opcert.roles.indices import IndicesRole
-from opcert.roles.leading_dims import LeadingDimsRole
-from opcert.roles.lengths import LengthsRole
-from opcert.roles.list_role import ListRole
+from opcert.roles.lengths import LengthsRole, PartsRole
 from opcert.roles.mapping import MappingRole
-from opcert.roles.mask import MaskRole
-from opcert.roles.mode import ModeRole
 from opcert.roles.partition import PartitionRole
-from opcert.roles.parts import PartsRole
-from opcert.roles.permutation import PermutationRole
 from opcert.roles.reshape import ReshapeRole
-from opcert.roles.role import OMITTED, Role, Signature
-from opcert.roles.samplers import RandomSource, Sampler
+from opcert.roles.role import OMITTED, ListRole, Role, Signature
+from opcert.roles.scalar_values import FillRole, FlagRole, MaskRole, ModeRole
 from opcert.roles.shape import ShapeRole
 from opcert.roles.slicing_steps import SlicingStepsRole
 from opcert.roles.spans import SpansRole

@@ -1,15 +1,15 @@
-"""The role `counts`: for each axis of data, how often it is repeated or how much is added."""
+"""The roles `count`, a number of tensors, and `counts`, a number for each axis of data."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call
+from opcert.arrays.calls import Call, tensors_in
 from opcert.arrays.element_types import ELEMENT_TYPES, fits
 from opcert.errors import did_you_mean
-from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import MILLION, PAST_A_TILE
 from opcert.roles.factors import (
+    BoundExpressions,
     BuildContext,
     Constraint,
     Factor,
@@ -17,12 +17,60 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
-from opcert.roles.mode import ModeRole
-from opcert.roles.per_axis import PerAxis
-from opcert.roles.samplers import Sampler
+from opcert.roles.lengths import PerAxis
+from opcert.roles.role import Role
+from opcert.roles.scalar_values import ModeRole
+
+
+class CountRole(Role):
+    """The number of tensors that a list has or describes: an attribute as well, as in C.
+
+    With `surplus`, the list may be longer. No rule follows for its further elements, which are not
+    read.
+    """
+
+    relations: ClassVar = {"of": ("descriptors", "tensors")}
+
+    role: Literal["count"]
+    of: str
+    surplus: bool = False
+
+    def bounds(self) -> BoundExpressions:
+        """Return 1 and the number of descriptions."""
+        return ("1", f"len({self.of})")
+
+    def build(self, context: BuildContext) -> int:
+        """Return the number of descriptions."""
+        count: int = context.choice[f"{self.of}_count"]
+        return count
+
+    def following(self, call: Call, _: Callable[[str], Any]) -> int | None:
+        """Return the number of tensors of a variadic input."""
+        is_variadic = self.related(self.of, Role).variadic is not None
+        return len(tensors_in(call.arguments.get(self.of))) if is_variadic else None
+
+    @property
+    def _verb(self) -> str:
+        return "has" if self.related(self.of, Role).variadic is not None else "describes"
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its least value, and the length of the list."""
+        name, of = self.name, self.of
+        yield Requirement(f"{name}.least", f"{name} is greater than 0.", f"{name} > 0")
+        relation, number = "==", "exactly as many tensors as"
+        if self.surplus:
+            relation, number = ">=", "no fewer tensors than"
+        yield Requirement(
+            f"{name}.described",
+            f"{of} {self._verb} {number} {name} says.",
+            f"len({of}) {relation} {name}",
+            prerequisites=(f"{name}.least",),
+        )
+
 
 # At most so many axes change in addition to the tested one: outputs stay small at every rank.
 _MAX_OTHERS = 2

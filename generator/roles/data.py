@@ -5,24 +5,23 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import TYPE_SETS
-from opcert.arrays.indexing import extent_kinds, insert
-from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.calls import Call, Tensor, extent_kinds, insert
+from opcert.arrays.element_types import LAYOUTS, TYPE_SETS
 from opcert.arrays.tensor_functions import filled, with_layout
-from opcert.roles.argument import BoundExpressions, RankBounds
 from opcert.roles.factors import (
+    BoundExpressions,
     BuildContext,
     Constraint,
     Factor,
     LevelName,
     ObservationPoint,
     ObservedLevels,
+    RankBounds,
     Requirement,
+    Sampler,
     forbid,
 )
 from opcert.roles.role import Role
-from opcert.roles.samplers import Sampler
 
 # Lengths of the tested axis: around the limits of 8 bits, prime or divisible.
 _LENGTHS = {

@@ -6,12 +6,11 @@ from math import prod
 from typing import Literal
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import INTEGERS, fits, highest, lowest
-from opcert.arrays.layouts import LAYOUTS, LONG_AXES_NEEDED
+from opcert.arrays.element_types import INTEGERS, LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
 from opcert.arrays.tensor_functions import tensor, with_layout
-from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import LAYOUT_WORDS, MILLION, PAST_A_TILE
 from opcert.roles.factors import (
+    BoundExpressions,
     BuildContext,
     Constraint,
     DerivedAmbiguity,
@@ -20,6 +19,7 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
@@ -27,6 +27,7 @@ from opcert.roles.index_levels import (
     LONG,
     ORDERS,
     PLACES,
+    IndexingRole,
     are_consecutive,
     consecutive,
     distinct,
@@ -34,10 +35,7 @@ from opcert.roles.index_levels import (
     lines_along,
     places_of,
 )
-from opcert.roles.indexing import IndexingRole
-from opcert.roles.list_role import LIST_LAYOUTS
-from opcert.roles.role import Role
-from opcert.roles.samplers import Sampler
+from opcert.roles.role import LIST_LAYOUTS, Role
 
 # More than 8 bits can count.
 _MANY = 260

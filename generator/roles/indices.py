@@ -5,14 +5,13 @@ from functools import partial
 from math import prod
 from typing import Literal
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import fits
-from opcert.arrays.indexing import extent_kinds, replace
-from opcert.arrays.layouts import LAYOUTS, LONG_AXES_NEEDED
+from opcert.arrays.calls import Call, Tensor, extent_kinds, replace
+from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits
 from opcert.arrays.tensor_functions import tensor, with_layout
-from opcert.roles.argument import BoundExpressions
 from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE
+from opcert.roles.dims import LeadingDimsRole
 from opcert.roles.factors import (
+    BoundExpressions,
     BuildContext,
     Constraint,
     DerivedFactor,
@@ -21,6 +20,7 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
@@ -28,16 +28,14 @@ from opcert.roles.index_levels import (
     EXTENTS,
     ORDERS,
     PLACES,
+    IndexingRole,
     consecutive,
     draw_indices,
     index_values,
     observed_orders,
     places_of,
 )
-from opcert.roles.indexing import IndexingRole
-from opcert.roles.leading_dims import LeadingDimsRole
-from opcert.roles.list_role import LIST_LAYOUTS
-from opcert.roles.samplers import Sampler
+from opcert.roles.role import LIST_LAYOUTS
 
 _MAX_OUTPUT_RANK = 8
 # Kinds of extents that may leave fewer than two indices.

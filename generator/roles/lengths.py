@@ -1,4 +1,4 @@
-"""The role `lengths`: for each element of an axis, how many elements of another axis count."""
+"""The roles `parts` and `lengths`, and the base class of one number for each axis."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -6,21 +6,163 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS, fits
-from opcert.roles.argument import BoundExpressions
-from opcert.roles.axis import AxisRole
+from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
+    BoundExpressions,
     BuildContext,
     Constraint,
     Factor,
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
-from opcert.roles.list_role import ListRole
-from opcert.roles.samplers import Sampler
+from opcert.roles.role import ListRole, Role
+
+
+class PerAxis(ListRole):
+    """One number for each axis of data: a list attribute, or a one-dimensional tensor."""
+
+    relations: ClassVar = {"of": ("data",)}
+
+    of: str
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report an attribute that is no list."""
+        if self.is_attribute and self.type != "list":
+            text = f"an attribute of type '{self.type}' has no number for each axis"
+            yield "type", f"{text}; expected the type 'list', or a tensor"
+
+    @property
+    def data(self) -> DataRole:
+        """The data that has the axes."""
+        return self.related(self.of, DataRole)
+
+    def layout_factors(self) -> Iterator[Factor]:
+        """Yield the layout of a tensor."""
+        if not self.is_attribute:
+            yield self.layout_factor()
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid layouts other than C for fewer than two numbers."""
+        if not self.is_attribute:
+            yield forbid(
+                lambda layout, rank: layout != "c" and rank < 2,
+                *(self.factor("layout"), self.data.factor("rank")),
+            )
+
+    def build_list(self, context: BuildContext, numbers: Sequence[int]) -> Any:
+        """Return `numbers` as an attribute or a tensor."""
+        if self.is_attribute:
+            return [*numbers]
+        return self.integer_tensor(context, numbers, context.choice[self.factor("layout")])
+
+    def observed_list(self, call: Call) -> dict[str, Any]:
+        """Observe the element type and the layout of a tensor."""
+        if self.is_attribute:
+            return {}
+        layout = call.inputs[self.name].layout if self.is_given_in(call) else "c"
+        return {**self.observed_type(call), self.factor("layout"): layout}
+
+    @property
+    def list_requirements(self) -> tuple[str, ...]:
+        """The keys of the requirements that make it a list with a number for each axis."""
+        keys = () if self.is_attribute else (f"{self.name}.type", f"{self.name}.rank")
+        return keys if self.lengths is None else (*keys, f"{self.name}.length")
+
+    @property
+    def lengths(self) -> tuple[str, str] | None:
+        """The condition on its length, and the words for it; None if it may have any length."""
+        text = f"{self.name} has one number for each axis of {self.of}"
+        return f"{self.length_expr} == {self.of}.rank", text
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its type, its rank and its length."""
+        yield from super().requirements()
+        if not self.is_attribute:
+            yield self.rank_requirement()
+        if self.lengths is not None:
+            condition, text = self.lengths
+            yield Requirement(
+                f"{self.name}.length",
+                f"{text}.",
+                condition,
+                self.given_expr,
+                self.list_requirements[:-1],
+            )
+
+
+# Numbers of parts: divisors of the lengths of data, up to and past a vector.
+_COUNTS = {
+    **{"two": 2, "one": 1, "three": 3, "six": 6, "four": 4, "eight": 8},
+    **{"past_16": 17, "nineteen": 19, "past_32": 37},
+}
+_MANY_COUNTS = {"past_256": 257, "two": 2, "one": 1}
+
+
+class PartsRole(Role):
+    """The number of equal parts of an axis of data: an attribute that divides the size.
+
+    Unless `empty` is false, an axis of size 0 has any number of parts.
+    """
+
+    relations: ClassVar = {"of": ("data",), "along": ("axis",)}
+
+    role: Literal["parts"]
+    type: Literal["int"]
+    of: str
+    along: str
+    empty: bool = True
+
+    def bounds(self) -> BoundExpressions:
+        """Return 1 and the size of the axis; an empty axis has any number of parts."""
+        return ("1", f"{self._size_expr} or {self.name}")
+
+    @property
+    def data(self) -> DataRole:
+        """The data that is divided."""
+        return self.related(self.of, DataRole)
+
+    @property
+    def _size_expr(self) -> str:
+        return f"{self.of}.shape[{self.related(self.along, AxisRole).wrapped_expr}]"
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the number of parts."""
+        counts = _MANY_COUNTS if profile == "stress" else _COUNTS
+        words = {level: f"{n} part{'s' * (n > 1)}" for level, n in counts.items()}
+        yield Factor(self.factor("count"), counts, words=words)
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid numbers that do not divide the length of the axis."""
+        n, count = self.data.factor("length"), self.factor("count")
+        yield forbid(lambda n, count: n % count != 0, n, count)
+        if not self.empty:
+            yield forbid(lambda n: n == 0, n)
+
+    def build(self, context: BuildContext) -> int:
+        """Return the number of parts."""
+        count: int = context.choice[self.factor("count")]
+        return count
+
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
+        """Observe the number of parts."""
+        return ObservedLevels({self.factor("count"): call.attributes[self.name]})
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its least value, and that it divides the size of the axis."""
+        name = self.name
+        yield Requirement(f"{name}.least", f"{name} is at least 1.", f"{name} >= 1")
+        yield Requirement(
+            f"{name}.divides",
+            f"{name} divides the size of the axis of {self.of}.",
+            f"{self._size_expr} % {name} == 0",
+            prerequisites=(f"{self.along}.range", f"{name}.least"),
+        )
+
 
 _LENGTHS: dict[str, Any] = {
     "all": lambda n: n,

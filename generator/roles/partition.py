@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call, Tensor, insert, replace
 from opcert.arrays.element_types import highest, lowest
-from opcert.arrays.indexing import insert, replace
-from opcert.roles.argument import BoundExpressions
-from opcert.roles.axis import AxisRole
+from opcert.roles.axes import AxisRole
 from opcert.roles.factors import (
+    BoundExpressions,
     BuildContext,
     Constraint,
     Factor,
@@ -17,11 +16,11 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
-from opcert.roles.list_role import ListRole
-from opcert.roles.samplers import Sampler
+from opcert.roles.role import ListRole
 
 # Numbers of parts: up to and past a vector, and past fixed arrays that a runtime may use.
 COUNTS = {

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, insert
 from opcert.arrays.element_types import fits, lowest
-from opcert.arrays.indexing import HUGE_EXTENT, WIDE_EXTENT, insert
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
     BuildContext,
@@ -18,13 +17,12 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
-from opcert.roles.flag import FlagRole
-from opcert.roles.list_role import ListRole
-from opcert.roles.role import OMITTED
-from opcert.roles.samplers import Sampler
+from opcert.roles.role import OMITTED, ListRole
+from opcert.roles.scalar_values import FlagRole
 
 _FORMS = {
     "same": "",

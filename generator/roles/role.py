@@ -1,4 +1,4 @@
-"""The base class of roles: what an argument is to the others, and all that follows from it."""
+"""The base classes of roles: what an argument is to the others, and lists of integers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,24 +7,23 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import Field, JsonValue, PrivateAttr
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import INTEGERS
-from opcert.roles.argument import (
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import INTEGERS, Layout
+from opcert.arrays.tensor_functions import vector, with_layout
+from opcert.roles.factors import (
     ATTRIBUTE_TYPES,
     Argument,
     BoundExpressions,
-    ElementKind,
-    RankBounds,
-)
-from opcert.roles.factors import (
     BuildContext,
     Constraint,
     DerivedAmbiguity,
     DerivedFactor,
+    ElementKind,
     Factor,
     LevelName,
     ObservationPoint,
     ObservedLevels,
+    RankBounds,
     Requirement,
     forbid,
 )
@@ -286,3 +285,56 @@ class Role(Argument):
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield the ambiguities that follow from what the spec declares."""
         return iter(())
+
+
+LIST_LAYOUTS = ("c", "reversed", "gapped")
+
+
+class ListRole(Role):
+    """A list of integers: a one-dimensional tensor, or an attribute."""
+
+    def rank_bounds(self) -> BoundExpressions:
+        """Return rank 1."""
+        return ("1", "1")
+
+    @property
+    def values_expr(self) -> str:
+        """The expression of its list of integers."""
+        return self.name if self.is_attribute else f"{self.name}.values"
+
+    @property
+    def length_expr(self) -> str:
+        """The expression of the number of its integers."""
+        return f"len({self.name})" if self.is_attribute else f"{self.name}.size"
+
+    def layout_factor(self) -> Factor:
+        """Return the factor of the layout in memory."""
+        words = {"c": "", "reversed": f"{self.name} backwards in memory"}
+        words["gapped"] = f"{self.name} with gaps"
+        return Factor.of_names(self.factor("layout"), words)
+
+    def integer_tensor(
+        self, context: BuildContext, values: Sequence[int], layout: Layout = "c"
+    ) -> Tensor:
+        """Return a one-dimensional tensor of its type."""
+        return with_layout(vector(context.choice[self.type_factor], tuple(values)), layout)
+
+    def part_mistakes(
+        self, of: str, group: Sequence[tuple[str, str]], parts: Sequence[str]
+    ) -> Iterator[tuple[str, str]]:
+        """Report missing and repeated parts, where arguments have one part each of the same role.
+
+        `group` lists the names of the arguments for `of`, this one among them, with their parts.
+        """
+        for part in parts:
+            names = [name for name, own in group if own == part]
+            if self.name in names[1:]:
+                yield "part", f"duplicate {part} of '{of}'; the first is '{names[0]}'"
+            if not names and self.name == group[0][0]:
+                expected = f"an argument with 'role: {self.role}' and 'part: {part}'"
+                yield "part", f"missing {part} of '{of}'; expected {expected}"
+
+    def rank_requirement(self) -> Requirement:
+        """Return the requirement that its tensor is one-dimensional."""
+        text = f"{self.name} is one-dimensional."
+        return Requirement(f"{self.name}.rank", text, f"{self.name}.rank == 1", self.given_expr)

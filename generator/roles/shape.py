@@ -6,10 +6,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, fits, highest
-from opcert.arrays.indexing import HUGE_EXTENT, WIDE_EXTENT, extent_kinds, insert
-from opcert.arrays.layouts import LONG_AXES_NEEDED
+from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, extent_kinds, insert
+from opcert.arrays.element_types import ELEMENT_TYPES, LONG_AXES_NEEDED, fits, highest
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
     BuildContext,
@@ -19,21 +17,21 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
-from opcert.roles.list_role import ListRole
-from opcert.roles.mapping import ALIGNED, MappingRole
-from opcert.roles.role import Role
-from opcert.roles.samplers import Sampler
-from opcert.roles.stretching import (
+from opcert.roles.mapping import (
+    ALIGNED,
     FAR,
     STRETCHED,
+    MappingRole,
     ShapeAndTarget,
     Stretch,
     observed_stretches,
     stretched_shapes,
 )
+from opcert.roles.role import ListRole, Role
 
 # The number of axes that the target has in addition to those of data.
 _ADDED = {"one": 1, "none": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}

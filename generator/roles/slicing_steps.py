@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal
 
-from opcert.arrays.calls import Call
+from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits
-from opcert.arrays.indexing import python_slice
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -16,26 +15,30 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
-from opcert.roles.list_role import LIST_LAYOUTS, ListRole
-from opcert.roles.role import OMITTED, Role
-from opcert.roles.samplers import Sampler
-from opcert.roles.slice_part import PARTS, SlicePartRole, series
-from opcert.roles.span_levels import ENDPOINTS, SELECTED, STEP_SIZES, SpanValue
-from opcert.roles.step_draws import (
+from opcert.roles.role import LIST_LAYOUTS, OMITTED, ListRole, Role
+from opcert.roles.slice_part import (
+    ENDPOINTS,
     ONLY_IN_FULL,
+    PARTS,
+    SELECTED,
     SIZES,
     STARTS,
+    STEP_SIZES,
     STOPS,
+    SlicePartRole,
     SlicingStep,
+    SpanValue,
     backwards_step,
     drawn_step,
     ignored_step,
     level_value,
     open_value,
     selection,
+    series,
 )
 
 # A value that every type can hold.

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call
+from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits
-from opcert.arrays.indexing import python_slice
 from opcert.roles.axes import AxesRole
 from opcert.roles.factors import (
     BuildContext,
@@ -18,23 +17,24 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
-from opcert.roles.list_role import LIST_LAYOUTS, ListRole
-from opcert.roles.role import OMITTED
-from opcert.roles.samplers import Sampler
-from opcert.roles.slice_part import PARTS, SlicePartRole, series
-from opcert.roles.span_levels import (
+from opcert.roles.role import LIST_LAYOUTS, OMITTED, ListRole
+from opcert.roles.slice_part import (
     ENDPOINTS,
     ENDPOINTS_UNDER_STRESS,
     OMITTED_MEANS,
+    PARTS,
     PLAINEST_ENDPOINTS,
     SELECTED,
     STEP_SIZES,
     STEP_SIZES_UNDER_STRESS,
+    SlicePartRole,
     SpanValue,
     selection_levels,
+    series,
 )
 
 Span = tuple[int, int, int]

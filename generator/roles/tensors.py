@@ -5,9 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor, tensors_in
-from opcert.arrays.indexing import extent_kinds, insert
-from opcert.arrays.layouts import LONG_AXES_NEEDED, Layout
+from opcert.arrays.calls import Call, Tensor, extent_kinds, insert, tensors_in
+from opcert.arrays.element_types import LONG_AXES_NEEDED, Layout
 from opcert.arrays.tensor_functions import filled
 from opcert.roles.data import DataRole
 from opcert.roles.factors import (
@@ -18,10 +17,10 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
-from opcert.roles.samplers import Sampler
 
 # How many tensors there are: few, and one more than tables and kernels often have room for.
 _COUNTS = {"two": 2, "one": 1, "three": 3, "five": 5, "past_8": 9, "past_16": 17, "past_32": 33}

@@ -13,11 +13,11 @@ from opcert.roles.factors import (
     ObservationPoint,
     ObservedLevels,
     Requirement,
+    Sampler,
     forbid,
     levels_where,
 )
-from opcert.roles.per_axis import PerAxis
-from opcert.roles.samplers import Sampler
+from opcert.roles.lengths import PerAxis
 
 PARTS = ("offset", "size", "stride")
 Window = tuple[int, int, int]

@@ -12,10 +12,10 @@ from importlib.metadata import (
     version,
 )
 
-from opcert.backends.declared_support import DECLARED_SUPPORT
+from opcert.backends.contract import DECLARED_SUPPORT
 from opcert.backends.lookup import BUILT_IN_BACKENDS, registered_backends
-from opcert.scope.support import declared_support
-from opcert.specification.references import shipped_operators
+from opcert.specification.files import shipped_operators
+from opcert.suite.support import declared_support
 
 UNSUPPORTED = "unsupported"
 

@@ -1,17 +1,127 @@
-"""Golden outputs x outputs of a backend -> their first difference."""
+"""Golden outputs x outputs -> their first difference and its surroundings; records of calls."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Literal
+from math import prod
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from opcert.arrays.element_bytes import same_bytes
-from opcert.arrays.element_types import Array, bits_dtype, bits_of, type_name
-from opcert.arrays.open_elements import alternatives_of, settled
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    Array,
+    InputArrays,
+    Layout,
+    array_properties,
+    bits_dtype,
+    bits_of,
+    copy_in_layout,
+    same_bytes,
+    type_name,
+    underlying_buffer,
+)
+from opcert.arrays.patterns import alternatives_of, settled
 from opcert.errors import class_name
-from opcert.run.excerpts import Excerpt, excerpt_around, excerpt_rows
+from opcert.run.memory import ArrayMemory
+from opcert.suite.format import Extent, Shape, StrictModel, TypeName
+
+# The number of elements in an excerpt, and of those before the first difference.
+EXCERPT_SIZE, _PRECEDING = 32, 8
+
+Digits = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]
+
+
+class Excerpt(StrictModel):
+    """Consecutive elements of an output in C order, expected and actual, from position `start`.
+
+    Elements are stored as little-endian bytes in hexadecimal digits.
+    """
+
+    output: Extent
+    type: TypeName
+    shape: Shape
+    start: Extent
+    expected: Digits
+    actual: Digits
+
+    @model_validator(mode="after")
+    def _lies_in_the_output(self) -> Self:
+        count, rest = divmod(len(self.expected), 2 * ELEMENT_TYPES[self.type].itemsize)
+        inside = self.start + count <= prod(self.shape)
+        if (
+            rest
+            or not 0 < count <= EXCERPT_SIZE
+            or not inside
+            or len(self.actual) != len(self.expected)
+        ):
+            raise ValueError("an excerpt whose elements do not lie in an output of its shape")
+        return self
+
+    @property
+    def summary(self) -> str:
+        """The output, and the part of it that the excerpt has, as a sentence."""
+        size = prod(self.shape)
+        count = len(self.expected) // (2 * ELEMENT_TYPES[self.type].itemsize)
+        part = "whole" if count == size else f"{count} of its {size} elements"
+        return f"Output {self.output}, {self.type}{list(self.shape)}, {part}."
+
+
+def excerpt_around(output: int, expected: Array, actual: Array, position: int) -> Excerpt:
+    """Return the excerpt around a position in C order; both arrays have one type and shape."""
+    size = expected.size
+    end = min(max(position - _PRECEDING, 0) + EXCERPT_SIZE, size)
+    start = max(end - EXCERPT_SIZE, 0)
+    return Excerpt(
+        output=output,
+        type=type_name(expected.dtype),
+        shape=expected.shape,
+        start=start,
+        expected=expected.reshape(-1)[start:end].tobytes().hex(),
+        actual=actual.reshape(-1)[start:end].tobytes().hex(),
+    )
+
+
+@dataclass(frozen=True)
+class ExcerptRow:
+    """One element of an excerpt, expected and actual, as values and as bits."""
+
+    position: str
+    expected: str
+    actual: str
+    expected_bits: str
+    actual_bits: str
+
+    @property
+    def summary(self) -> str:
+        """The position with the actual and the expected element."""
+        actual = f"{self.actual} ({self.actual_bits})"
+        return f"{self.position}: {actual}, expected {self.expected} ({self.expected_bits})"
+
+    @property
+    def differs(self) -> bool:
+        """Whether a bit differs."""
+        return self.expected_bits != self.actual_bits
+
+
+def excerpt_rows(excerpt: Excerpt) -> Iterator[ExcerptRow]:
+    """Yield each element of an excerpt."""
+    dtype = ELEMENT_TYPES[excerpt.type]
+    expected = np.frombuffer(bytes.fromhex(excerpt.expected), dtype)
+    actual = np.frombuffer(bytes.fromhex(excerpt.actual), dtype)
+    expected_bits, actual_bits = bits_of(expected), bits_of(actual)
+    digits = 2 * dtype.itemsize
+    for i in range(expected.size):
+        position = np.unravel_index(excerpt.start + i, excerpt.shape)
+        yield ExcerptRow(
+            position=str([int(coordinate) for coordinate in position]),
+            expected=str(expected[i]),
+            actual=str(actual[i]),
+            expected_bits=f"0x{int(expected_bits[i]):0{digits}x}",
+            actual_bits=f"0x{int(actual_bits[i]):0{digits}x}",
+        )
+
 
 # How many candidates of an open element a message lists, besides the golden one.
 _MAX_OTHERS = 4
@@ -123,3 +233,113 @@ def share_a_zero(first: Sequence[Array], second: Sequence[Array]) -> bool:
         not (one.view(bits_dtype(one.dtype)) | other.view(bits_dtype(other.dtype))).all()
         for one, other in zip(first, second, strict=True)
     )
+
+
+# About what a record needs besides the elements of arrays.
+_RECORD_BYTES = 2048
+
+
+class RemoteOutputs(Protocol):
+    """Outputs that live in another process."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether something has written to them since the call returned."""
+
+    @property
+    def are_lost(self) -> bool:
+        """Whether they have ended with their process: `changed` is what was known before."""
+
+
+class InputState(NamedTuple):
+    """An input at one time: what a caller relies on besides elements, and the buffer's bytes."""
+
+    properties: tuple[object, ...]
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """A finished call with correct outputs, to be compared again after later calls.
+
+    `outputs` equalled `golden` when the call returned; `inputs` are the buffers of the call, and
+    `states` what they were before it. If the backend has its own process, `remote` watches the
+    `remote_bytes` of outputs there, and this process keeps no array of the call.
+    """
+
+    outputs: Sequence[Array] = ()
+    golden: Sequence[Array] = ()
+    inputs: InputArrays = field(default_factory=dict)
+    states: Mapping[str, InputState] = field(default_factory=dict)
+    remote: RemoteOutputs | None = None
+    remote_bytes: int = 0
+
+    @property
+    def outputs_changed(self) -> bool:
+        """Whether something has written to the outputs since the call returned."""
+        if self.remote is not None:
+            return self.remote.changed
+        if not all(ArrayMemory(array).is_readable for array in self.outputs):
+            return True
+        return compare_outputs(self.golden, self.outputs) is not None
+
+    @property
+    def inputs_changed(self) -> bool:
+        """Whether something has written to the inputs since the call returned."""
+        return find_mutation(self.inputs, self.states) is not None
+
+    @property
+    def nbytes(self) -> int:
+        """The size in bytes of what the record keeps alive."""
+        contents = sum(len(state.content) for state in self.states.values())
+        return _RECORD_BYTES + self.remote_bytes + contents + sum(a.nbytes for a in self.golden)
+
+
+def record_outputs(
+    outputs: Sequence[Array], golden: Sequence[Array], remote: RemoteOutputs | None
+) -> CallRecord:
+    """Return a record of the outputs of a call, which equal `golden`."""
+    if remote is None:
+        return CallRecord(outputs, golden)
+    return CallRecord(remote=remote, remote_bytes=sum(array.nbytes for array in golden))
+
+
+def fill_buffer(buffer: Array | None, array: Array, layout: Layout) -> Array:
+    """Return `buffer` with the elements of `array`, or a new buffer if it is None or differs."""
+    if buffer is None or array_properties(buffer) != array_properties(array):
+        return copy_in_layout(array, layout)
+    underlying_buffer(buffer)[...] = underlying_buffer(array)
+    return buffer
+
+
+def input_states(inputs: InputArrays) -> dict[str, InputState]:
+    """Return what `copy_in_layout` made, to be compared after a call."""
+    return {
+        name: InputState(array_properties(array), _content(array)) for name, array in inputs.items()
+    }
+
+
+def find_mutation(inputs: InputArrays, states: Mapping[str, InputState]) -> Difference | None:
+    """Return the first difference of `inputs` from `states`: elements, form or padding."""
+    for name, (properties, content) in states.items():
+        array = inputs[name]
+        same_form = array_properties(array) == properties
+        # An array whose form was changed may no longer span the buffer.
+        if same_form and _content(array) == content:
+            continue
+        only_padding = same_form and array.tobytes() == _elements(array, content)
+        where = "memory between the elements of its input" if only_padding else "its input"
+        return Difference("mutated-input", f"the call changed {where} '{name}'")
+    return None
+
+
+def _content(array: Array) -> bytes:
+    """Return the bytes of the underlying buffer in the order of memory."""
+    return underlying_buffer(array).tobytes("A")
+
+
+def _elements(array: Array, content: bytes) -> bytes:
+    """Return the elements of an array if its buffer had this content, in C order."""
+    first, begin = (a.__array_interface__["data"][0] for a in (array, underlying_buffer(array)))
+    held: Array = np.ndarray(array.shape, array.dtype, content, first - begin, array.strides)
+    return held.tobytes()

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import InputArrays
-from opcert.arrays.variadic import group_variadic
-from opcert.backends.contract import Backend
-from opcert.backends.own_lines import own_lines
+from opcert.backends.contract import Backend, own_lines
 from opcert.errors import describe_error
-from opcert.run.freed_memory import dirty_freed_memory
+from opcert.run.memory import dirty_freed_memory
 
 if TYPE_CHECKING:
-    # A worker imports this module to call backends, and needs no code that judges outcomes.
-    from opcert.run.comparison import Difference
-    from opcert.run.records import CallRecord, RemoteOutputs
+    from opcert.run.comparison import CallRecord, Difference, RemoteOutputs
+
 
 Observed = Literal["outputs", "rejected", "unsupported", "crash", "hang", "not-run"]
 # Who rejected a call: the runtime under test, or the adapter in front of it.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from opcert.yaml_files.source import YamlSource
+    from opcert.yaml_files import YamlSource
 
 File: TypeAlias = "str | Path | YamlSource | None"
 

@@ -1,17 +1,48 @@
-"""The expressions of specs: Python's syntax, checked node by node, compiled to bytecode."""
+"""Expressions of specs, compiled; tensors of examples, and arguments as specs write them."""
 
 import ast
+import json
+import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache, cached_property
+from math import prod
 from types import CodeType
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, Union
 
-from opcert.arrays.element_types import FLOATS, INTEGERS
+from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic_core import PydanticCustomError
+
+from opcert.arrays.calls import (
+    broadcasts,
+    insert,
+    part_at,
+    python_slice,
+    repeats,
+    replace,
+    within,
+    wrap,
+)
+from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, fits, highest, lowest
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
-from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS, Functions
+from opcert.roles import ROLES, role_classes
+from opcert.roles.factors import Attribute, ExpressionText, Input, SpecModel
+from opcert.roles.role import Role
+from opcert.yaml_files import VERBATIM
+
+Functions = Mapping[str, Callable[..., Any]]
+
+# What all expressions may call.
+EXPRESSION_FUNCTIONS: Functions = {
+    **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
+    **{f.__name__: f for f in (prod, range, reversed, set, sorted, sum, tuple, zip)},
+    **{f.__name__: f for f in (wrap, broadcasts, python_slice, part_at, within, repeats)},
+    **{f.__name__: f for f in (insert, replace, fits, lowest, highest)},
+}
+
 
 TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout", "uniform")
 EXPRESSION_CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
@@ -247,3 +278,116 @@ def evaluate_condition_in(scope: EvaluationScope, expression: Expression) -> boo
         return value
     text = f"{abbreviate(expression.text)} is {abbreviate(value)}; expected true or false"
     raise ExpressionError(text)
+
+
+_TENSOR_TEXT = re.compile(
+    r"(?P<type>\w+)\[(?P<shape>[\d, ]*)\]\s*(= *(?P<element>.+)|(?P<values>.*))"
+)
+
+
+def _read_tensor(value: Any) -> Any:
+    """Return a tensor from its keys or its text; pydantic rejects other values."""
+    if isinstance(value, dict):
+        return DocumentedTensor.model_validate_json(json.dumps(value))
+    if not isinstance(value, str):
+        return value
+    match = _TENSOR_TEXT.fullmatch(value)
+    if match is None:
+        raise ValueError("a tensor such as i32[2, 3] 1..6, or its keys")
+    shape = tuple(int(extent) for extent in match["shape"].replace(",", " ").split())
+    words = (match["values"] or "").split()
+    values = tuple(element for word in words for element in _elements(word))
+    return DocumentedTensor(
+        type=match["type"],
+        shape=shape,
+        values=values if words or 0 in shape else None,
+        element=match["element"],
+    )
+
+
+def _elements(word: str) -> list[bool | int | float]:
+    """Return the elements of a word: true, false, a number, or the integers of a range a..b."""
+    first, dots, last = word.partition("..")
+    try:
+        if dots:
+            return list(range(int(first), int(last) + 1))
+        constant = {"true": True, "false": False}.get(word)
+        if constant is not None:
+            return [constant]
+        return [float(word) if {".", "e", "n"} & set(word.lower()) else int(word)]
+    except ValueError:
+        raise ValueError("elements such as 1, -2.5, true or 1..6") from None
+
+
+class DocumentedTensor(SpecModel):
+    """A tensor of an example: its values in C order, a formula for them, or only its shape.
+
+    As text `i32[2, 3] 1 2 3 7..9`, `i64[4] = 2 * i`, where `i` is the number of the element in C
+    order, or `f32[2, 3]`, which a data pattern fills.
+    """
+
+    type: str = Field(json_schema_extra={"enum": list(ELEMENT_TYPES)})
+    shape: tuple[int, ...]
+    values: tuple[bool | int | float, ...] | None = None
+    element: ExpressionText | None = None
+
+
+WrittenTensor = Annotated[
+    DocumentedTensor,
+    BeforeValidator(_read_tensor, json_schema_input_type=str | DocumentedTensor),
+]
+
+
+def _read_input(value: Any) -> Any:
+    """Return the tensor of an input, or those of a variadic one."""
+    return tuple(map(_read_tensor, value)) if isinstance(value, list) else _read_tensor(value)
+
+
+WrittenInput = Annotated[
+    DocumentedTensor | tuple[DocumentedTensor, ...],
+    BeforeValidator(
+        _read_input,
+        json_schema_input_type=str | DocumentedTensor | list[str | DocumentedTensor],
+    ),
+]
+
+
+def _with_role(plain: type[SpecModel]) -> BeforeValidator:
+    """Return a validator that reads an argument as the class of its role, or else as `plain`."""
+
+    def read(value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, dict):
+            return value
+        kind = plain
+        if "role" not in value:
+            _require_role(value, plain)
+        else:
+            own = (info.context or {}).get("roles", {})
+            known = {**ROLES, **own}
+            if value["role"] not in known:
+                # To find what is installed takes longer than to read a spec.
+                known = {**role_classes(), **own}
+            if value["role"] not in known:
+                raise ValueError(f"a role: {', '.join(known)}")
+            kind = known[value["role"]]
+        return kind.model_validate_json(json.dumps(value))
+
+    form: Any = Union[(plain, *ROLES.values())]
+    return BeforeValidator(read, json_schema_input_type=form)
+
+
+def _require_role(value: dict[str, Any], plain: type[SpecModel]) -> None:
+    """Raise PydanticCustomError if an argument has keys of a role, but no role."""
+    of_roles = {key for role in ROLES.values() for key in role.model_fields}
+    for key in value.keys() - plain.model_fields.keys():
+        if get_close_matches("role", [str(key)]):
+            raise PydanticCustomError(
+                VERBATIM, "unknown key '{key}'; expected 'role'", {"key": key}
+            )
+        if key in of_roles:
+            text = "missing key 'role', to which the key '{key}' belongs"
+            raise PydanticCustomError(VERBATIM, text, {"key": key})
+
+
+InputPart = Annotated[Input | Role, _with_role(Input)]
+AttributePart = Annotated[Attribute | Role, _with_role(Attribute)]

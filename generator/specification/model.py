@@ -1,21 +1,32 @@
-"""The model of a spec: the keys of a YAML file in specs/, and what they mean."""
+"""The model of a spec: the keys of a YAML file in specs/, and mistakes in their values."""
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
+from opcert.arrays.calls import tensor_key
 from opcert.arrays.element_types import INTEGERS, TYPE_SETS
-from opcert.arrays.variadic import tensor_key
-from opcert.roles.argument import Argument, ExpressionText, Input, KebabCaseId, SpecModel
+from opcert.errors import ExpressionError, did_you_mean
 from opcert.roles.data import DataRole
-from opcert.roles.fill import FillRole
-from opcert.roles.list_role import ListRole
-from opcert.roles.role import Role
+from opcert.roles.factors import Argument, ExpressionText, Input, KebabCaseId, SpecModel
+from opcert.roles.role import ListRole, Role
+from opcert.roles.scalar_values import FillRole
 from opcert.roles.tensors import TensorsRole
-from opcert.specification.documented import WrittenInput, WrittenTensor
-from opcert.specification.expressions import EXPRESSION_CONSTANTS
-from opcert.specification.written_arguments import AttributePart, InputPart
+from opcert.specification.expressions import (
+    EXPRESSION_CONSTANTS,
+    EXPRESSION_FUNCTIONS,
+    TENSOR_ATTRIBUTES,
+    AttributePart,
+    Functions,
+    InputPart,
+    WrittenInput,
+    WrittenTensor,
+    parse_expression,
+)
+from opcert.yaml_files import YamlPath
 
 LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Violations = dict[KebabCaseId, dict[str, ExpressionText]]
@@ -342,3 +353,53 @@ class Spec(SpecModel):
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a spec, for editors."""
     return Spec.model_json_schema(mode="validation")
+
+
+# Each mistake is a path into the spec and a text.
+Mistakes: TypeAlias = Iterator[tuple[YamlPath, str]]
+# The attributes that each known name has in expressions.
+KnownNames: TypeAlias = Mapping[str, tuple[str, ...]]
+
+
+def unknown_name(path: YamlPath, kind: str, name: str, known: Iterable[str]) -> Mistakes:
+    """Yield a mistake if `name` is not among the `known` names of its `kind`."""
+    if name not in (names := list(known)):
+        yield path, f"unknown {kind} '{name}'{did_you_mean(name, names)}"
+
+
+def expression_mistakes(
+    path: YamlPath, text: str, known: KnownNames, functions: Functions = EXPRESSION_FUNCTIONS
+) -> Mistakes:
+    """Yield the mistakes in the expression at `path`, which can use `known` and `functions`."""
+    try:
+        messages = parse_expression(text).mistakes(known, functions)
+    except ExpressionError as error:
+        messages = [str(error)]
+    for message in messages:
+        yield path, message
+
+
+def call_names(spec: Spec) -> KnownNames:
+    """Return the names that a condition on a call can use."""
+    constants = (*EXPRESSION_CONSTANTS, *spec.constants, *spec.types, "omitted")
+    return {
+        **dict.fromkeys(constants, ()),
+        # A variadic input is a list, whose tensors have the attributes.
+        **{
+            argument.name: TENSOR_ATTRIBUTES if argument.variadic is None else ()
+            for argument in spec.inputs
+        },
+        **dict.fromkeys((argument.name for argument in spec.attributes), ()),
+        **dict.fromkeys(spec.names, ()),
+    }
+
+
+def is_misspelt_as(name: str, written: Iterable[str], known: Collection[str]) -> bool:
+    """Whether the missing `name` resembles an unknown name in `written`, so is misspelt there."""
+    return bool(get_close_matches(name, [other for other in written if other not in known]))
+
+
+def taken_name(path: YamlPath, name: str, taken: Collection[str]) -> Mistakes:
+    """Yield a mistake if `name` is among the names that are `taken`."""
+    if name in taken:
+        yield path, f"'{name}' already has a meaning in expressions; choose another name"

@@ -8,23 +8,31 @@ from pydantic import JsonValue
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
 from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.errors import did_you_mean
-from opcert.roles.argument import Argument, Attribute, is_plain_value
+from opcert.roles.factors import Argument, Attribute, is_plain_value
 from opcert.roles.role import Role
-from opcert.specification.documented import DocumentedTensor
-from opcert.specification.elementwise_values import candidate_functions
-from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
-from opcert.specification.expressions import EXPRESSION_CONSTANTS, abbreviate
-from opcert.specification.mistakes import (
+from opcert.specification.elementwise import candidate_functions
+from opcert.specification.expressions import (
+    EXPRESSION_CONSTANTS,
+    EXPRESSION_FUNCTIONS,
+    DocumentedTensor,
+    abbreviate,
+)
+from opcert.specification.model import (
+    Example,
     KnownNames,
+    LawCall,
     Mistakes,
+    Output,
+    Rule,
+    Spec,
+    Violations,
     call_names,
     expression_mistakes,
     is_misspelt_as,
     taken_name,
     unknown_name,
 )
-from opcert.specification.model import Example, LawCall, Output, Rule, Spec, Violations
-from opcert.yaml_files.source import KEY_STEP, YamlPath
+from opcert.yaml_files import KEY_STEP, YamlPath
 
 # Some arguments only change together: a count and the counted list, or parallel lists.
 _MAX_CHANGED_ARGUMENTS = 6

@@ -9,18 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from opcert.arrays.calls import Call
-from opcert.cases.case import MistakeLog
-from opcert.cases.discrimination import discriminates
 from opcert.cases.generation import COVERING_STRENGTH
-from opcert.cases.input_space import InputSpace
-from opcert.cases.observation import Observer
-from opcert.cases.positive import PositiveCases
+from opcert.cases.input_space import InputSpace, MistakeLog, Observer
+from opcert.cases.positive import PositiveCases, discriminates
 from opcert.combinatorics.covering_arrays import alternative_rows
 from opcert.combinatorics.feasible_rows import FeasibleRows
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Spec
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.rule_cases import cases_by_rule, valid_calls
+from opcert.suite.spec_check import cases_by_rule, valid_calls
 from opcert.suite.suite import Suite
 
 BoolArray = npt.NDArray[np.bool_]

@@ -13,18 +13,20 @@ from jinja2 import Environment
 from pydantic import TypeAdapter
 
 from opcert.arrays.calls import Tensor
-from opcert.arrays.element_bytes import digest_of
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype, type_name
-from opcert.arrays.layouts import Layout
-from opcert.arrays.open_elements import alternatives_of
-from opcert.arrays.packs import PackWriter
-from opcert.arrays.patterns import MAX_STORED_BYTES, recipe_seed
-from opcert.cases.case import short_digest
-from opcert.cases.factors import levels_by_factor, role_factors
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    Array,
+    Layout,
+    digest_of,
+    stored_dtype,
+    type_name,
+)
+from opcert.arrays.patterns import MAX_STORED_BYTES, PackWriter, alternatives_of, recipe_seed
+from opcert.cases.input_space import short_digest
+from opcert.cases.level_constraints import levels_by_factor, role_factors
 from opcert.cases.vectors import Vector
 from opcert.errors import printable_line, visible_text
-from opcert.output_files import FileContents
-from opcert.specification.documented import DocumentedTensor
+from opcert.specification.expressions import DocumentedTensor
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Spec
 from opcert.suite.format import (
@@ -44,7 +46,7 @@ from opcert.suite.format import (
     StoredArray,
     json_file,
 )
-from opcert.template_environment import template_environment
+from opcert.system import FileContents, template_environment
 
 # An operator's id, its entry in the manifest, and its files.
 OperatorPart = tuple[str, OperatorEntry, FileContents]

@@ -19,10 +19,9 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.arrays.layouts import Layout
+from opcert.arrays.calls import argument_of
+from opcert.arrays.element_types import ELEMENT_TYPES, Layout
 from opcert.arrays.tensor_functions import MAX_DIMENSIONS, MAX_ELEMENTS
-from opcert.arrays.variadic import argument_of
 
 FORMAT = 6
 MANIFEST = "manifest.json"

@@ -6,15 +6,18 @@ from functools import cached_property, lru_cache
 from math import prod
 from pathlib import Path
 
-from opcert.arrays.element_bytes import digest_of
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, invert_bits, stored_dtype
-from opcert.arrays.layouts import copy_in_layout
-from opcert.arrays.open_elements import inverted_output, with_alternatives
-from opcert.arrays.packs import read_elements
-from opcert.arrays.patterns import seeded_array
-from opcert.arrays.variadic import argument_of
+from opcert.arrays.calls import argument_of
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    Array,
+    copy_in_layout,
+    digest_of,
+    invert_bits,
+    stored_dtype,
+)
+from opcert.arrays.patterns import inverted_output, read_elements, seeded_array, with_alternatives
 from opcert.errors import OpcertError, SuiteError
-from opcert.specification.references import (
+from opcert.specification.files import (
     Reference,
     RejectedError,
     golden_outputs,

@@ -1,29 +1,209 @@
-"""Checks a spec with its cases: a rule, type or bound that no case exercises is a mistake."""
+"""Checks a spec with its cases: rules, types and bounds without a case, missing oracles."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.calls import tensors_in
-from opcert.cases.case import Case
+from opcert.arrays.calls import Call, Tensor, tensors_in
+from opcert.arrays.element_types import INTEGERS, TYPE_SETS, Array, bits_of, highest, lowest
 from opcert.cases.conditions import Conditions
 from opcert.cases.generation import generate_cases
-from opcert.cases.laws import check_laws
-from opcert.cases.vectors import Vector, make_vectors
+from opcert.cases.input_space import Case
+from opcert.cases.vectors import Vector, check_laws, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
-from opcert.roles.argument import BoundExpressions
+from opcert.roles.factors import BoundExpressions
 from opcert.specification.expressions import abbreviate, evaluate_integer, parse_expression
-from opcert.specification.files import SpecFile, read_specs
-from opcert.specification.references import call_reference, load_references
+from opcert.specification.files import SpecFile, call_reference, load_references, read_specs
+from opcert.specification.model import Spec
 from opcert.suite.emit import operator_files
-from opcert.suite.format import Index
+from opcert.suite.format import GeneratedArray, Index, IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.spec_warnings import RuleCounts, warnings_of
-from opcert.yaml_files.source import YamlPath
+from opcert.yaml_files import YamlPath
+
+
+@dataclass(frozen=True)
+class RuleCases:
+    """The ids of the cases of one rule.
+
+    `positive` are valid calls that satisfy the requirement or exhibit the behaviour, `negative`
+    calls that must be rejected for it, `ambiguous` calls that touch an ambiguity as well.
+    """
+
+    positive: tuple[str, ...]
+    negative: tuple[str, ...]
+    ambiguous: tuple[str, ...]
+
+
+def cases_by_rule(
+    spec: Spec, operator: OperatorSuite, calls: Mapping[str, Call]
+) -> dict[str, RuleCases]:
+    """Return the cases of each rule by its full id; `calls` are the operator's `valid_calls`.
+
+    Raises:
+        ExpressionError: a condition of `spec` cannot be evaluated on a call of the suite.
+    """
+    conditions = Conditions(spec)
+    positive, negative, ambiguous = (defaultdict[str, list[str]](list) for _ in range(3))
+    for case in operator.index.cases:
+        if case.ambiguity is not None:
+            for rule in case.rules:
+                ambiguous[rule].append(case.id)
+        elif case.violated_rule is not None:
+            negative[case.violated_rule].append(case.id)
+        else:
+            # The index names the behaviours of a valid call, and not what it satisfies.
+            satisfied = conditions.check(calls[case.id]).satisfied
+            for rule in (*spec.full_ids(*satisfied), *case.rules):
+                positive[rule].append(case.id)
+    return {
+        rule: RuleCases(tuple(positive[rule]), tuple(negative[rule]), tuple(ambiguous[rule]))
+        for rule in spec.full_ids(*(rule.id for rule in spec.rules))
+    }
+
+
+def valid_calls(operator: OperatorSuite) -> dict[str, Call]:
+    """Return the valid calls by case id, without those that touch an ambiguity."""
+    return {
+        case.id: _call(operator, case)
+        for case in operator.index.cases
+        if case.ambiguity is None and case.expects == "outputs"
+    }
+
+
+def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
+    """Return the call of a case in the form in which the planner describes calls."""
+    inputs = {}
+    for name, record in case.inputs.items():
+        is_data = name in case.data_inputs
+        is_random = is_data and isinstance(record, GeneratedArray)
+        array = None if is_random else operator.read_array(record)
+        inputs[name] = Tensor(
+            record.type,
+            record.shape,
+            None if is_data or array is None else tuple(array.ravel().tolist()),
+            requested_layout=record.layout,
+            uniform=_uniform_elements(array) if is_data and array is not None else "no",
+        )
+    return Call(inputs, case.attributes)
+
+
+def _uniform_elements(array: Array) -> Literal["no", "some", "zero"]:
+    """Return "zero" if all elements are zero, "some" if several are equal, and "no" otherwise."""
+    bits = bits_of(array).ravel()
+    if not bits.size or (bits != bits[0]).any():
+        return "no"
+    # The pattern of one element is not zero.
+    return "zero" if not bits[0] else "some" if bits.size > 1 else "no"
+
+
+# The minimum number of valid cases that should exhibit a behaviour.
+_MIN_CASES = 3
+
+
+@dataclass(frozen=True)
+class RuleCounts:
+    """The number of valid cases that satisfy or exhibit a rule, and of cases that violate it."""
+
+    rule: str
+    kind: str
+    positive: int
+    negative: int
+
+
+def warnings_of(
+    spec_file: SpecFile, cases: Sequence[Case], counts: Sequence[RuleCounts]
+) -> Iterator[Mistake]:
+    """Yield warnings about the decisive `cases` of a spec.
+
+    They are not errors: only the author knows whether the document forbids calls that violate a
+    declaration.
+    """
+    spec = spec_file.spec
+    yield from _unviolated_declarations(spec_file, [case for case in cases if case.violated_rule])
+    for i, count in enumerate(counts):
+        if count.kind == "behaviour" and 0 < count.positive < _MIN_CASES:
+            yield spec_file.mistake(
+                ("rules", i, "id"),
+                f"few valid cases exhibit '{spec.rules[i].id}': found {count.positive}, expected "
+                f"{_MIN_CASES} or more",
+            )
+    outputs = [output for example in spec.examples for output in example.outputs]
+    has_oracle = spec.laws or any(output.values is not None for output in outputs)
+    for i, output in enumerate(spec.outputs):
+        if output.element is None and not has_oracle:
+            yield spec_file.mistake(
+                ("outputs", i, "name"),
+                f"nothing can show that the reference computes wrong values for '{output.name}': "
+                "there is no example with output values, no law, and no 'element' formula",
+            )
+
+
+def _unviolated_declarations(spec_file: SpecFile, negative: Sequence[Case]) -> Iterator[Mistake]:
+    """Yield each type, rank, range and required argument that no negative case violates."""
+    spec = spec_file.spec
+    conditions = Conditions(spec)
+    scopes = [conditions.names(case.call) for case in negative]
+    for i, argument in enumerate(spec.inputs):
+        tensors = [tensor for scope in scopes for tensor in tensors_in(scope[argument.name])]
+        types = set(spec.type_sets[argument.type])
+        # Only boolean is outside the numeric types, and few documents say whether it is one.
+        if not types.issuperset(TYPE_SETS["numeric"]) and all(
+            tensor.type in types for tensor in tensors
+        ):
+            text = f"no negative case has '{argument.name}' of a type outside {argument.type}"
+            yield spec_file.mistake(("inputs", i, "type"), text)
+        for bound in _unexceeded_bounds(scopes, argument.name, argument.rank, is_rank=True):
+            text = f"no negative case has '{argument.name}' of a rank {bound}"
+            yield spec_file.mistake(("inputs", i, "rank"), text)
+    for part, declared in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, declaration in enumerate(declared):
+            name = declaration.name
+            for bound in _unexceeded_bounds(scopes, name, declaration.range, is_rank=False):
+                text = f"no negative case has '{name}' {bound}"
+                yield spec_file.mistake((part, i, "range"), text)
+            if declaration.required and all(name not in scope["omitted"] for scope in scopes):
+                text = f"no negative case omits the required '{name}'"
+                yield spec_file.mistake((part, i, "required"), text)
+
+
+def _unexceeded_bounds(
+    scopes: Sequence[dict[str, Any]], name: str, bounds: BoundExpressions | None, *, is_rank: bool
+) -> Iterator[str]:
+    """Yield the bounds of an argument's rank or range that no call exceeds, as "below '0'"."""
+    if bounds is None:
+        return
+    is_below = is_above = False
+    # No rank is below 0, and no element exceeds the limits of its type.
+    can_be_below, can_be_above = is_rank and bounds[0] != "0", is_rank
+    for scope in scopes:
+        argument = scope[name]
+        if argument is None:
+            continue
+        # Bounds may refer to an argument that this call omits or has in another form.
+        with suppress(ExpressionError, Inapplicable, TypeError):
+            lower, upper = (evaluate_integer(parse_expression(bound), scope) for bound in bounds)
+            if is_rank:
+                values: Sequence[Any] = [tensor.rank for tensor in tensors_in(argument)]
+            elif isinstance(argument, Tensor):
+                values = argument.values or ()
+                is_integer = argument.type in INTEGERS
+                can_be_below |= is_integer and lower > lowest(argument.type)
+                can_be_above |= is_integer and upper < highest(argument.type)
+            else:
+                values, can_be_below, can_be_above = (argument,), True, True
+            is_below = is_below or any(value < lower for value in values)
+            is_above = is_above or any(value > upper for value in values)
+    if can_be_below and not is_below:
+        yield f"below {abbreviate(bounds[0])}"
+    if can_be_above and not is_above:
+        yield f"above {abbreviate(bounds[1])}"
+
 
 # Returns the integers of an argument to which a declared range applies.
 ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]

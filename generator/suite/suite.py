@@ -12,10 +12,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
+from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array
-from opcert.arrays.variadic import group_variadic
 from opcert.errors import SuiteError
-from opcert.output_files import FileContents
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.format import (
     FORMAT,
@@ -26,8 +25,8 @@ from opcert.suite.format import (
     OperatorEntry,
 )
 from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite
-from opcert.untrusted_files import read_limited
-from opcert.yaml_files.validation import describe_first_error
+from opcert.system import FileContents, read_limited
+from opcert.yaml_files import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest)
 # Ten times the size of the largest pack of the stress profile.

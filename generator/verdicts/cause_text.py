@@ -1,12 +1,19 @@
-"""A cause in words: the phrases of its levels, and one sentence."""
+"""A cause in words: its sentence, the case to read first, and the calls that reproduce it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from math import prod
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import ConfigDict
+import numpy as np
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_of, type_name
+from opcert.arrays.patterns import alternatives_of, with_alternatives
 from opcert.combinatorics.diagnosis import Condition, LevelTable
+from opcert.run.call_protocol import SessionStep
+from opcert.run.comparison import FailureKind
+from opcert.suite.format import IndexedCase, Shape, StoredArray, StrictModel, TypeName
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.case_levels import (
     BEHAVIOUR,
@@ -20,6 +27,44 @@ from opcert.verdicts.case_levels import (
     POSITION,
     VIOLATED_RULE,
 )
+
+# The most elements of an array that people read.
+_READABLE = 64
+
+
+def easiest_to_read(operator: OperatorSuite, cases: Iterable[str]) -> list[str]:
+    """Return cases in the order in which they are easy to read, the easiest first."""
+    return sorted(cases, key=lambda case: _effort(operator, operator.cases[case]))
+
+
+def _effort(operator: OperatorSuite, case: IndexedCase) -> tuple[int, ...]:
+    """Return a key that sorts cases, the one that is the easiest to read first.
+
+    Documented examples are first. Then come calls with elements, with few of them, with distinct
+    data, in plain layouts, and with short values.
+    """
+    arrays = [*case.inputs.values(), *case.outputs]
+    sizes = [prod(array.shape) for array in arrays]
+    text, repeated = 0, 0
+    for name, array in case.inputs.items():
+        size = prod(array.shape)
+        if size <= _READABLE and isinstance(array, StoredArray):
+            elements = operator.read_array(array)
+            text += len(str(elements.tolist()))
+            if name in case.data_inputs:
+                repeated += size - len(np.unique(bits_of(elements)))
+        else:
+            text += 8 * size
+    is_large = max(sizes, default=0) > _READABLE
+    return (
+        not case.example or is_large,
+        0 in sizes,
+        is_large,
+        repeated > 0,
+        sum(array.layout != "c" for array in case.inputs.values()),
+        text,
+    )
+
 
 # What an operator does that fails in each way.
 _EFFECTS = {
@@ -190,3 +235,117 @@ def cause_statement(
     if unmatched:
         figures += f", {unmatched:,} of them listed here without an explanation"
     return f"{subject}{words}", figures
+
+
+class ReproducedCall(StrictModel):
+    """The call of a case, with its own data or with every bit of it inverted."""
+
+    case: str
+    inverted_data: bool = False
+
+
+# Far more than confirmation tries.
+_MAX_CALLS = 10_000
+_HexDigits = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+
+
+class SerializedArray(StrictModel):
+    """An array with its elements, little-endian and in C order, as hexadecimal digits.
+
+    The `alternatives` of an output are the elements of further arrays: where they differ, each of
+    them is right.
+    """
+
+    type: TypeName
+    shape: Shape
+    layout: Layout = "c"
+    elements: _HexDigits
+    alternatives: tuple[_HexDigits, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_as_many_elements_as_its_shape(self) -> Self:
+        digits = 2 * prod(self.shape) * ELEMENT_TYPES[self.type].itemsize
+        if any(len(elements) != digits for elements in (self.elements, *self.alternatives)):
+            raise ValueError("as many elements as the shape has")
+        return self
+
+    @classmethod
+    def from_array(cls, array: Array, layout: Layout) -> Self:
+        """Return an array as text; a call receives it in `layout`."""
+        name, elements = type_name(array.dtype), array.tobytes().hex()
+        others = tuple(other.tobytes().hex() for other in alternatives_of(array))
+        stored = cls(type=name, shape=array.shape, layout=layout, elements=elements)
+        # A certificate omits what is not set.
+        return stored.model_copy(update={"alternatives": others}) if others else stored
+
+    @property
+    def array(self) -> Array:
+        """The elements in C order, with the alternatives of open elements."""
+        dtype = ELEMENT_TYPES[self.type]
+        array, *others = (
+            np.frombuffer(bytes.fromhex(elements), dtype).reshape(self.shape)
+            for elements in (self.elements, *self.alternatives)
+        )
+        return with_alternatives(array, others)
+
+
+class SerializedCall(StrictModel):
+    """A call and its expected outputs, which are None if it must be rejected."""
+
+    inputs: Mapping[str, SerializedArray]
+    attributes: Mapping[str, JsonValue]
+    outputs: tuple[SerializedArray, ...] | None
+
+    @classmethod
+    def from_step(cls, step: SessionStep) -> Self:
+        """Return the call of a step in serialized form."""
+        outputs = step.golden
+        return cls(
+            inputs={
+                name: SerializedArray.from_array(array, step.layouts[name])
+                for name, array in step.inputs.items()
+            },
+            attributes=dict(step.attributes),
+            outputs=None
+            if outputs is None
+            else tuple(SerializedArray.from_array(array, "c") for array in outputs),
+        )
+
+
+class Reproduction(StrictModel):
+    """How a failure was reproduced in fresh processes.
+
+    It was reproduced `alone`, by the calls of its own case; only `after-other-calls`; or `never`.
+    `calls` reproduce it; the last one fails. They are empty if the failure was never reproduced, or
+    depends on dirtied memory. `kind` is the kind of the failure in the run. `reduced` are smaller
+    calls that fail in the same way.
+    """
+
+    reproduced: Literal["alone", "after-other-calls", "never"]
+    calls: Annotated[tuple[ReproducedCall, ...], Field(max_length=_MAX_CALLS)]
+    kind: FailureKind | None
+    reduced: tuple[SerializedCall, ...]
+
+
+def calls_of_case(case: IndexedCase) -> list[ReproducedCall]:
+    """Return the calls of a case: two alike, if valid with one of inverted data in between."""
+    call = ReproducedCall(case=case.id)
+    if case.expects == "outputs" and case.data_inputs:
+        return [call, ReproducedCall(case=case.id, inverted_data=True), call]
+    return [call, call]
+
+
+def step_of_call(operator: OperatorSuite, call: ReproducedCall) -> SessionStep:
+    """Return a call with its arrays and expected outputs."""
+    case = operator.cases[call.case]
+    inverted = call.inverted_data
+    outputs = operator.inverted_data_outputs if inverted else operator.outputs
+    return SessionStep(
+        operator.index.operator,
+        operator.inverted_data_inputs(case) if inverted else operator.inputs(case),
+        case.attributes,
+        outputs(case) if case.expects == "outputs" else None,
+        {name: array.layout for name, array in case.inputs.items()},
+        case.data_inputs,
+        rule=case.violated_rule,
+    )

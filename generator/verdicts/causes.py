@@ -15,9 +15,13 @@ from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.verdicts.case_levels import CaseLevels, can_show, case_levels
-from opcert.verdicts.cause_text import Term, cause_statement, terms_of
-from opcert.verdicts.readability import easiest_to_read
-from opcert.verdicts.reproduction import Reproduction
+from opcert.verdicts.cause_text import (
+    Reproduction,
+    Term,
+    cause_statement,
+    easiest_to_read,
+    terms_of,
+)
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 # What one bug does to different calls. Other kinds are causes of their own.

@@ -1,32 +1,72 @@
-"""Suite x backend -> verdicts: runs each case once, after its baseline, and rechecks outputs."""
+"""Suite x backend -> verdicts: each case after its baseline; batches of cases for processes."""
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from time import perf_counter
 
 from opcert.backends.contract import Backend
 from opcert.errors import OpcertError, did_you_mean
 from opcert.run.call_protocol import run_repeatedly, run_vector
-from opcert.run.comparison import FailureKind
-from opcert.run.excerpts import Excerpt
+from opcert.run.comparison import CallRecord, Excerpt, FailureKind
 from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome
-from opcert.run.records import CallRecord
-from opcert.scope.claims import Claim
-from opcert.scope.scope import Scope, unsupported_types
-from opcert.scope.support import Support, checked_support
+from opcert.suite.claims import Claim, Scope, unsupported_types
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
-from opcert.verdicts.redaction import redact_outcome
+from opcert.suite.support import Support, checked_support
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
     FAILURE_STATUSES,
     Verdict,
     cite_contract,
     judge,
+    redact_outcome,
 )
+
+# The number of cases of a batch: enough to show a state that lasts for many calls, and few enough
+# that the last batches keep all processes busy.
+BATCH_CASES = 100
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Cases of an operator that run one after the other in one process."""
+
+    operator: str
+    cases: tuple[str, ...]
+
+
+def batches(suite: Suite, cases: Sequence[str], size: int = BATCH_CASES) -> Iterator[Batch]:
+    """Divide cases into batches of about `size`; they depend on nothing else.
+
+    What a backend keeps between calls, such as a compiled model, most often belongs to the types
+    and ranks of inputs. So cases of which these are equal stay together, in the order of the suite,
+    and each case stays with its baseline.
+    """
+    by_operator: dict[str, dict[object, list[str]]] = {}
+    for name in cases:
+        operator, case = suite.cases[name]
+        groups = by_operator.setdefault(operator.index.operator, {})
+        groups.setdefault(_signature(operator, case), []).append(name)
+    for operator_name, groups in by_operator.items():
+        batch: list[str] = []
+        for group in groups.values():
+            batch += group
+            if len(batch) >= size:
+                yield Batch(operator_name, tuple(batch))
+                batch = []
+        if batch:
+            yield Batch(operator_name, tuple(batch))
+
+
+def _signature(operator: OperatorSuite, case: IndexedCase) -> object:
+    """Return the types and ranks of the inputs of a case, or of its baseline if it has one."""
+    while case.baseline is not None:
+        case = operator.cases[case.baseline]
+    return tuple((name, array.type, len(array.shape)) for name, array in case.inputs.items())
+
 
 # The maximum size in bytes of the inputs and outputs that are retained for later checks.
 RETAINED_BYTES = 1 << 26

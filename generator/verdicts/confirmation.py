@@ -10,20 +10,19 @@ from dataclasses import dataclass, field, replace
 
 from opcert.errors import BackendError
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.run.call_protocol import ECHO_PREFIX, repetition_plan, run_vector
-from opcert.run.session import Session, SessionStep
+from opcert.run.call_protocol import ECHO_PREFIX, Session, SessionStep, repetition_plan, run_vector
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.causes import Diagnosis
-from opcert.verdicts.readability import easiest_to_read
-from opcert.verdicts.reduction import Candidate, Reduction, is_small
-from opcert.verdicts.reproduction import (
+from opcert.verdicts.cause_text import (
     ReproducedCall,
     Reproduction,
     SerializedCall,
     calls_of_case,
+    easiest_to_read,
     step_of_call,
 )
+from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.reduction import Candidate, Reduction, is_small
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, cite_contract, judge
 
 # The maximum number of causes to confirm, and of failures to try for each cause.

@@ -16,16 +16,13 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import INTEGERS, Array, invert_bits, lowest, type_name
-from opcert.arrays.layouts import Layout
-from opcert.arrays.variadic import argument_of, flatten_variadic, group_variadic, keys_of
+from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic, group_variadic, keys_of
+from opcert.arrays.element_types import INTEGERS, Array, Layout, invert_bits, lowest, type_name
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.run.session import SessionStep
-from opcert.specification.files import SpecFile
-from opcert.specification.references import golden_outputs
+from opcert.run.call_protocol import SessionStep
+from opcert.specification.files import SpecFile, golden_outputs
 
 # A call with at most this many elements and dimensions is readable and not reduced further.
 SMALL_SIZE, SMALL_RANK = 20, 4

@@ -5,8 +5,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from opcert.arrays.element_bytes import digest_of, same_bytes
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays.element_types import ELEMENT_TYPES, digest_of, same_bytes
 
 LARGE = (3 << 18) + 1
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opcert.arrays.indexing import (
+from opcert.arrays.calls import (
     HUGE_EXTENT,
     LONG_EXTENT,
     WIDE_EXTENT,

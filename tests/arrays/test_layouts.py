@@ -8,8 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, bits_of
-from opcert.arrays.layouts import LAYOUTS, Layout, copy_in_layout
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    LAYOUTS,
+    Array,
+    Layout,
+    bit_width,
+    bits_of,
+    copy_in_layout,
+)
 from opcert.arrays.patterns import pattern_array
 from opcert.arrays.tensor_functions import filled
 from opcert.arrays.tensor_functions import with_layout as laid

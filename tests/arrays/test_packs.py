@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
-from opcert.arrays.packs import read_elements, write_pack
+from opcert.arrays.patterns import read_elements, write_pack
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 NAMES = st.text(st.characters(categories=["L", "N"], include_characters="-_./"), min_size=1)

@@ -1,12 +1,13 @@
 """Variadic inputs: flat inside opcert, one list where a call leaves it."""
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.indexing import part_at
-from opcert.arrays.variadic import (
+from opcert.arrays.calls import (
+    Call,
+    Tensor,
     argument_of,
     flatten_variadic,
     group_variadic,
     keys_of,
+    part_at,
     tensor_key,
 )
 

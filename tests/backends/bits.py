@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
-from opcert.arrays.layouts import Layout, copy_in_layout
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_dtype, copy_in_layout
 from opcert.backends.contract import Backend
 
 

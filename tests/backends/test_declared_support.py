@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, INTEGERS, Array
-from opcert.backends.declared_support import DML_SPLIT, PLAIN_CALLS, probe_types
+from opcert.backends.contract import DML_SPLIT, PLAIN_CALLS, probe_types
 from opcert.backends.lookup import load
-from opcert.specification.files import read_specs_in
-from opcert.specification.references import shipped_operators
+from opcert.specification.files import read_specs_in, shipped_operators
 
 REFERENCE = load("reference")
 

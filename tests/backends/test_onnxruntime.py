@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.backends.contract import Backend
-from opcert.backends.declared_support import DECLARED_SUPPORT
+from opcert.backends.contract import DECLARED_SUPPORT, Backend
 from opcert.backends.lookup import load
 from tests.backends.calls import (
     COMPLEX,

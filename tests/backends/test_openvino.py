@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.backends.contract import Backend
-from opcert.backends.declared_support import DECLARED_SUPPORT
+from opcert.backends.contract import DECLARED_SUPPORT, Backend
 from opcert.backends.lookup import load
 from tests.backends.calls import (
     SQUARE,

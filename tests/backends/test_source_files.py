@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from opcert import Certificate, certify
-from opcert.backends.source_files import SourceFiles
-from opcert.verification.verification import verify_certificate
+from opcert.backends.lookup import SourceFiles
+from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
 
 CHANGES = """

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays.calls import Call
-from opcert.arrays.variadic import argument_of, group_variadic
-from opcert.cases.case import Case
+from opcert.arrays.calls import Call, argument_of, group_variadic
 from opcert.cases.conditions import Conditions
-from opcert.cases.factors import levels_by_factor
-from opcert.cases.generation import generate_cases
+from opcert.cases.generation import MAX_PER_AMBIGUITY, MAX_PER_STRATUM, generate_cases
+from opcert.cases.input_space import Case
+from opcert.cases.level_constraints import levels_by_factor
 from opcert.cases.mutations import mutations_of
-from opcert.cases.negative import MAX_PER_AMBIGUITY, MAX_PER_STRATUM
 from opcert.errors import SpecError
 from opcert.specification.files import SpecFile, read_spec
 from tests.shipped import SPECS, cases, each_spec_at_length, spec

@@ -8,11 +8,9 @@ import pytest
 from opcert.arrays.calls import Call
 from opcert.arrays.tensor_functions import filled
 from opcert.cases.generation import generate_cases
-from opcert.cases.laws import Laws, check_laws
-from opcert.cases.vectors import make_vectors
+from opcert.cases.vectors import Laws, check_laws, make_vectors
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec, read_specs_in
-from opcert.specification.references import load_references
+from opcert.specification.files import load_references, read_spec, read_specs_in
 from opcert.suite.spec_check import check_specs
 from tests.small_spec import spec
 

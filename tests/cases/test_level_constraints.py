@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.cases.factors import FactorLevels
 from opcert.cases.input_space import InputSpace
-from opcert.cases.level_constraints import constraint_from_expression
+from opcert.cases.level_constraints import FactorLevels, constraint_from_expression
 from opcert.combinatorics.tables import BoolArray, LevelColumns
 from opcert.errors import ExpressionError
 from opcert.specification.expressions import evaluate_condition, parse_expression

@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import pytest
 
-from opcert.programs.reasons import changes_from_baseline
+from opcert.programs.case_programs import changes_from_baseline
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification.references import load_references
+from opcert.specification.files import load_references
 from tests.faults.fault import OPERATORS
 from tests.faults.finding import core_suite
 

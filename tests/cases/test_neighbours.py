@@ -2,11 +2,10 @@
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.calls import Call, Tensor, flatten_variadic
+from opcert.arrays.element_types import LAYOUTS
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.arrays.tensor_functions import filled, scalar, tensor, vector, with_layout
-from opcert.arrays.variadic import flatten_variadic
 from opcert.cases.neighbours import variations, with_other_data
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite

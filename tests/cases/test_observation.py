@@ -7,11 +7,10 @@ from typing import Literal
 
 import pytest
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call, Tensor, extent_kinds
 from opcert.arrays.element_types import Array, bits_of
-from opcert.arrays.indexing import extent_kinds
 from opcert.arrays.tensor_functions import filled, vector
-from opcert.cases.observation import Observation, Observer
+from opcert.cases.input_space import Observation, Observer
 from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import Role
 from opcert.specification.files import read_specs_in

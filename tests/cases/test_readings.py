@@ -15,8 +15,8 @@ from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.arrays.patterns import materialize_numbered
 from opcert.cases.candidates import CandidateSearch
-from opcert.cases.case import MistakeLog
 from opcert.cases.conditions import Conditions
+from opcert.cases.input_space import MistakeLog
 from opcert.cases.positive import PositiveCases
 from opcert.reference.variadic_split import parts_along
 from tests.faults.conditions import conditions, described

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array
 from opcert.arrays.patterns import special_bits
-from opcert.arrays.variadic import group_variadic
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import Vector, make_vectors
 from opcert.errors import SpecError
-from opcert.specification.files import read_spec
-from opcert.specification.references import call_reference
+from opcert.specification.files import call_reference, read_spec
 from tests.shipped import cases, each_spec_at_length, spec, vectors
 
 

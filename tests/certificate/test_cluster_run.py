@@ -11,7 +11,7 @@ from opcert import Certificate, certify
 from opcert.certificate.certify_suite import CertificationInterrupted
 from opcert.cluster import Cluster
 from opcert.errors import BackendError, OpcertError
-from opcert.verification.verification import verify_certificate
+from opcert.verification import verify_certificate
 from tests.certificate.divided_runs import CASES, CRASHES, ENDS, SPLIT, results, with_backends
 from tests.clusters import real_cluster, wait_until
 from tests.command_line import MISBEHAVING, WRONG, opcert, opcert_program
@@ -113,7 +113,7 @@ class Backend:
         os.abort()
 """
 RIGHT = """
-from opcert.backends.reference import Reference as Backend
+from opcert.backends.lookup import Reference as Backend
 """
 
 

@@ -12,13 +12,12 @@ import pytest
 
 from opcert import certify
 from opcert.certificate.certify_suite import CertificationInterrupted
-from opcert.certificate.tasks import Task, TaskRun, Tasks
+from opcert.certificate.setup import Task, TaskRun, Tasks
 from opcert.errors import BackendError, OpcertError, SuiteError
-from opcert.report.command_line import command_line
+from opcert.report.side_by_side import command_line
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
-from opcert.verdicts.batches import Batch, batches
-from opcert.verdicts.certification import Certification
+from opcert.verdicts.certification import Batch, Certification, batches
 from opcert.verdicts.verdict import FAILURE_STATUSES
 from tests.certificate.divided_runs import CASES, CRASHES, ENDS, SPLIT, results, with_backends
 from tests.command_line import WRONG

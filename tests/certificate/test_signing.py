@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from opcert.certificate.signing import (
+from opcert.certificate.file import (
     PASSPHRASE_VARIABLE,
     load_public_key,
     load_signer,
@@ -207,7 +207,7 @@ def test_what_is_no_certificate_is_not_signed(keys: Path, folder: Path) -> None:
 def test_the_first_environment_is_hidden_where_it_has_a_passphrase(keys: Path) -> None:
     program = (
         "import ctypes, sys; from pathlib import Path; "
-        "from opcert.certificate.signing import load_signer; "
+        "from opcert.certificate.file import load_signer; "
         "load_signer(Path(sys.argv[1])); print(ctypes.CDLL(None).prctl(3))"
     )
     dumpable = [

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from opcert import read_certificate
-from opcert.certificate.entries import current_platform
-from opcert.certificate.submission import file_digest, submission_path, write_submission
+from opcert import read_certificate, verification
+from opcert.certificate.file import file_digest, submission_path, write_submission
+from opcert.certificate.setup import current_platform
 from opcert.errors import OpcertError
 from opcert.report.files import report_files
-from opcert.verification import folder_checks
 from tests import handed_in
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
@@ -213,12 +212,12 @@ def test_a_certificate_that_contradicts_itself_is_refused_with_one_message(
 def test_files_that_are_too_large_are_not_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder_checks, "MAX_CERTIFICATE_BYTES", 8)
+    monkeypatch.setattr(verification, "MAX_CERTIFICATE_BYTES", 8)
     assert "files.claim.yaml: found more than 0 MiB" in opcert("verify", folder).stdout
 
 
 def test_only_so_many_files_are_checked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder_checks, "MAX_FILES", 2)
+    monkeypatch.setattr(verification, "MAX_FILES", 2)
     assert (
         "found 2 files or more; only the first ones were checked" in opcert("verify", folder).stdout
     )
@@ -356,9 +355,7 @@ def test_a_changed_time_in_a_report_is_found(folder: Path) -> None:
 def test_files_of_others_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "large").write_bytes(b"content")
     read: list[Path] = []
-    monkeypatch.setattr(
-        "opcert.certificate.submission.file_digest", lambda file, _: read.append(file)
-    )
+    monkeypatch.setattr("opcert.certificate.file.file_digest", lambda file, _: read.append(file))
     with pytest.raises(OpcertError, match="contains large"):
         submission_path(tmp_path, None)
     assert not read

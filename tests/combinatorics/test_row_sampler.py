@@ -4,8 +4,7 @@ from itertools import product
 from random import Random
 
 from opcert.cases.input_space import InputSpace
-from opcert.combinatorics.feasible_rows import solve_constraints
-from opcert.combinatorics.row_sampler import RowSampler
+from opcert.combinatorics.feasible_rows import RowSampler, solve_constraints
 from opcert.combinatorics.tables import LevelConstraint
 from opcert.specification.files import read_specs_in
 from tests.constraints import constraint

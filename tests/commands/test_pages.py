@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.specification.references import shipped_operators
+from opcert.specification.files import shipped_operators
 from opcert.suite.suite import core_suite_folder
 from tests.command_line import opcert
 from tests.faults.finding import core_suite

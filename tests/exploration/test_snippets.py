@@ -10,17 +10,14 @@ import pytest
 import yaml
 
 from opcert.arrays.calls import Call
-from opcert.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.arrays.layouts import LAYOUTS, Layout, copy_in_layout
+from opcert.arrays.element_types import ELEMENT_TYPES, LAYOUTS, Array, Layout, copy_in_layout
 from opcert.arrays.patterns import special_bits
 from opcert.backends.lookup import setup_code
-from opcert.exploration.explore import explore
+from opcert.exploration.explore import example_text, explore, program_text, result_text
 from opcert.exploration.search import Counterexample, ExplorationResult
-from opcert.exploration.snippets import example_text, program_text, result_text
+from opcert.run.call_protocol import SessionStep
 from opcert.run.comparison import Difference
-from opcert.run.session import SessionStep
-from opcert.specification.files import read_spec
-from opcert.specification.references import find_spec_files
+from opcert.specification.files import find_spec_files, read_spec
 from opcert.suite.spec_check import check_specs
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault, the_right_one

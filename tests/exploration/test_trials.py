@@ -8,9 +8,8 @@ import pytest
 
 from opcert.errors import SpecError
 from opcert.exploration.trials import Trial, Trials
-from opcert.run.session import Session
-from opcert.specification.files import read_spec, read_specs_in
-from opcert.specification.references import load_references
+from opcert.run.call_protocol import Session
+from opcert.specification.files import load_references, read_spec, read_specs_in
 from tests.faults.fault import OPERATORS
 from tests.small_spec import spec
 from tests.wrong_backends import Right

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.arrays.element_types import Array
-from opcert.arrays.layouts import Layout, copy_in_layout
-from opcert.run import call_protocol, records
+from opcert.arrays.element_types import Array, Layout, copy_in_layout
+from opcert.run import call_protocol, comparison
 from opcert.verdicts import certification
 from tests.faults import patches
 from tests.faults.fault import DML, SLUGS
@@ -65,7 +64,7 @@ HARNESSES = [
         lambda _buffer, array, _layout: array), (*_of_split("identity"), "gather-8/view-of-a-row")),
     Harness("ignores-inputs", patches.calling("find_mutation", lambda *_: None),
         (*_of_split("when-rejecting"), "slice-8/axes-normalised")),
-    Harness("never-looks-again", patches.setting(records.CallRecord, "outputs_changed", False),
+    Harness("never-looks-again", patches.setting(comparison.CallRecord, "outputs_changed", False),
         (*_of_split("ring-1"), *_of_split("ring-4"))),
     Harness("holds-no-outputs", patches.returning(certification.Certification, "_retain", None),
         ("dml-split/ring-8", "gather-8/ring-8")),

@@ -8,12 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
-from opcert.arrays.element_types import Array, bits_of, invert_bits
-from opcert.arrays.layouts import copy_in_layout
-from opcert.run import call_protocol, comparison, records
-from opcert.run.comparison import Difference
+from opcert.arrays.element_types import Array, bits_of, copy_in_layout, invert_bits
+from opcert.run import call_protocol, comparison
+from opcert.run.comparison import Difference, input_states
 from opcert.run.outcome import Outcome
-from opcert.run.records import input_states
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
@@ -111,7 +109,7 @@ def calling(name: str, value: object) -> Patch:
     """Replace a part wherever calls are made and compared."""
 
     def patched(patch: MonkeyPatch) -> None:
-        for module in (records, call_protocol):
+        for module in (comparison, call_protocol):
             patch.setattr(module, name, value)
 
     return patched

@@ -7,8 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array
-from opcert.arrays.variadic import group_variadic
 from opcert.backends.contract import Backend
 from opcert.combinatorics.diagnosis import Condition
 from opcert.run.comparison import FailureKind, compare_outputs

@@ -7,15 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.element_types import ELEMENT_TYPES, LAYOUTS
 from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.roles import ROLES
 from opcert.roles.role import Role
-from opcert.scope.support import checked_support
-from opcert.specification.elementwise_values import candidate_functions
-from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
+from opcert.specification.elementwise import candidate_functions
+from opcert.specification.expressions import EXPRESSION_FUNCTIONS
 from opcert.suite.format import GeneratedArray, Index, IndexedCase, StoredArray
+from opcert.suite.support import checked_support
 from opcert.verdicts.verdict import FAILURE_KINDS, STATUSES
 from tests.faults.finding import core_suite
 from tests.guides.guides import GUIDES, ROOT, Block, Guide

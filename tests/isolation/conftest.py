@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from opcert.isolation import driver_check, supervised
+from opcert.isolation import supervised
 from tests.misbehaving import SLEEPS
 
 
 @pytest.fixture(autouse=True)
 def _no_process_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(supervised, "EXIT_TIMEOUT", 0.5)
-    monkeypatch.setattr(driver_check, "EXIT_TIMEOUT", 0.5)
+    monkeypatch.setattr(supervised, "EXIT_TIMEOUT", 0.5)
     before = set(psutil.Process().children(recursive=True))
     yield
     assert set(psutil.Process().children(recursive=True)) <= before

@@ -19,7 +19,7 @@ from opcert.errors import BackendError, OpcertError
 from opcert.isolation import process, supervised, worker_process
 from opcert.isolation.messages import SharedArea
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.run.freed_memory import FILL
+from opcert.run.memory import FILL
 from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG

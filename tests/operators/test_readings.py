@@ -13,12 +13,12 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.arrays import calls
+from opcert.arrays.calls import flatten_variadic, group_variadic
 from opcert.arrays.element_types import Array, type_name
 from opcert.arrays.patterns import materialize_numbered
-from opcert.arrays.variadic import flatten_variadic, group_variadic
 from opcert.cases.candidates import CandidateSearch
-from opcert.cases.case import MistakeLog
 from opcert.cases.conditions import Conditions
+from opcert.cases.input_space import MistakeLog
 from opcert.cases.positive import PositiveCases
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.verdicts.certification import Certification

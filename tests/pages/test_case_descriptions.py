@@ -5,8 +5,8 @@ from math import prod
 
 import pytest
 
-from opcert.pages.case_descriptions import CaseDescription, describe_case
-from opcert.programs.reasons import MAX_LISTED_ELEMENTS
+from opcert.programs.case_programs import MAX_LISTED_ELEMENTS
+from opcert.report.explain import CaseDescription, describe_case
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()

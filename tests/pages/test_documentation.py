@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from opcert.output_files import write_files
-from opcert.pages.documentation import GUIDES, read_guides, render_docs
-from opcert.pages.operator_markdown import operator_markdown, plain
 from opcert.panel.strength import MissedFault, Strength
+from opcert.report.documentation import GUIDES, operator_markdown, plain, read_guides, render_docs
 from opcert.specification.files import read_specs_in
 from opcert.specification.model import Ambiguity, Erratum, Example, Law, Rule, Spec
+from opcert.system import write_files
 from tests.faults.finding import core_suite
 from tests.guides.guides import ROOT, Guide
 from tests.shipped import CORE, SPECS, spec

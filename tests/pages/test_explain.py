@@ -5,8 +5,7 @@ import re
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.pages.case_descriptions import describe_case
-from opcert.pages.explain import explain_case, find_case
+from opcert.report.explain import describe_case, explain_case, find_case
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()

@@ -6,12 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array
-from opcert.arrays.layouts import LAYOUTS, copy_in_layout
-from opcert.panel.argument_faults import argument_faults, requirement_faults
+from opcert.arrays.element_types import LAYOUTS, Array, copy_in_layout
+from opcert.panel.argument_faults import argument_faults, integer_faults, requirement_faults
 from opcert.panel.data_faults import data_faults, layout_of
 from opcert.panel.fault import ArrayCall, Fault, OperatorSignature, Outputs
-from opcert.panel.integer_faults import integer_faults
 from opcert.panel.output_faults import output_faults
 from opcert.reference.rules import require
 from opcert.specification.model import Spec

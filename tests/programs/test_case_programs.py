@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.arrays.layouts import LAYOUTS
+from opcert.arrays.element_types import ELEMENT_TYPES, LAYOUTS
 from opcert.backends.lookup import setup_code
 from opcert.programs.case_programs import case_program
 from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray

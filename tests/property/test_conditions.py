@@ -9,9 +9,8 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call, Tensor, argument_of, group_variadic, keys_of
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
-from opcert.arrays.variadic import argument_of, group_variadic, keys_of
 from opcert.cases.conditions import Conditions
 from opcert.errors import ExpressionError
 from opcert.reference import RuleBroken

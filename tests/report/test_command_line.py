@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
-from opcert.report.command_line import command_line
-from opcert.scope.claims import ClaimContent
-from opcert.scope.waivers import Waiver
+from opcert.report.side_by_side import command_line
+from opcert.suite.claims import ClaimContent, Waiver
 from tests.made_certificate import DIGEST, certificate
 
 

@@ -15,9 +15,8 @@ import pytest
 from opcert import certify
 from opcert.certificate.certificate import Certificate
 from opcert.errors import visible_text
-from opcert.report.explanations import KIND_MEANINGS, STATUS_MEANINGS
 from opcert.report.files import REPORT_FILE, report_files
-from opcert.report.tallies import STATUS_MARKS, count_statuses
+from opcert.report.side_by_side import KIND_MEANINGS, STATUS_MARKS, STATUS_MEANINGS, count_statuses
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 from tests import samples
 from tests.parsed_pages import Page, parsed

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from opcert.certificate.certificate import Certificate, ClaimEntry
-from opcert.report.scope_section import ScopePart, scope_parts
-from opcert.scope.claims import ClaimContent
-from opcert.scope.support import OperatorSupport
+from opcert.report.page import ScopePart, scope_parts
+from opcert.suite.claims import ClaimContent
+from opcert.suite.support import OperatorSupport
 from opcert.verdicts.verdict import Verdict
 from tests.made_certificate import DIGEST, OPERATOR, certificate
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from opcert.report.tallies import STATUS_MARKS, Tally, count_statuses, describe_rejections
+from opcert.report.side_by_side import STATUS_MARKS, Tally, count_statuses, describe_rejections
 from opcert.verdicts.verdict import STATUSES, Status, Verdict
 from tests import samples
 from tests.made_certificate import OPERATOR, certificate

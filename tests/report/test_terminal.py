@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import ProgressSample, Task, TaskID
 
 from opcert import Certificate, certify
-from opcert.report.terminal import (
+from opcert.report.files import (
     MAX_LISTED,
     Rate,
     conclusion_line,
@@ -49,7 +49,7 @@ def test_progress_names_the_operator(terminal: bool) -> None:
 def test_progress_without_a_terminal_goes_on_during_a_long_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("opcert.report.terminal._SECONDS_BETWEEN_LINES", 0.01)
+    monkeypatch.setattr("opcert.report.files._SECONDS_BETWEEN_LINES", 0.01)
     screen = console(terminal=False)
     with progress(screen) as on_verdict:
         on_verdict(Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), ""), 1, 2)

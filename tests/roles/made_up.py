@@ -13,14 +13,13 @@ import yaml
 from opcert import certify, generate
 from opcert.arrays.calls import Call
 from opcert.cases.generation import generate_cases
-from opcert.cases.input_space import InputSpace
-from opcert.cases.observation import Observer
+from opcert.cases.input_space import InputSpace, Observer
 from opcert.cases.vectors import make_vectors
-from opcert.combinatorics.row_sampler import RowSampler
+from opcert.combinatorics.feasible_rows import RowSampler
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.specification.model import Rule, Spec
-from opcert.suite import parts, spec_check
+from opcert.suite import spec_check, writing
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
 from tests.command_line import opcert
@@ -150,10 +149,10 @@ def certified_suite(path: Path) -> Path:
         # The cases and vectors are those of the same spec, and take long.
         cases = cache(lambda: generate_cases(read_spec(path), "core", 0))
         vectors = cache(lambda: make_vectors(read_spec(path), cases()))
-        for module in (spec_check, parts):
+        for module in (spec_check, writing):
             patched.setattr(module, "generate_cases", lambda *_, **__: cases())
         patched.setattr(spec_check, "make_vectors", lambda *_: vectors())
-        patched.setattr(parts, "iterate_vectors", lambda *_: iter(vectors()))
+        patched.setattr(writing, "iterate_vectors", lambda *_: iter(vectors()))
         checked = opcert("check", "--no-strength", path)
         assert checked.exit_code == 0, checked.output
         generate(suite, specs=path.parent)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases.factors import levels_by_factor
 from opcert.cases.input_space import InputSpace
+from opcert.cases.level_constraints import levels_by_factor
 from tests.roles.made_up import SPECS, assert_observed, mistakes, read
 
 SPEC = SPECS["data"]

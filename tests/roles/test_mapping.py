@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases.input_space import InputSpace
-from opcert.cases.observation import Observer
+from opcert.cases.input_space import InputSpace, Observer
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.specification.model import Spec

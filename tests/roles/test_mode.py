@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from opcert.arrays.calls import Call
-from opcert.cases.input_space import InputSpace
-from opcert.cases.observation import Observer
+from opcert.cases.input_space import InputSpace, Observer
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.specification.role_rules import derived_requirements

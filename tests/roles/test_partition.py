@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases.factors import levels_by_factor
+from opcert.cases.level_constraints import levels_by_factor
 from tests.roles.made_up import SPECS, assert_observed, read
 
 SPEC = SPECS["partition"]

@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays.calls import Call
+from opcert.arrays.calls import Call, broadcasts
 from opcert.arrays.element_types import Array
-from opcert.arrays.indexing import broadcasts
-from opcert.cases.input_space import InputSpace
-from opcert.cases.observation import Observer
+from opcert.cases.input_space import InputSpace, Observer
 from opcert.certificate.certify_suite import certify
 from opcert.errors import SpecError
-from opcert.roles.samplers import Sampler
-from opcert.roles.stretching import (
+from opcert.roles.factors import Sampler
+from opcert.roles.mapping import (
     STRETCHED,
     Stretch,
     observed_stretches,

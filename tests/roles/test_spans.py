@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opcert.roles.span_levels import selection_levels
-from opcert.specification.named_values import with_named_values
+from opcert.roles.slice_part import selection_levels
+from opcert.specification.files import with_named_values
 from tests.roles.made_up import SPECS, assert_observed, derived_rules, read, unobserved_levels
 
 

@@ -9,7 +9,7 @@ import pytest
 from opcert.backends.lookup import BUILT_IN_BACKENDS, ENTRY_POINT_GROUP
 from opcert.run import backend_list
 from opcert.run.backend_list import available_backends, packages_of_extra
-from opcert.specification.references import shipped_operators
+from opcert.specification.files import shipped_operators
 
 
 def test_every_built_in_backend_is_listed() -> None:

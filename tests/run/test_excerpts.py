@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, invert_bits
-from opcert.run.excerpts import Excerpt, excerpt_around, excerpt_rows
+from opcert.run.comparison import Excerpt, excerpt_around, excerpt_rows
 
 SHAPES = [(), (1,), (31,), (32,), (33,), (100,), (3, 5), (2, 3, 4, 5), (1, 64, 1), (7, 1, 9)]
 

@@ -8,9 +8,9 @@ import pytest
 
 from opcert.arrays.element_types import Array
 from opcert.backends.contract import Backend
+from opcert.run.call_protocol import Session, SessionStep
 from opcert.run.comparison import Difference
 from opcert.run.outcome import IsolatedBackend, Outcome
-from opcert.run.session import Session, SessionStep
 from tests.wrong_backends import (
     AcceptsEverything,
     Attributes,

@@ -10,10 +10,10 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.arrays.element_types import TYPE_SETS, Array
-from opcert.certificate.claim_draft import draft_claim
+from opcert.commands.backends import draft_claim
 from opcert.errors import SpecError
-from opcert.report.terminal import conclusion_line
-from opcert.scope.claims import read_claim
+from opcert.report.files import conclusion_line
+from opcert.suite.claims import read_claim
 from opcert.suite.suite import Suite
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from opcert.errors import BackendError
-from opcert.scope.support import (
+from opcert.suite.support import (
     OperatorScope,
     checked_support,
     misspelt_operators,

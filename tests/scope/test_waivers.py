@@ -12,9 +12,9 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.errors import SpecError
-from opcert.report.terminal import conclusion_line
+from opcert.report.files import conclusion_line
 from opcert.run.comparison import FailureKind
-from opcert.scope.waivers import Waivers, read_waivers
+from opcert.suite.claims import Waivers, read_waivers
 from opcert.suite.suite import Suite
 from opcert.verdicts.verdict import WAIVABLE_KINDS, Status, Verdict
 from tests import wrong_backends as wrong

@@ -8,17 +8,17 @@ import pytest
 
 from opcert.arrays.element_types import Array
 from opcert.errors import ExpressionError
-from opcert.specification.elementwise import FORMULA_FUNCTIONS, parse_elementwise
-from opcert.specification.elementwise_values import (
+from opcert.specification.elementwise import (
+    FORMULA_FUNCTIONS,
     OUTSIDE_SOURCE,
     ZERO_SOURCE,
     ElementwiseValues,
     IndexedInput,
     SourceElements,
+    parse_elementwise,
     source_positions,
 )
-from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
-from opcert.specification.expressions import evaluate, parse_expression
+from opcert.specification.expressions import EXPRESSION_FUNCTIONS, evaluate, parse_expression
 
 FAR = (2**64 - 1, 2**63 - 1, 7, 0)
 NUMBERS = (

@@ -10,8 +10,8 @@ import pytest
 
 from opcert.arrays.calls import Tensor
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.expression_functions import EXPRESSION_FUNCTIONS
 from opcert.specification.expressions import (
+    EXPRESSION_FUNCTIONS,
     TENSOR_ATTRIBUTES,
     evaluate,
     evaluate_condition,

@@ -11,11 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from opcert.specification.files import read_spec, read_specs_in
+from opcert.specification.files import find_spec_files, read_spec, read_specs_in, shipped_operators
 from opcert.specification.model import Spec
-from opcert.specification.references import find_spec_files, shipped_operators
 from opcert.specs import CORE_OPERATORS
-from opcert.yaml_files.source import YamlSource
+from opcert.yaml_files import YamlSource
 from tests.command_line import opcert
 
 SHIPPED = find_spec_files(None)

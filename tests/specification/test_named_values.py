@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.specification.files import read_spec
-from opcert.specification.named_values import bind_names
+from opcert.specification.files import bind_names, read_spec
 from tests.command_line import opcert
 
 SPEC = """\

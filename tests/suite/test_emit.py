@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
-from opcert.arrays.packs import read_elements
+from opcert.arrays.patterns import read_elements
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.format import FORMAT
 from tests.small_suite import OPERATOR, files

@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from opcert.errors import OpcertError, SpecError
-from opcert.output_files import FileContents
 from opcert.specification.files import read_specs_in
 from opcert.suite.generation import generate, generate_suite_files, iterate_files
-from opcert.suite.parts import Part, PartTask, make_part, parts_here
 from opcert.suite.suite import Suite
-from opcert.suite.writing import write_suite
+from opcert.suite.writing import Part, PartTask, make_part, parts_here, write_suite
+from opcert.system import FileContents
 from tests import small_spec, small_suite
 from tests.small_suite import contents
 

@@ -7,7 +7,7 @@ import pytest
 
 from opcert import certify
 from opcert.errors import SuiteError
-from opcert.suite.opening import load
+from opcert.suite.generation import load
 from opcert.suite.suite import Suite
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"

@@ -9,14 +9,17 @@ import pytest
 from opcert import certify, generate, load
 from opcert.certificate.certificate import Certificate
 from opcert.errors import OpcertError
-from opcert.output_files import FileContents
-from opcert.specification.files import SpecFile, read_specs_in
-from opcert.specification.references import shipped_operators
+from opcert.specification.files import SpecFile, read_specs_in, shipped_operators
 from opcert.specs import CORE_OPERATORS
-from opcert.suite import generation, opening
-from opcert.suite.generation import generate_suite_files
-from opcert.suite.opening import open_certified_suite, open_suite, open_suite_of_case
+from opcert.suite import generation
+from opcert.suite.generation import (
+    generate_suite_files,
+    open_certified_suite,
+    open_suite,
+    open_suite_of_case,
+)
 from opcert.suite.suite import Suite, core_suite_folder
+from opcert.system import FileContents
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.suite_of_levels import write_specs
@@ -50,7 +53,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         record(spec_files)
         return core_suite()
 
-    monkeypatch.setattr(opening, "_generated", generated_suite)
+    monkeypatch.setattr(generation, "_generated", generated_suite)
     monkeypatch.setattr(generation, "iterate_files", record)
     monkeypatch.setattr(generation, "write_suite_files", lambda *_: None)
     return operators

@@ -8,8 +8,8 @@ import pytest
 from opcert import generate
 from opcert.cluster import Cluster
 from opcert.errors import OpcertError
-from opcert.specification.references import find_spec_files
-from opcert.suite.parts import PartTask, make_part, make_part_elsewhere
+from opcert.specification.files import find_spec_files
+from opcert.suite.writing import PartTask, make_part, make_part_elsewhere
 from tests import small_spec
 
 HERE = version("opcert")

@@ -3,7 +3,7 @@
 import pytest
 
 from opcert.cases.conditions import Conditions
-from opcert.suite.rule_cases import cases_by_rule, valid_calls
+from opcert.suite.spec_check import cases_by_rule, valid_calls
 from tests.faults.finding import core_suite
 from tests.shipped import cases, each_core_spec, spec
 

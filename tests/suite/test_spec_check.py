@@ -8,8 +8,7 @@ from rich.console import Console
 
 from opcert.commands.specs import print_rule_counts
 from opcert.errors import SpecError
-from opcert.suite.spec_check import check_specs
-from opcert.suite.spec_warnings import RuleCounts
+from opcert.suite.spec_check import RuleCounts, check_specs
 from tests.command_line import opcert
 from tests.shipped import SPECS
 from tests.small_spec import spec

@@ -12,7 +12,7 @@ import pytest
 from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.errors import BackendError, OpcertError
-from opcert.report.terminal import conclusion_line
+from opcert.report.files import conclusion_line
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends as wrong

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcert import certify
-from opcert.verdicts import redaction
-from opcert.verdicts.redaction import redact_text
+from opcert.verdicts import verdict
+from opcert.verdicts.verdict import redact_text
 from tests import wrong_backends as wrong
 from tests.faults.finding import core_suite
 
@@ -29,9 +29,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(tempfile, "gettempdir", lambda: "/scratch/t")
     monkeypatch.setattr(getpass, "getuser", lambda: "jdoe")
     monkeypatch.setattr(socket, "gethostname", lambda: "lab7.example.com")
-    redaction._replacements.cache_clear()
+    verdict._replacements.cache_clear()
     yield tmp_path / "home"
-    redaction._replacements.cache_clear()
+    verdict._replacements.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_folders_and_names_are_replaced(machine: Path, text: str, redacted: str)
 
 @given(st.text(r"/\:.~<>-= abCD", max_size=40))
 def test_no_folder_is_left(text: str) -> None:
-    assert redaction._PATH.search(redact_text(text)) is None
+    assert verdict._PATH.search(redact_text(text)) is None
 
 
 @pytest.mark.usefixtures("machine")

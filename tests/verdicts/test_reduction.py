@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from opcert.cases.conditions import Conditions
-from opcert.run.session import Session, SessionStep
+from opcert.run.call_protocol import Session, SessionStep
+from opcert.verdicts.cause_text import ReproducedCall, step_of_call
 from opcert.verdicts.reduction import Candidate, Reduction, is_small
-from opcert.verdicts.reproduction import ReproducedCall, step_of_call
 from tests import shipped
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found

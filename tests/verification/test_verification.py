@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from opcert import Certificate, certify
-from opcert.suite.opening import open_certified_suite
-from opcert.verification.verification import Finding, verify_certificate
+from opcert.suite.generation import open_certified_suite
+from opcert.verification import Finding, verify_certificate
 from tests import handed_in
 from tests.faults.finding import core_suite
 from tests.handed_in import changed

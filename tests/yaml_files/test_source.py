@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import Mistake, SpecError
-from opcert.yaml_files.source import KEY_STEP, YamlPath, YamlSource
+from opcert.yaml_files import KEY_STEP, YamlPath, YamlSource
 
 TEXT = "name: x\nparts:\n  [0, {size: 3}]\nempty:\n"
 

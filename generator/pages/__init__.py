@@ -1,1 +1,0 @@
-"""Specs, suite, guides -> documentation: Markdown of `opcert docs`, descriptions of cases."""

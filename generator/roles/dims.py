@@ -1,0 +1,312 @@
+"""The roles `permutation`, an order of axes, and `leading_dims`, a number of batch dimensions."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal
+
+from opcert.arrays.calls import Call, wrap
+from opcert.roles.axes import AxisRole
+from opcert.roles.data import DataRole
+from opcert.roles.factors import (
+    BoundExpressions,
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+    forbid,
+    levels_where,
+)
+from opcert.roles.lengths import PerAxis
+from opcert.roles.role import OMITTED, Role
+
+# The orders, with the least rank at which each differs from those before it. A rotation is not its
+# own inverse: it discriminates between a permutation and its inverse. Implementations have code of
+# their own for orders that keep the last axis, or the first one, at its place.
+_ORDERS = {
+    **{"reversed": 2, "identity": 0, "last_two_exchanged": 3, "first_to_last": 3},
+    **{"last_to_first": 3, "first_two_exchanged": 3, "second_to_last": 4, "last_to_second": 4},
+    **{"inner_exchanged": 4, "ends_exchanged": 4, "halves_exchanged": 4, "disordered": 4},
+    **{"halves_exchanged_first_reversed": 4, "empty": 1},
+}
+
+
+class PermutationRole(PerAxis):
+    """An order of all axes of data, each listed once and counted from the front.
+
+    An omitted permutation means the reversed order. An empty one `reverses` the axes as well, or is
+    `invalid` unless data has rank 0.
+    """
+
+    role: Literal["permutation"]
+    empty: Literal["invalid", "reverses"] = "invalid"
+
+    def bounds(self) -> BoundExpressions | None:
+        """Return the first and the last axis of data."""
+        return None if self.is_attribute else ("0", f"{self.of}.rank - 1")
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the order and the layout."""
+        yield from self.type_factors(profile)
+        words = {order: f"axes {order.replace('_', ' ')}" for order in _ORDERS}
+        words |= {"reversed": "axes in reversed order", "identity": "axes in their own order"}
+        words["halves_exchanged_first_reversed"] = "halves exchanged, the first one reversed"
+        words["empty"] = f"{self.name} empty"
+        if self.empty == "invalid":
+            del words["empty"]
+        if not self.required:
+            words[OMITTED] = f"{self.name} omitted"
+        yield Factor.of_names(self.factor("order"), words)
+        yield from self.layout_factors()
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid orders that a rank does not have, or that have another name at that rank."""
+        yield from super().constraints()
+        order = self.factor("order")
+        yield from self.omission_constraints(order, OMITTED)
+        yield forbid(
+            lambda order, rank: rank < _ORDERS.get(order, 0), order, self.data.factor("rank")
+        )
+        if not self.is_attribute:
+            layout, without_axes = self.factor("layout"), (OMITTED, "empty")
+            yield forbid(
+                lambda order, layout: order in without_axes and layout != "c", *(order, layout)
+            )
+
+    def build(self, context: BuildContext) -> Any:
+        """Return the order of the axes."""
+        order, rank = context.choice[self.factor("order")], context.choice[self.data.factor("rank")]
+        if order == OMITTED:
+            return None
+        if order == "empty":
+            return self.build_list(context, ())
+        axes = _named_orders(rank).get(order)
+        if axes is None:
+            axes = context.draw(self.name, lambda sampler: sampler.disordered(range(rank)))
+        return self.build_list(context, axes)
+
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
+        """Observe the order, the type and the layout."""
+        order = tuple(self.values_in(call))
+        is_given, rank = self.is_given_in(call), call.inputs[self.of].rank
+        named = {
+            level: is_given and order == tuple(axes) and rank >= _ORDERS[level]
+            for level, axes in {**_named_orders(rank), "empty": ()}.items()
+        }
+        is_other = is_given and not any(named.values())
+        levels = levels_where({**named, "disordered": is_other, OMITTED: not is_given})
+        return ObservedLevels(self.observed_list(call), {self.factor("order"): levels})
+
+    @property
+    def lengths(self) -> tuple[str, str] | None:
+        """The condition on its length, and the words for it."""
+        if self.empty == "invalid":
+            return super().lengths
+        text = f"{self.name} has one number for each axis of {self.of}, or is empty"
+        return f"{self.length_expr} in [0, {self.of}.rank]", text
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its form, its range and its uniqueness."""
+        yield from super().requirements()
+        name = self.name
+        yield Requirement(
+            f"{name}.range",
+            f"Each of {name} is an axis that {self.of} has.",
+            f"all(0 <= axis < {self.of}.rank for axis in {self.values_expr})",
+            self.given_expr,
+            self.list_requirements,
+        )
+        yield Requirement(
+            f"{name}.unique",
+            "No axis is listed twice.",
+            f"len(set({self.values_expr})) == {self.length_expr}",
+            self.given_expr,
+            self.list_requirements,
+        )
+
+
+def _named_orders(rank: int) -> dict[str, Sequence[int]]:
+    """Return the orders of `rank` axes other than `disordered`, by name."""
+    axes = range(rank)
+    return {
+        "reversed": axes[::-1],
+        "identity": axes,
+        "last_two_exchanged": (*axes[:-2], *axes[-2:][::-1]),
+        "first_to_last": (*axes[1:], *axes[:1]),
+        "last_to_first": (*axes[-1:], *axes[:-1]),
+        "first_two_exchanged": (*axes[:2][::-1], *axes[2:]),
+        "second_to_last": (*axes[:1], *axes[2:], *axes[1:2]),
+        "last_to_second": (*axes[:1], *axes[-1:], *axes[1:-1]),
+        "inner_exchanged": (*axes[:1], *axes[1:3][::-1], *axes[3:]),
+        "ends_exchanged": (*axes[-1:], *axes[1:-1], *axes[:1]),
+        "halves_exchanged": (*axes[rank // 2 :], *axes[: rank // 2]),
+        "halves_exchanged_first_reversed": (*axes[rank // 2 :], *axes[: rank // 2][::-1]),
+    }
+
+
+_COUNTS = {"none": 0, "one": 1, "two": 2, "three": 3}
+_COUNTS_UNDER_STRESS = ("none", "one")
+_COUNT_WORDS = {
+    **{"none": "no shared dimension", "one": "one shared dimension"},
+    **{"two": "two shared dimensions", "three": "three shared dimensions"},
+}
+
+
+class LeadingDimsRole(Role):
+    """The number of leading dimensions that `of` and `shared_with` have in common: an attribute.
+
+    The extents of these dimensions are equal. A negative number is relative to the rank of
+    `negative_from`; without that key it is invalid. If `at_most` names an axis of `of`, the shared
+    dimensions all precede that axis. An omitted number means `default`.
+    """
+
+    relations: ClassVar = {
+        "of": ("data",),
+        "shared_with": ("indices",),
+        "negative_from": ("data", "indices"),
+        "at_most": ("axis",),
+    }
+
+    role: Literal["leading_dims"]
+    type: Literal["int"]
+    of: str
+    shared_with: str
+    negative_from: str | None = None
+    at_most: str | None = None
+    default: int | None = None
+
+    def bounds(self) -> BoundExpressions:
+        """Return 0 or the negated smaller rank, and the greatest number."""
+        ranks = f"{self.of}.rank, {self.shared_with}.rank"
+        least = "0" if self.negative_from is None else f"-min({ranks})"
+        if self.at_most is None:
+            return (least, f"min({ranks})")
+        # The axis itself is never shared, so that the last axis is the limit.
+        return (least, f"min({self.of}.rank - 1, {self.shared_with}.rank)")
+
+    @property
+    def data(self) -> DataRole:
+        """The tensor from which `shared_with` takes its leading extents."""
+        return self.related(self.of, DataRole)
+
+    @property
+    def count_factor(self) -> str:
+        """The factor of the number of shared dimensions."""
+        return self.factor("count")
+
+    @property
+    def wrapped_expr(self) -> str:
+        """The expression of the number of shared dimensions, not negative."""
+        if self.negative_from is None:
+            return self.name
+        return f"wrap({self.name}, {self.negative_from}.rank)"
+
+    @property
+    def _rank_factors(self) -> tuple[str, str]:
+        return (f"{self.of}_rank", f"{self.shared_with}_rank")
+
+    def factors(self, profile: str) -> Iterator[Factor]:
+        """Yield the number of shared dimensions, and whether it is given, positive or negative."""
+        names = _COUNTS_UNDER_STRESS if profile == "stress" else _COUNTS
+        counts: dict[str, Any] = {name: _COUNTS[name] for name in names}
+        words = {name: _COUNT_WORDS[name] for name in names}
+        if profile != "stress":
+            counts["all"] = lambda rank: rank
+            words["all"] = f"all dimensions of {self.shared_with} shared"
+        yield Factor(self.count_factor, counts, (self._rank_factors[1],), words)
+        given = ["positive"] if self.required else [OMITTED, "positive"]
+        if self.negative_from is not None:
+            given.append("negative")
+        yield Factor.of_names(self.factor("given"), given, f"{self.name} {{}}")
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid too many shared dimensions, and forms that cannot express their number."""
+        data, count, given = self.data, self.count_factor, self.factor("given")
+        rank, other_rank = self._rank_factors
+        yield forbid(lambda count, rank: count > rank, count, other_rank)
+        yield forbid(lambda level, count: level == "all" and count == 0, LevelName(count), count)
+        end = rank if self.at_most is None else data.factor("axis")
+        yield forbid(lambda count, end: count > end, count, end)
+        # With an empty batch both tensors are empty.
+        yield forbid(
+            lambda count, others: count > 0 and others == "zero", count, data.factor("others")
+        )
+        if not self.required:
+            yield forbid(
+                lambda given, count, rank: (
+                    given == OMITTED and count != wrap(self.default or 0, rank)
+                ),
+                *(given, count, self._rank_of_negative),
+            )
+        if self.negative_from is not None:
+            yield forbid(
+                lambda given, count, rank, other_rank, wrapped_rank: (
+                    given == "negative" and not -min(rank, other_rank) <= count - wrapped_rank < 0
+                ),
+                *(given, count, rank, other_rank, self._rank_of_negative),
+            )
+
+    @property
+    def _rank_of_negative(self) -> str:
+        """The factor of the rank that is added to a negative number."""
+        return f"{self.negative_from or self.shared_with}_rank"
+
+    def build(self, context: BuildContext) -> int | None:
+        """Return the number, None if it is omitted."""
+        choice = context.choice
+        given = choice[self.factor("given")]
+        if given == OMITTED:
+            return None
+        count: int = choice[self.count_factor]
+        return count - choice[self._rank_of_negative] if given == "negative" else count
+
+    def extents(self, context: BuildContext) -> tuple[int, ...]:
+        """Return the shared extents."""
+        return self.data.shape(context)[: context.choice[self.count_factor]]
+
+    def count_in(self, call: Call) -> int:
+        """Return the number of shared dimensions in a call, not negative."""
+        number = call.attributes.get(self.name, self.default)
+        return wrap(number, call.inputs[self.negative_from or self.shared_with].rank)
+
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
+        """Observe the number of shared dimensions, and how it is given."""
+        number = call.attributes.get(self.name)
+        given = {
+            OMITTED: number is None,
+            "positive": number is not None and number >= 0,
+            "negative": number is not None and number < 0,
+        }
+        return ObservedLevels(
+            {self.count_factor: self.count_in(call)}, {self.factor("given"): levels_where(given)}
+        )
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its range, its relation to an axis, and that the shared extents are equal."""
+        name, of, other = self.name, self.of, self.shared_with
+        smaller = f"min({of}.rank, {other}.rank)"
+        least = "0" if self.negative_from is None else f"-{smaller}"
+        negated = ", and at least its negative" if self.negative_from is not None else ""
+        prerequisite = f"{name}.range"
+        yield Requirement(
+            prerequisite,
+            f"{name} is at most the smaller rank of {of} and {other}{negated}.",
+            f"{least} <= {name} <= {smaller}",
+        )
+        if self.at_most is not None:
+            axis = self.related(self.at_most, AxisRole)
+            prerequisites = (f"{self.at_most}.range", prerequisite)
+            prerequisite = f"{name}.at-most-axis"
+            yield Requirement(
+                prerequisite,
+                f"The dimensions that {name} counts lie before {self.at_most}.",
+                f"{self.wrapped_expr} <= {axis.wrapped_expr}",
+                prerequisites=prerequisites,
+            )
+        yield Requirement(
+            f"{name}.extents",
+            f"The dimensions that {name} counts have the same sizes in {of} and {other}.",
+            f"{of}.shape[:{self.wrapped_expr}] == {other}.shape[:{self.wrapped_expr}]",
+            prerequisites=(prerequisite,),
+        )

@@ -1,0 +1,349 @@
+"""The roles `flag`, `mode`, `mask` and `fill`: one value, a word, bits, an element."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.tensor_functions import filled
+from opcert.errors import did_you_mean
+from opcert.roles.data import DataRole
+from opcert.roles.factors import (
+    BoundExpressions,
+    BuildContext,
+    Constraint,
+    ElementKind,
+    Factor,
+    ObservationPoint,
+    ObservedLevels,
+    Requirement,
+    Sampler,
+    forbid,
+    levels_where,
+)
+from opcert.roles.role import OMITTED, ListRole, Role
+from opcert.roles.slicing_steps import SlicingStepsRole
+
+
+class FlagRole(Role):
+    """True or false, which select one of two variants of the operator.
+
+    A flag that is not required has a `default`.
+    """
+
+    role: Literal["flag"]
+    type: Literal["boolean"] = "boolean"
+    default: bool | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report an optional flag without a default."""
+        if not self.required and self.default is None:
+            text = "missing default of a flag that may be omitted; expected true or false"
+            yield "required", text
+
+    def factors(self, _: str) -> Iterator[Factor]:
+        """Yield its values, the default first, and its omission."""
+        values: dict[str, Any] = {"true": True, "false": False}
+        if self.default is False:
+            values = {"false": False, "true": True}
+        words = {level: f"{self.name} {level}" for level in values}
+        if not self.required:
+            values[OMITTED], words[OMITTED] = OMITTED, f"{self.name} omitted"
+        yield Factor(self.factor("value"), values, words=words)
+
+    def build(self, context: BuildContext) -> bool | None:
+        """Return the value, None if it is omitted."""
+        value = context.choice[self.factor("value")]
+        return None if value == OMITTED else bool(value)
+
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
+        """Observe the value."""
+        return ObservedLevels({self.factor("value"): call.attributes.get(self.name, OMITTED)})
+
+
+class ModeRole(Role):
+    """One of several words that select a variant of the operator.
+
+    `one_of` lists the words. A mode that is not required has a `default` among them. Whether other
+    spellings are valid is not part of the role: most documents leave it open.
+    """
+
+    role: Literal["mode"]
+    type: Literal["string"] = "string"
+    one_of: tuple[str, ...] = Field(min_length=1)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report an optional mode without a default among its words."""
+        if not self.required and self.default not in self.one_of:
+            words = " or ".join(self.one_of)
+            default = (
+                "missing default" if self.default is None else f"unknown word '{self.default}'"
+            )
+            yield "required", f"{default} of a mode that may be omitted; expected {words}"
+
+    def factors(self, _: str) -> Iterator[Factor]:
+        """Yield its words, the default first, and its omission."""
+        levels = sorted(self.one_of, key=lambda word: word != self.default)
+        words = {word: f"{self.name} {word}" for word in levels}
+        if not self.required:
+            levels.insert(1, OMITTED)
+            words[OMITTED] = f"{self.name} omitted"
+        yield Factor.of_names(self.factor("word"), levels, words)
+
+    def build(self, context: BuildContext) -> Any:
+        """Return the word, None if it is omitted."""
+        word = context.choice[self.factor("word")]
+        return None if word == OMITTED else word
+
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
+        """Observe the word."""
+        return ObservedLevels({self.factor("word"): call.attributes.get(self.name, OMITTED)})
+
+    def meant(self, word: object) -> object:
+        """Return the word that an observed or chosen one means: the default if it is omitted."""
+        return self.default if word in (None, OMITTED) else word
+
+    @property
+    def word_requirement(self) -> str:
+        """The key of the requirement on its word."""
+        return f"{self.name}.word"
+
+    def is_one_of(self, words: Sequence[str]) -> str:
+        """Return the condition that the mode is one of `words`."""
+        return f"{self.name} == '{words[0]}'" if len(words) == 1 else f"{self.name} in {[*words]}"
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the requirement that the mode is one of its words."""
+        words = self.one_of
+        text = f"{self.name} is {' or '.join(words)}."
+        yield Requirement(self.word_requirement, text, f"{self.name} in {[*words]}")
+
+    def selection_mistakes(self, role: Role, word: str | None) -> Iterator[tuple[str, str]]:
+        """Report mistakes of an argument that is given only if the mode is `word`."""
+        if word is None:
+            yield "mode", f"missing key 'mode_is'; expected {' or '.join(self.one_of)}"
+        elif word not in self.one_of:
+            near = did_you_mean(word, [*self.one_of])
+            yield "mode_is", f"unknown word '{word}' of '{self.name}'{near}"
+        elif role.required:
+            text = f"required in every mode, but given only if '{self.name}' is {word}"
+            yield "mode", f"{text}; expected 'required: false'"
+
+
+# The level of a mode that does not use the element.
+_UNUSED = "unused"
+_FORMS = {"scalar": (), "one_element": (1,)}
+
+
+class FillRole(Role):
+    """One element of the type of data: a tensor.
+
+    `form` lists the allowed forms: `scalar` (rank 0) and `one_element` (shape [1]). An omitted fill
+    means 0. With the key `mode`, it is given only if that mode is `mode_is`.
+    """
+
+    relations: ClassVar = {"like": ("data",), "mode": ("mode",)}
+
+    role: Literal["fill"]
+    like: str
+    form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
+    mode: str | None = None
+    mode_is: str | None = None
+
+    def rank_bounds(self) -> BoundExpressions:
+        """Return the ranks of its forms."""
+        ranks = [len(_FORMS[form]) for form in self.form]
+        return (str(min(ranks)), str(max(ranks)))
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report a type symbol other than that of data, and wrong keys of a mode."""
+        symbol = self.data.type
+        if self.type != symbol:
+            text = f"type symbol '{self.type}' differs from that of '{self.like}'"
+            yield "type", f"{text}; expected '{symbol}'"
+        if self.selected_by is not None:
+            yield from self.selected_by.selection_mistakes(self, self.mode_is)
+        elif self.mode_is is not None:
+            yield "mode_is", "missing key 'mode'; expected it together with 'mode_is'"
+
+    @property
+    def selected_by(self) -> ModeRole | None:
+        """The mode that determines whether it is given, if there is one."""
+        return None if self.mode is None else self.related(self.mode, ModeRole)
+
+    @property
+    def data(self) -> DataRole:
+        """The data that has its type."""
+        return self.related(self.like, DataRole)
+
+    def factors(self, _: str) -> Iterator[Factor]:
+        """Yield the element, and the form if there is more than one."""
+        words = {"some": "", "zero": f"{self.name} of zero"}
+        if not self.required:
+            words[OMITTED] = f"{self.name} omitted"
+        if self.selected_by is not None:
+            words[_UNUSED] = ""
+        yield Factor.of_names(self.factor("element"), words)
+        if len(self.form) > 1:
+            forms = {form: f"{self.name} of shape {[*shape]}" for form, shape in _FORMS.items()}
+            yield Factor(self.factor("form"), {form: form for form in self.form}, words=forms)
+
+    def constraints(self) -> Iterator[Constraint]:
+        """Forbid an element in a mode that does not use it."""
+        mode = self.selected_by
+        if mode is not None:
+            yield forbid(
+                lambda element, word: (element == _UNUSED) == (mode.meant(word) == self.mode_is),
+                *(self.factor("element"), mode.factor("word")),
+            )
+
+    def build(self, context: BuildContext) -> Tensor | None:
+        """Return an element for a data pattern to fill, or 0."""
+        choice = context.choice
+        element = choice[self.factor("element")]
+        if element in (OMITTED, _UNUSED):
+            return None
+        form = choice[self.factor("form")] if len(self.form) > 1 else self.form[0]
+        tensor = filled(choice[self.type_factor], _FORMS[form])
+        return replace(tensor, uniform="zero") if element == "zero" else tensor
+
+    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
+        """Observe the element and the form."""
+        tensor = call.inputs.get(self.name)
+        is_zero = tensor is not None and tensor.uniform == "zero"
+        mode = self.selected_by
+        is_used = mode is None or mode.meant(call.attributes.get(mode.name)) == self.mode_is
+        levels = {
+            self.factor("element"): levels_where(
+                {
+                    OMITTED: tensor is None and is_used,
+                    _UNUSED: tensor is None and not is_used,
+                    "zero": is_zero,
+                    "some": bool(tensor) and not is_zero,
+                }
+            )
+        }
+        if len(self.form) > 1:
+            # An omitted fill has no form, and exhibits all of them.
+            forms = [form for form in self.form if tensor is None or _FORMS[form] == tensor.shape]
+            levels[self.factor("form")] = frozenset(forms)
+        return ObservedLevels(levels=levels)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its type and its form."""
+        name, mode = self.name, self.selected_by
+        is_used, prerequisites = self.given_expr, []
+        if mode is not None:
+            is_used = f"{mode.is_one_of([str(self.mode_is)])} and {is_used}"
+            prerequisites = [mode.word_requirement]
+        yield Requirement(
+            f"{name}.type",
+            f"{name} has the type of {self.like}.",
+            f"{name}.type == {self.like}.type",
+            is_used,
+            prerequisites,
+        )
+        shapes = [_FORMS[form] for form in self.form]
+        yield Requirement(
+            f"{name}.shape",
+            f"{name} is one element, given as {' or '.join(self.form).replace('_', ' ')}.",
+            f"{name}.shape in {shapes}",
+            is_used,
+            prerequisites,
+        )
+
+
+_MEANINGS = {
+    "new": "a new axis {} it",
+    "single": "a removed axis {} it",
+    "rest": "skipped axes {} it",
+}
+
+
+class MaskRole(ListRole):
+    """A list of 0 and 1, an attribute: a 1 marks a slicing step of `of`.
+
+    `marks` is what a 1 means: the step slices from the `start` or to the `stop` of its axis, it
+    inserts a `new` axis, it takes a `single` element and removes the axis, or it skips the
+    `rest` of the axes. A shorter list is padded with zeros, and further elements are ignored.
+    """
+
+    relations: ClassVar = {"of": ("slicing_steps",)}
+
+    role: Literal["mask"]
+    type: Literal["list"] = "list"
+    elements: ClassVar[ElementKind | None] = "int"
+    of: str
+    marks: Literal["start", "stop", "new", "single", "rest"]
+
+    @property
+    def _steps(self) -> SlicingStepsRole:
+        return self.related(self.of, SlicingStepsRole)
+
+    def factors(self, _: str) -> Iterator[Factor]:
+        """Yield the place of its marks next to the tested step, and its omission."""
+        if self.marks in _MEANINGS:
+            words = {"none": "", "before": _MEANINGS[self.marks].format("before")}
+            words["after"] = _MEANINGS[self.marks].format("after")
+            if self.marks == "rest":
+                words["nothing"] = "no axis left to skip"
+            if not self.required:
+                words[OMITTED] = f"{self.name} omitted"
+            yield Factor.of_names(self.factor("marks"), words)
+
+    def build(self, context: BuildContext) -> Any:
+        """Return the list, None if it is omitted."""
+        if context.choice.level(self.factor("marks")) == OMITTED:
+            return None
+        bits = [step.has_mark(self.marks) for step in self._steps.steps(context)]
+        # Most calls have masks of one length: a backend that accepts only such calls shows more.
+        is_equal = context.draw(f"{self.of}|masks", lambda sampler: sampler.between(0, 2) > 0)
+        return context.draw(self.name, partial(self._draw, bits, is_equal=is_equal))
+
+    def _draw(self, bits: Sequence[bool], sampler: Sampler, *, is_equal: bool) -> Sequence[int]:
+        """Draw a list that is as long as the steps, or shorter or longer if it may be."""
+        mask = [int(bit) for bit in bits]
+        form = "equal" if is_equal else sampler.pick(("equal", "short", "long"))
+        if form == "short":
+            return mask[: max([k + 1 for k, bit in enumerate(mask) if bit], default=0)]
+        # Only one mark means the rest, also among those that are ignored.
+        further = 0 if self.marks == "rest" and any(bits) else 1
+        return [*mask, further, 0] if form == "long" else mask
+
+    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
+        """Observe marks before and after the tested step."""
+        if self.marks not in _MEANINGS:
+            return ObservedLevels()
+        k, count = point.get("element", 0), call.inputs[self.of].size
+        marked = [i for i, bit in enumerate(self.values_in(call)[:count]) if bit]
+        skipped = call.inputs[self._steps.of].rank - self._steps.sliced_in(call)
+        is_nothing = self.marks == "rest" and bool(marked) and not skipped
+        levels = {
+            "none": self.is_given_in(call) and not {*marked} - {k},
+            "before": not is_nothing and any(i < k for i in marked),
+            "after": not is_nothing and any(i > k for i in marked),
+            "nothing": is_nothing,
+            OMITTED: not self.is_given_in(call),
+        }
+        return ObservedLevels({}, {self.factor("marks"): levels_where(levels)})
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield that it has no other elements than 0 and 1, and marks the rest once."""
+        name = self.name
+        group = [role.name for role in self.related(self.of, SlicingStepsRole).masks.values()]
+        # The first mask yields what holds for all.
+        if name == group[0]:
+            yield Requirement(
+                f"{name}.bits",
+                f"The elements of {', '.join(group[:-1])} and {group[-1]} are 0 and 1.",
+                f"all(bit in [0, 1] for mask in [{', '.join(group)}] for bit in mask)",
+            )
+        if self.marks == "rest":
+            yield Requirement(
+                f"{name}.once",
+                f"{name} has at most one 1.",
+                f"sum([bit == 1 for bit in {name}]) <= 1",
+            )

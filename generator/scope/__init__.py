@@ -1,1 +1,0 @@
-"""The scope of a run: declared support, claims, feature levels and waivers."""

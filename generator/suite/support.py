@@ -1,0 +1,226 @@
+"""Declared support: the calls that a backend declares to support."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import chain
+from typing import Annotated, Any, Protocol
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.backends.contract import as_backend_error
+from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
+from opcert.specification.files import shipped_operators
+from opcert.suite.suite import Suite
+
+# Names of operators share family and version, so only very similar names are misspellings.
+_MISSPELLING_CUTOFF = 0.9
+
+
+def _as_list(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple | range | set | frozenset) else value
+
+
+_AsList = BeforeValidator(_as_list)
+
+
+class OperatorScope(BaseModel):
+    """The calls of one operator that are in scope. An absent part restricts nothing.
+
+    `types` and `ranks` restrict the first input, `index_types` all other inputs, `input_types`
+    single inputs by name. The inputs in each list of `same_types` must share one type. `excluded`
+    lists rules, and levels as `factor=level`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    types: Annotated[list[str] | None, _AsList] = None
+    index_types: Annotated[list[str] | None, _AsList] = None
+    input_types: dict[str, Annotated[list[str], _AsList]] = {}
+    same_types: Annotated[list[Annotated[list[str], _AsList]], _AsList] = []
+    ranks: Annotated[list[int] | None, _AsList] = None
+    excluded: Annotated[list[str], _AsList] = []
+
+    @property
+    def named_inputs(self) -> list[str]:
+        """The inputs that the scope names."""
+        return [*self.input_types, *chain.from_iterable(self.same_types)]
+
+    def exclusion_reason(self, case: "CaseProperties") -> str | None:
+        """Return the property that excludes `case`, such as "rank 7", or None if it is in scope."""
+        if self.types is not None and case.type not in self.types:
+            return f"type {case.type}"
+        if self.index_types is not None and not case.index_types <= set(self.index_types):
+            return f"index type {min(case.index_types.difference(self.index_types))}"
+        for name, types in self.input_types.items():
+            if name in case.input_types and case.input_types[name] not in types:
+                return f"{name} of type {case.input_types[name]}"
+        for group in self.same_types:
+            types_by_input = {
+                name: case.input_types[name] for name in group if name in case.input_types
+            }
+            if len(set(types_by_input.values())) > 1:
+                inputs = ", ".join(f"{name} {of_type}" for name, of_type in types_by_input.items())
+                return f"different types of {inputs}"
+        if self.ranks is not None and case.rank not in self.ranks:
+            return f"rank {case.rank}"
+        return min(rules_and_levels(case).intersection(self.excluded), default=None)
+
+
+class OperatorSupport(OperatorScope):
+    """The supported calls of one operator, and `how` it is implemented: native or composed."""
+
+    how: str
+
+
+class CaseProperties(Protocol):
+    """The properties of a case that a scope depends on."""
+
+    @property
+    def type(self) -> str:
+        """The element type of the first input."""
+
+    @property
+    def rank(self) -> int:
+        """The rank of the first input."""
+
+    @property
+    def index_types(self) -> frozenset[str]:
+        """The element types of all other inputs."""
+
+    @property
+    def input_types(self) -> Mapping[str, str]:
+        """The element type of each input by name."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The ids of the rules that the case exercises."""
+
+    @property
+    def levels(self) -> Mapping[str, str]:
+        """The level of each factor."""
+
+
+def rules_and_levels(case: CaseProperties) -> set[str]:
+    """Return the names by which `excluded` can exclude a case: rules, and `factor=level`."""
+    return {*case.rules, *(f"{factor}={level}" for factor, level in case.levels.items())}
+
+
+@dataclass(frozen=True)
+class Support:
+    """The declared support of each operator; None declares support of everything."""
+
+    declared: Mapping[str, OperatorSupport] | None
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """Return the declaration as plain data for a certificate."""
+        if self.declared is None:
+            return None
+        return {name: of.model_dump(exclude_unset=True) for name, of in self.declared.items()}
+
+    def exclusion_reason(self, operator: str, case: CaseProperties) -> str | None:
+        """Return the reason why the declaration excludes `case`, or None."""
+        if self.declared is None:
+            return None
+        if operator not in self.declared:
+            near = get_close_matches(operator, self.declared, n=1)
+            suggestion = f"; it has '{near[0]}'" if near else ""
+            return f"the declared support excludes {operator}{suggestion}"
+        reason = self.declared[operator].exclusion_reason(case)
+        return None if reason is None else f"the declared support excludes {reason}"
+
+
+def declared_support(backend: object) -> Support:
+    """Return the declared support of `backend`, for known and unknown operators.
+
+    Raises:
+        BackendError: the declaration is malformed or names an unknown element type.
+    """
+    with as_backend_error("support"):
+        try:
+            declared = getattr(backend, "support", None)
+            if declared is None:
+                return Support(None)
+            validated = TypeAdapter(dict[str, OperatorSupport]).validate_python(dict(declared))
+        except ValidationError as error:
+            raise BackendError(_validation_message(error)) from None
+        except Exception as error:
+            text = f"support: {describe_error(error)}; expected a mapping by operator"
+            raise BackendError(text) from None
+    support = Support(validated)
+    try:
+        # JSON has no lone surrogates, and Python writes no numbers with thousands of digits.
+        json.dumps(support.to_dict(), ensure_ascii=False).encode()
+    except ValueError as error:
+        text = f"cannot be written as JSON: {error}; expected plain text and small numbers"
+        raise BackendError(f"support: {text}") from None
+    for name, scope in validated.items():
+        for types in (scope.types, scope.index_types, *scope.input_types.values()):
+            _check_names(f"type of {name}", types or (), list(ELEMENT_TYPES))
+    return support
+
+
+def checked_support(backend: object, suite: Suite) -> Support:
+    """Return the declared support of `backend`, with all names checked against `suite`.
+
+    Raises:
+        BackendError: the declaration is malformed or has an unknown name.
+    """
+    support = declared_support(backend)
+    declared = support.declared or {}
+    for name, intended in misspelt_operators(declared, suite).items():
+        raise BackendError(f"support: unknown operator '{name}'; did you mean '{intended}'?")
+    for name, scope in declared.items():
+        # Without names to check, the operator need not be read.
+        if name in suite.operators and (scope.excluded or scope.named_inputs):
+            operator = suite.operators[name]
+            _check_names(f"rule or level of {name}", scope.excluded, sorted(operator.exclusions))
+            _check_names(f"input of {name}", scope.named_inputs, operator.input_names)
+    return support
+
+
+def _check_names(noun: str, names: Iterable[str], known: list[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise BackendError(f"support: unknown {noun} '{name}'{did_you_mean(name, known)}")
+
+
+def _validation_message(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        near = did_you_mean(str(first["loc"][-1]), list(OperatorSupport.model_fields))
+        return f"support: unknown key {place}{near}"
+    return f"support: {place}: found {safe_repr(first['input'])}; {first['msg']}"
+
+
+def unknown_operators(names: Collection[str], suite: Suite) -> list[str]:
+    """Return the names that are operators neither of `suite` nor of the shipped specs."""
+    known = {*suite.operators, *shipped_operators()}
+    return [name for name in names if name not in known]
+
+
+def misspelt_operators(names: Collection[str], suite: Suite) -> dict[str, str]:
+    """Return the misspelt names of operators with the intended operators of `suite`.
+
+    A declaration may have operators that the suite lacks. So a name that differs in digits is
+    another version, and an operator among `names` is not the intended one of another name.
+    """
+    unnamed = {name.casefold(): name for name in suite.operators if name not in names}
+    near = {
+        name: unnamed[matches[0]]
+        for name in unknown_operators(names, suite)
+        if (matches := get_close_matches(name.casefold(), unnamed, 1, _MISSPELLING_CUTOFF))
+    }
+
+    def without_digits(name: str) -> str:
+        return re.sub(r"\d+", "", name)
+
+    return {
+        name: intended
+        for name, intended in near.items()
+        if without_digits(name) != without_digits(intended)
+    }

@@ -1,0 +1,245 @@
+"""What opcert asks of the system: to read, import and write files, and to end with its parent."""
+
+import ctypes
+import importlib.util
+import io
+import os
+import shutil
+import signal
+import stat
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from opcert.errors import OpcertError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+# Of Linux's prctl.
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent() -> None:
+    """Have Linux kill this process with the thread that started it, even in the middle of a call.
+
+    Elsewhere, this process ends when it next waits for its parent.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@cache
+def import_file(path: Path) -> ModuleType:
+    """Import the Python file at `path`, once.
+
+    Raises:
+        OSError, SyntaxError, ImportError: it cannot be read or imported.
+    """
+    name = f"opcert_file_{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
+    module_spec = importlib.util.spec_from_file_location(name, path)
+    if module_spec is None or module_spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(module_spec)
+    module_spec.loader.exec_module(module)
+    return module
+
+
+# How much is read at once of a file that has no size.
+_CHUNK = 1 << 20
+
+
+def open_untrusted(path: Path) -> io.BufferedReader:
+    """Open an untrusted regular file, without following links or waiting for pipes.
+
+    Raises:
+        OSError: it does not exist or is not a regular file; `strerror` states which.
+    """
+    if path.is_symlink():
+        raise OSError(0, "a link, which is not followed", str(path))
+    return _open_regular(path, getattr(os, "O_NOFOLLOW", 0), pipes=False)
+
+
+def read_limited(path: Path, limit: int, *, pipes: bool = False) -> bytes:
+    """Return the content of a file of up to `limit` bytes; links are followed.
+
+    With `pipes` it may be a pipe, as from the process substitution of a shell.
+
+    Raises:
+        OSError: it does not exist, is not a file, or is larger; `strerror` states which.
+        ValueError: the path is not valid.
+    """
+    with _open_regular(path, 0, pipes) as file:
+        size = os.fstat(file.fileno()).st_size
+        # `read(limit)` would reserve memory of this size first. A pipe has no size.
+        data = b"" if size > limit else file.read(size + 1)
+        while size < len(data) <= limit and (more := file.read(_CHUNK)):
+            data += more
+    if max(size, len(data)) > limit:
+        raise OSError(0, f"more than {limit >> 20} MiB", str(path))
+    return data
+
+
+def _open_regular(path: Path, flags: int, pipes: bool) -> io.BufferedReader:
+    # Without O_NONBLOCK, opening a pipe that nobody writes to would never return.
+    flags |= os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags)
+    mode = os.fstat(descriptor).st_mode
+    if pipes and stat.S_ISFIFO(mode):
+        # A writer may take its time; without one, the pipe reads as empty.
+        os.set_blocking(descriptor, True)
+    elif not stat.S_ISREG(mode):
+        os.close(descriptor)
+        kind = "a folder, not a file" if stat.S_ISDIR(mode) else "not a file"
+        raise OSError(0, kind, str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+# The contents of files by their path within a folder, with slashes.
+FileContents = Mapping[str, bytes]
+
+# The hidden folder, within the target: so it is on the same file system, even of a mount point.
+STAGE = ".opcert-new"
+_UNCHANGED = "nothing was changed"
+_PARTLY_CHANGED = "some files were replaced; run the command again to replace all"
+
+# The folders that this process has written to, for the message after an interrupt.
+written: list[Path] = []
+
+
+def check_output_folder(folder: Path) -> Path:
+    """Check that files can be written to a folder, which need not exist; return its real path.
+
+    Called before a long run, so that its result is not lost.
+
+    Raises:
+        OpcertError: a link or a file is in the way, or the folder cannot be created or written to.
+    """
+    with _writing(folder, _UNCHANGED):
+        if folder.is_symlink():
+            raise OpcertError(
+                f"{folder}: is a link, which is not followed; name the folder that it leads to"
+            )
+        target = folder.resolve()
+        existing = next(path for path in (target, *target.parents) if os.path.lexists(path))
+        is_folder = existing.is_dir()
+    if not is_folder:
+        expected = "expected a folder, or a new path"
+        raise OpcertError(f"{existing}: is not a folder; {expected}")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise OpcertError(f"{existing}: cannot be written: Permission denied; name another folder")
+    return target
+
+
+def write_files(
+    folder: Path, files: Iterable[tuple[str, bytes]], former: Collection[str] = ()
+) -> None:
+    """Write `files` to `folder`, and remove those of its `former` files that they do not replace.
+
+    All other files in the folder stay. Each file is written as it comes; nothing in the folder
+    changes before all have come. The last one, which may name the others, gets in place last.
+
+    Raises:
+        OpcertError: a file cannot be written; the message states whether something was changed.
+    """
+    target = check_output_folder(folder)
+    stage, is_new = target / STAGE, not target.exists()
+    names: list[str] = []
+    try:
+        with _writing(folder, _UNCHANGED):
+            shutil.rmtree(stage, ignore_errors=True)
+            stage.mkdir(parents=True)
+        for name, data in files:
+            with _writing(folder, _UNCHANGED):
+                (stage / name).parent.mkdir(parents=True, exist_ok=True)
+                (stage / name).write_bytes(data)
+            names.append(name)
+        obsolete = sorted({*former}.difference(names))
+        with _writing(folder, _UNCHANGED):
+            for name in (*names, *obsolete):
+                _refuse_links(target, name)
+    except BaseException:
+        shutil.rmtree(stage, ignore_errors=True)
+        if is_new:
+            with suppress(OSError):
+                target.rmdir()
+        raise
+    written.append(target)
+    # If this fails, the hidden folder stays.
+    with _writing(folder, _PARTLY_CHANGED):
+        for name in names[:-1]:
+            _move(stage, target, name)
+        for name in obsolete:
+            _remove(target, name)
+        for name in names[-1:]:
+            _move(stage, target, name)
+        shutil.rmtree(stage)
+
+
+def files_below(folder: Path, ignored: Collection[str] = (STAGE,)) -> Iterator[str]:
+    """Yield the paths of all files below a folder, without folders that are named in `ignored`.
+
+    Links count as files and are not followed; unreadable folders count as files too.
+    """
+    unreadable: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=unreadable.append):
+        links = [name for name in folders if (Path(parent) / name).is_symlink()]
+        folders[:] = sorted(name for name in folders if name not in (*ignored, *links))
+        for name in sorted([*names, *links]):
+            yield (Path(parent) / name).relative_to(folder).as_posix()
+    if folder.exists():
+        yield from (Path(error.filename).relative_to(folder).as_posix() for error in unreadable)
+
+
+@contextmanager
+def _writing(folder: Path, advice: str) -> Iterator[None]:
+    """Turn an error of the file system into a message with advice."""
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OpcertError(f"{folder}: cannot be written: {reason}; {advice}") from None
+
+
+def _refuse_links(target: Path, name: str) -> None:
+    for parent in PurePosixPath(name).parents:
+        if (target / parent).is_symlink():
+            raise OSError(0, f"{target / parent} is a link, which is not followed")
+
+
+def _move(stage: Path, target: Path, name: str) -> None:
+    (target / name).parent.mkdir(parents=True, exist_ok=True)
+    (stage / name).replace(target / name)
+
+
+def _remove(target: Path, name: str) -> None:
+    """Remove a file, and the folders that are empty without it."""
+    path = target / name
+    path.unlink(missing_ok=True)
+    while (path := path.parent) != target and path.is_dir() and not any(path.iterdir()):
+        path.rmdir()
+
+
+def template_environment() -> "Environment":
+    """Return a new environment; values in HTML templates are escaped."""
+    # Few processes render anything.
+    from jinja2 import (  # noqa: PLC0415
+        Environment,
+        PackageLoader,
+        StrictUndefined,
+        select_autoescape,
+    )
+
+    return Environment(
+        loader=PackageLoader("opcert"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=select_autoescape(["jinja"]),
+    )

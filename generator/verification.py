@@ -1,0 +1,383 @@
+"""Certificate x suite -> findings: contradictions, files beside it, a sample that runs again.
+
+The folder is untrusted: links are not followed, and names that lead out of it are refused.
+"""
+
+import os
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from opcert.backends.contract import close_backend
+from opcert.backends.lookup import with_reference_specs
+from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
+from opcert.certificate.file import (
+    CERTIFICATE_FILE,
+    CLAIM_FILE,
+    MAX_CERTIFICATE_BYTES,
+    SIGNATURE_FILE,
+    WAIVERS_FILE,
+    file_digest,
+    json_differences,
+)
+from opcert.certificate.setup import backend_entry
+from opcert.errors import OpcertError, SpecError, printable_line
+from opcert.isolation.supervised import CALL_TIMEOUT, start_backend
+from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
+from opcert.suite.claims import ClaimContent, Waiver
+from opcert.suite.suite import Suite
+from opcert.suite.support import checked_support
+from opcert.suite.writing import MAX_FILES
+from opcert.system import files_below, open_untrusted
+from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.certification import Certification
+from opcert.verdicts.verdict import Verdict
+from opcert.yaml_files import YamlSource, validated_content
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake in a certificate or its folder, and its place."""
+
+    place: str
+    text: str
+
+    def __str__(self) -> str:
+        return printable_line(f"{self.place}: {self.text}")
+
+
+def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
+    """Return all findings about a certificate.
+
+    `read_certificate` has already checked its counts and its conclusion. If the certificate is of
+    another suite, nothing else is checked. What a case came to is not judged again.
+    """
+    differences = list(json_differences(certificate.to_dict()["suite"], suite.identity))
+    if differences:
+        return [
+            Finding(
+                ".".join(("suite", *place)),
+                f"found {found}; this suite has {expected}; name another by --suite or --specs",
+            )
+            for place, found, expected in differences
+        ]
+    findings = [
+        *_selection_findings(certificate, suite),
+        *_case_findings(certificate, suite),
+        *_reproduction_findings(certificate, suite),
+    ]
+    if not findings:
+        findings += _cause_findings(certificate, suite)
+    return [*_changed_file_findings(certificate), *findings]
+
+
+def _changed_file_findings(certificate: Certificate) -> Iterator[Finding]:
+    """Yield the files of the backend that changed during the run."""
+    for name in certificate.run.changed:
+        text = f"found {name}: it changed during the run, so its verdicts may be of different"
+        yield Finding("run.changed", f"{text} versions; expected a run of one version")
+
+
+def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield the differences between the cases with verdicts and the selected cases."""
+    selected = suite.select(certificate.selection.operator, certificate.selection.case)
+    cases = [verdict.case for verdict in certificate.verdicts]
+    unexpected, missing = set(cases).difference(selected), set(selected).difference(cases)
+    for case in cases:
+        if case in unexpected:
+            why = "was not selected" if case in suite.cases else "is not in the suite"
+            yield Finding("verdicts", f"found a verdict of {case}, which {why}")
+    for case in selected:
+        if case in missing:
+            yield Finding("verdicts", f"missing verdict of {case}")
+    if not unexpected and not missing and cases != selected:
+        pairs = zip(cases, selected, strict=True)
+        found, expected = next(pair for pair in pairs if pair[0] != pair[1])
+        yield Finding("verdicts", f"found {found}; expected {expected}, in the order of the suite")
+
+
+def _case_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield verdicts with another operator or other rules than their cases."""
+    for verdict in certificate.verdicts:
+        if verdict.case not in suite.cases:
+            continue
+        operator, case = suite.cases[verdict.case]
+        place, name = f"verdicts, {verdict.case}", operator.index.operator
+        if verdict.operator != name:
+            yield Finding(place, f"operator: found {verdict.operator}; expected {name}")
+        if verdict.rules != case.rules:
+            found, expected = (", ".join(rules) or "none" for rules in (verdict.rules, case.rules))
+            yield Finding(place, f"rules: found {found}; expected {expected}")
+
+
+def _reproduction_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield reproductions with calls that are not of the failure's operator."""
+    for case, reproduction in certificate.reproductions.items():
+        operator = suite.cases[case][0] if case in suite.cases else None
+        known = {} if operator is None else operator.cases
+        if any(call.case not in known for call in reproduction.calls):
+            text = f"expected calls of cases of the operator of {case}"
+            yield Finding(f"reproductions, {case}, calls", text)
+
+
+def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield causes that do not follow from the verdicts."""
+    # The run may have lacked the specs of the suite, which describe its cases further.
+    for diagnosis in (Diagnosis(suite, {}), Diagnosis(suite)):
+        causes = diagnosis.causes(certificate.verdicts, certificate.reproductions)
+        if causes == certificate.causes:
+            return
+    found, expected = len(certificate.causes), len(causes)
+    if found != expected:
+        text = f"found {found} causes; expected {expected}, which follow from the verdicts"
+        yield Finding("causes", text)
+        return
+    stated, following = (c.to_dict() for c in (certificate, certificate.replace(causes=causes)))
+    place, was, follows = next(json_differences(stated, following))
+    text = f"found {was}; expected {follows}, which follows from the verdicts"
+    yield Finding(".".join(place), text)
+
+
+# Failures of these kinds depend on earlier or later cases, which a sample may lack.
+_KINDS_OF_SEVERAL_CASES = ("state", "aliased-output", "mutated-input")
+
+
+def sample_verdicts(certificate: Certificate, suite: Suite, count: int, seed: int) -> list[Verdict]:
+    """Return a random sample of up to `count` verdicts of cases that ran, in suite order."""
+    ran = [
+        verdict
+        for verdict in certificate.verdicts
+        if verdict.observed != "not-run"
+        and verdict.kind not in _KINDS_OF_SEVERAL_CASES
+        and verdict.case in suite.cases
+    ]
+    numbers = random.Random(seed).sample(range(len(ran)), min(count, len(ran)))  # noqa: S311
+    return [ran[number] for number in sorted(numbers)]
+
+
+def rerun_findings(
+    certificate: Certificate,
+    suite: Suite,
+    sample: Sequence[Verdict],
+    backend: str,
+    options: Mapping[str, Any],
+    specs: Path | None = None,
+) -> Iterator[Finding]:
+    """Run the cases of `sample` again, and yield differences in backend and verdicts.
+
+    Raises:
+        BackendError: the backend cannot be found or started.
+    """
+    run = certificate.run
+    started = start_backend(
+        backend,
+        with_reference_specs(backend, options, specs),
+        run.isolated,
+        timeout=run.timeout or CALL_TIMEOUT,
+        memory=run.memory or 0,
+    )
+    try:
+        support = checked_support(started, suite)
+        entry = backend_entry(started, backend, options, support, files={})
+        certified = certificate.to_dict()["backend"]
+        # Where the backend is, and the bytes of its program, may differ between machines.
+        certified, current = (
+            {name: part for name, part in parts.items() if name not in ("source", "files")}
+            for parts in (certified, entry.model_dump(mode="json", exclude_unset=True))
+        )
+        for place, found, now in json_differences(certified, current):
+            text = f"found {found}; the current backend has {now}"
+            yield Finding(".".join(("backend", *place)), text)
+        # Only a case that the run repeated is repeated again, since repetition takes long.
+        in_sample = {verdict.case for verdict in sample}
+        repeated = [case for case in run.repeated if case not in in_sample]
+        certification = Certification(started, suite, repeated=repeated)
+        for verdict in sample:
+            again = certification.verdict(verdict.case)
+            before = verdict.without_waiver()
+            if not _agree(before, again):
+                text = f"found {_description(before)}; run again: {_description(again)}"
+                yield Finding(f"verdicts, {verdict.case}", f"{text}: {again.detail}")
+    finally:
+        close_backend(started)
+
+
+def _agree(before: Verdict, after: Verdict) -> bool:
+    """Whether two verdicts of a case agree."""
+    # Whether a declined call is a failure depends on cases that a sample may lack.
+    if _is_declined(before) or _is_declined(after):
+        return _is_declined(before) and _is_declined(after)
+    return (before.status, before.kind, before.observed) == (
+        after.status,
+        after.kind,
+        after.observed,
+    )
+
+
+def _is_declined(verdict: Verdict) -> bool:
+    """Whether the backend declined the call, or the baseline of a rejected call."""
+    outcomes = (("unsupported", None), ("fail", "undeclared"))
+    return verdict.observed != "not-run" and (verdict.status, verdict.kind) in outcomes
+
+
+def _description(verdict: Verdict) -> str:
+    kind = "" if verdict.kind is None else f" ({verdict.kind})"
+    return f"{verdict.status}{kind}, observed '{verdict.observed}'"
+
+
+# The maximum number of bytes that are read of a signature.
+MAX_SIGNATURE_BYTES = 1 << 10
+
+
+def find_certificate(path: Path) -> Path:
+    """Return the file of a certificate: `path`, or the certificate in the folder `path`.
+
+    Raises:
+        OpcertError: the folder has no certificate.
+    """
+    if not path.is_dir():
+        return path
+    try:
+        open_untrusted(path / CERTIFICATE_FILE).close()
+    except OSError as error:
+        expected = "expected a certificate that `opcert certify --out` wrote"
+        raise OpcertError(f"{path / CERTIFICATE_FILE}: {error.strerror}; {expected}") from None
+    return path / CERTIFICATE_FILE
+
+
+def read_signature(certificate: Path) -> bytes | None:
+    """Return the text of the signature next to a certificate, or None if it is not signed.
+
+    Raises:
+        OpcertError: it cannot be read.
+    """
+    path = certificate.with_name(f"{certificate.name}.sig")
+    try:
+        with open_untrusted(path) as file:
+            return file.read(MAX_SIGNATURE_BYTES)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise OpcertError(f"{path}: {error.strerror}; expected a signature") from None
+
+
+def form_findings(name: str, content: bytes, certificate: Certificate) -> Iterator[Finding]:
+    """Yield the first line of a certificate's file that opcert would format differently."""
+    expected = certificate.to_json().encode()
+    if content != expected:
+        lines = zip_longest(content.splitlines(True), expected.splitlines(True))
+        number = next(i for i, (actual, own) in enumerate(lines, 1) if actual != own)
+        text = f"line {number} is not formatted as opcert writes it"
+        yield Finding(name, f"{text}; expected the original file")
+
+
+def folder_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
+    """Yield the differences between the files in `folder` and those that a certificate names."""
+    names = [*islice(files_below(folder, ignored=()), MAX_FILES)]
+    if len(names) == MAX_FILES:
+        text = f"found {MAX_FILES} files or more; only the first ones were checked"
+        yield Finding(str(folder), text)
+    for name in names:
+        if name not in {CERTIFICATE_FILE, SIGNATURE_FILE, *certificate.files}:
+            yield Finding(name, "the certificate does not name this file; expected no other files")
+    for name, expected in certificate.files.items():
+        place = f"files.{name}"
+        try:
+            digest = _digest(folder, name)
+        except OSError as error:
+            text = f"found {error.strerror}; expected a file with the digest {expected}"
+            yield Finding(place, text)
+            continue
+        if digest != expected:
+            yield Finding(place, f"found a file with the digest {digest}; expected {expected}")
+    yield from _scope_file_findings(folder, certificate)
+
+
+def _scope_file_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
+    """Yield the differences between claim, waivers and their files next to the certificate."""
+    entries: Mapping[str, tuple[str, ClaimEntry | WaiversEntry | None, Any, type[BaseModel]]] = {
+        CLAIM_FILE: ("claim", certificate.claim, ClaimContent, ClaimContent),
+        WAIVERS_FILE: ("waivers", certificate.waivers, tuple[Waiver, ...], Waiver),
+    }
+    for name, (part, entry, form, model) in entries.items():
+        named = certificate.files.get(name)
+        if entry is None:
+            if named is not None:
+                yield Finding(f"files.{name}", f"found a file, but the certificate has no {part}")
+        elif named != entry.sha256:
+            text = f"found {named or 'none'}; expected {entry.sha256}, the digest in {part}.sha256"
+            yield Finding(f"files.{name}", text)
+        elif _yaml_content(folder / name, TypeAdapter(form), model) != entry.content:
+            yield Finding(f"{part}.content", f"differs from the content of {name}")
+
+
+def _digest(folder: Path, name: str) -> str:
+    path = folder / name
+    if any((folder / parent).is_symlink() for parent in Path(name).parents):
+        raise OSError(0, "a link in the path, which is not followed")
+    with open_untrusted(path) as file:
+        if os.fstat(file.fileno()).st_size > MAX_CERTIFICATE_BYTES:
+            raise OSError(0, f"more than {MAX_CERTIFICATE_BYTES >> 20} MiB")
+        return file_digest(name, file.read(MAX_CERTIFICATE_BYTES))
+
+
+def _yaml_content(path: Path, form: TypeAdapter[Any], model: type[BaseModel]) -> Any:
+    """Return the content of a claim or of waivers, or None if it cannot be read."""
+    try:
+        open_untrusted(path).close()
+        return validated_content(YamlSource(path), form, model)
+    except (OSError, SpecError):
+        return None
+
+
+def has_this_version(certificate: Certificate) -> bool:
+    """Whether this version of opcert wrote a certificate; other versions write other reports."""
+    return certificate.platform.opcert == version("opcert")
+
+
+def file_name_findings(certificate: Certificate) -> Iterator[Finding]:
+    """Yield the names that a certificate must not have, and the names that it lacks.
+
+    An unfinished run has no report.
+    """
+    finished = certificate.is_finished
+    reports = {REPORT_FILE, JUNIT_FILE} if finished else set()
+    for name in sorted(certificate.files.keys() - reports - {CLAIM_FILE, WAIVERS_FILE}):
+        run = "such a run" if finished else "an unfinished run"
+        yield Finding(f"files.{name}", f"opcert writes no such file for {run}")
+    for name in sorted(reports - certificate.files.keys()):
+        yield Finding(f"files.{name}", "missing file; expected one for a finished run")
+
+
+def _has_other_times(path: Path, expected: bytes) -> bool:
+    """Whether a file, whose digest leaves its times out, differs from what is expected."""
+    try:
+        with open_untrusted(path) as file:
+            return file.read(len(expected) + 1) != expected
+    except OSError:
+        # A finding about the file says so.
+        return False
+
+
+def report_findings(folder: Path, certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield the differences between the report and a newly rendered one.
+
+    The certificate must have no findings, and `suite` must be its suite.
+    """
+    if not certificate.is_finished:
+        return
+    expected = render_report(certificate, suite)
+    for name, found in certificate.files.items():
+        if name not in expected:
+            continue
+        if found != (digest := file_digest(name, expected[name])):
+            text = f"found {found}; opcert renders this certificate with digest {digest}"
+            yield Finding(f"files.{name}", text)
+        elif _has_other_times(folder / name, expected[name]):
+            yield Finding(name, "found other times than those of the certificate")

@@ -1,1 +1,0 @@
-"""Certificate x suite -> findings: what does not belong together, and the rerun of a sample."""

@@ -1,1 +1,0 @@
-"""YAML files, read and validated with the line and column of every part."""
