@@ -1,4 +1,4 @@
-"""Certificate x suite -> findings: contradictions, files beside it, a sample that runs again.
+"""Certificate x suite -> findings: contradictions, files next to it, a sample that runs again.
 
 The folder is untrusted: links are not followed, and names that lead out of it are refused.
 """

@@ -22,8 +22,8 @@ class Chosen(Role):
         return self.values[context.choice[self.factor("value")]]
 
     def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
-        shown = {k for k, value in self.values.items() if call.attributes[self.name] == value}
-        return ObservedLevels(levels={self.factor("value"): frozenset(shown)})
+        named = {k for k, value in self.values.items() if call.attributes[self.name] == value}
+        return ObservedLevels(levels={self.factor("value"): frozenset(named)})
 
 
 class Flags(Chosen):

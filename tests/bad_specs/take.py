@@ -89,11 +89,11 @@ class ManyRows(Rows):
 
 
 class Taken(Role):
-    """How many rows are taken, and how many more than there are; what it shows may differ."""
+    """How many rows are taken, and how many more than there are; it may observe a surplus."""
 
     role: Literal["taken"]
     more: int = 0
-    shown: int = 0
+    surplus: int = 0
 
     def factors(self, _profile: str) -> Iterator[Factor]:
         yield Factor("count", {"none": 0, "all": lambda n: n + self.more}, ("n",))
@@ -102,4 +102,4 @@ class Taken(Role):
         return context.choice["count"]
 
     def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
-        return ObservedLevels({"count": call.attributes[self.name] + self.shown})
+        return ObservedLevels({"count": call.attributes[self.name] + self.surplus})
