@@ -137,14 +137,7 @@ def _bytes_of(array: Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 Layout = Literal[
-    "c",
-    "fortran",
-    "reversed",
-    "gapped",
-    "pitched",
-    "permuted",
-    "first_reversed",
-    "last_reversed",
+    "c", "fortran", "reversed", "gapped", "pitched", "permuted", "first_reversed", "last_reversed"
 ]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 

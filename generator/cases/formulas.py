@@ -311,10 +311,7 @@ def _compare_numbers(numbers: ElementwiseValues, coordinates: _Coordinates, outp
 
 
 def _source_bits(
-    sources: Array,
-    tensors: Mapping[str, IndexedInput],
-    inputs: Mapping[str, Array],
-    output: Array,
+    sources: Array, tensors: Mapping[str, IndexedInput], inputs: Mapping[str, Array], output: Array
 ) -> Array:
     """Return the bits of the elements of inputs that are numbered by `sources`.
 

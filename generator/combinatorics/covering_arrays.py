@@ -87,10 +87,7 @@ class _UncoveredTuples:
     """
 
     def __init__(
-        self,
-        feasible: FeasibleRows,
-        strength: int,
-        full_combinations: Sequence[tuple[int, ...]],
+        self, feasible: FeasibleRows, strength: int, full_combinations: Sequence[tuple[int, ...]]
     ) -> None:
         self.feasible = feasible
         self.levels = feasible.levels

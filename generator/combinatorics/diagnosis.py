@@ -128,10 +128,7 @@ def separate_causes(table: LevelTable, failing: BoolArray, passing: BoolArray) -
 
 
 def explain_failures(
-    table: LevelTable,
-    failing: BoolArray,
-    passing: BoolArray,
-    known: Sequence[Condition] = (),
+    table: LevelTable, failing: BoolArray, passing: BoolArray, known: Sequence[Condition] = ()
 ) -> list[Explanation]:
     """Return the fewest and simplest conditions that explain failing cases.
 

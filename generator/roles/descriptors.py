@@ -286,9 +286,7 @@ class DescriptorRole(RecordRole):
         name, of, sizes = self.name, self.data.tensor_expr, f"{self.name}['{self.sizes}']"
         described = f"The tensor that {name} describes has"
         yield Requirement(
-            f"{name}.rank",
-            f"{described} as many dimensions as {of}.",
-            f"len({sizes}) == {of}.rank",
+            f"{name}.rank", f"{described} as many dimensions as {of}.", f"len({sizes}) == {of}.rank"
         )
         yield Requirement(
             f"{name}.element-type",

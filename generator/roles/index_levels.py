@@ -56,11 +56,7 @@ _UNDER_STRESS = (
 )
 # Kinds that `Sampler.dims` draws. `alike` starts like data, as if the dimensions were shared.
 EXTENTS = ("varied", "long", "equal", "alike", "ones", "wide", "tall", "zero")
-PLACES = {
-    "first": "at the first place",
-    "middle": "at a middle place",
-    "last": "at the last place",
-}
+PLACES = {"first": "at the first place", "middle": "at a middle place", "last": "at the last place"}
 # Compilers detect consecutive indices and replace them by slices.
 ORDERS = {
     **{"drawn": "", "rising": "indices rising", "falling": "indices falling"},

@@ -134,8 +134,7 @@ class TensorsRole(DataRole):
         yield forbid(lambda others, rank: others == "equal" and rank > 5, others, rank)
         yield forbid(lambda others, n: n > 100 and others not in ("varied", "ones"), others, length)
         yield forbid(
-            lambda lengths, count: count < _LEAST_COUNTS.get(lengths, 2),
-            *(lengths, count),
+            lambda lengths, count: count < _LEAST_COUNTS.get(lengths, 2), *(lengths, count)
         )
         yield forbid(
             lambda elements, others: elements != "no" and others in _CROWDED, elements, others

@@ -333,8 +333,7 @@ class DocumentedTensor(SpecModel):
 
 
 WrittenTensor = Annotated[
-    DocumentedTensor,
-    BeforeValidator(_read_tensor, json_schema_input_type=str | DocumentedTensor),
+    DocumentedTensor, BeforeValidator(_read_tensor, json_schema_input_type=str | DocumentedTensor)
 ]
 
 
@@ -346,8 +345,7 @@ def _read_input(value: Any) -> Any:
 WrittenInput = Annotated[
     DocumentedTensor | tuple[DocumentedTensor, ...],
     BeforeValidator(
-        _read_input,
-        json_schema_input_type=str | DocumentedTensor | list[str | DocumentedTensor],
+        _read_input, json_schema_input_type=str | DocumentedTensor | list[str | DocumentedTensor]
     ),
 ]
 
