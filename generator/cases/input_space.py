@@ -23,13 +23,8 @@ from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints
 from opcert.combinatorics.tables import LevelConstraint, Row
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.roles.data import DataRole
-from opcert.roles.factors import (
-    BuildContext,
-    ObservationPoint,
-    ObservedLevels,
-    RandomSource,
-    is_plain_value,
-)
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, RandomSource
+from opcert.roles.factors import is_plain_value
 from opcert.specification.expressions import (
     EXPRESSION_FUNCTIONS,
     abbreviate,

@@ -10,37 +10,37 @@ from opcert.roles.counts import CountRole, CountsRole
 from opcert.roles.data import DataRole
 from opcert.roles.descriptors import DescriptorRole, DescriptorsRole
 from opcert.roles.dims import LeadingDimsRole, PermutationRole
+from opcert.roles.draws import (
+    BuildContext,
+    Choice,
+    ObservationPoint,
+    ObservedLevels,
+    RandomSource,
+    Sampler,
+    levels_where,
+)
 from opcert.roles.element_indices import ElementIndicesRole
 from opcert.roles.factors import (
     Argument,
     Attribute,
     BoundExpressions,
-    BuildContext,
-    Choice,
     Constraint,
-    DerivedAmbiguity,
     DerivedFactor,
     ExpressionText,
     Factor,
     Input,
     KebabCaseId,
     LevelName,
-    ObservationPoint,
-    ObservedLevels,
-    RandomSource,
-    Requirement,
-    Sampler,
     SpecModel,
     forbid,
     is_plain_value,
-    levels_where,
 )
 from opcert.roles.indices import IndicesRole
 from opcert.roles.lengths import LengthsRole, PartsRole
 from opcert.roles.mapping import MappingRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.reshape import ReshapeRole
-from opcert.roles.role import OMITTED, ListRole, Role, Signature
+from opcert.roles.role import OMITTED, DerivedAmbiguity, ListRole, Requirement, Role, Signature
 from opcert.roles.scalar_values import FillRole, FlagRole, MaskRole, ModeRole
 from opcert.roles.shape import ShapeRole
 from opcert.roles.slicing_steps import SlicingStepsRole

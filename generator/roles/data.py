@@ -8,20 +8,9 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, Tensor, extent_kinds, insert
 from opcert.arrays.element_types import LAYOUTS, TYPE_SETS
 from opcert.arrays.tensor_functions import filled, with_layout
-from opcert.roles.factors import (
-    BoundExpressions,
-    BuildContext,
-    Constraint,
-    Factor,
-    LevelName,
-    ObservationPoint,
-    ObservedLevels,
-    RankBounds,
-    Requirement,
-    Sampler,
-    forbid,
-)
-from opcert.roles.role import Role
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler
+from opcert.roles.factors import BoundExpressions, Constraint, Factor, LevelName, RankBounds, forbid
+from opcert.roles.role import Requirement, Role
 
 # Lengths of the tested axis: around the limits of 8 bits, prime or divisible.
 _LENGTHS = {

@@ -10,19 +10,8 @@ from opcert.errors import did_you_mean
 from opcert.roles.axes import AxisRole
 from opcert.roles.counts import CountRole
 from opcert.roles.data import DataRole
-from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
-    ExpressionText,
-    Factor,
-    LevelName,
-    ObservationPoint,
-    ObservedLevels,
-    Requirement,
-    Sampler,
-    forbid,
-    levels_where,
-)
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
+from opcert.roles.factors import Constraint, ExpressionText, Factor, LevelName, forbid
 from opcert.roles.partition import (
     COUNTS,
     LENGTHS,
@@ -31,7 +20,7 @@ from opcert.roles.partition import (
     is_possible,
     observed_lengths,
 )
-from opcert.roles.role import Role
+from opcert.roles.role import Requirement, Role
 from opcert.roles.windows import WindowsRole, reachable
 
 # Sizes have no element type of their own; C structures have them as unsigned 32 bits.

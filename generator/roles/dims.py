@@ -6,20 +6,10 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, wrap
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
-from opcert.roles.factors import (
-    BoundExpressions,
-    BuildContext,
-    Constraint,
-    Factor,
-    LevelName,
-    ObservationPoint,
-    ObservedLevels,
-    Requirement,
-    forbid,
-    levels_where,
-)
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, levels_where
+from opcert.roles.factors import BoundExpressions, Constraint, Factor, LevelName, forbid
 from opcert.roles.lengths import PerAxis
-from opcert.roles.role import OMITTED, Role
+from opcert.roles.role import OMITTED, Requirement, Role
 
 # The orders, with the least rank at which each differs from those before it. A rotation is not its
 # own inverse: it discriminates between a permutation and its inverse. Implementations have code of

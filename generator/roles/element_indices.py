@@ -9,20 +9,8 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS, LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
 from opcert.arrays.tensor_functions import tensor, with_layout
 from opcert.roles.data import LAYOUT_WORDS, MILLION, PAST_A_TILE
-from opcert.roles.factors import (
-    BoundExpressions,
-    BuildContext,
-    Constraint,
-    DerivedAmbiguity,
-    Factor,
-    LevelName,
-    ObservationPoint,
-    ObservedLevels,
-    Requirement,
-    Sampler,
-    forbid,
-    levels_where,
-)
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
+from opcert.roles.factors import BoundExpressions, Constraint, Factor, LevelName, forbid
 from opcert.roles.index_levels import (
     LONG,
     ORDERS,
@@ -35,7 +23,7 @@ from opcert.roles.index_levels import (
     lines_along,
     places_of,
 )
-from opcert.roles.role import LIST_LAYOUTS, Role
+from opcert.roles.role import LIST_LAYOUTS, DerivedAmbiguity, Requirement, Role
 
 # More than 8 bits can count.
 _MANY = 260

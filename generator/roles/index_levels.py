@@ -10,15 +10,9 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
-from opcert.roles.factors import (
-    BoundExpressions,
-    DerivedAmbiguity,
-    ObservationPoint,
-    Requirement,
-    Sampler,
-    levels_where,
-)
-from opcert.roles.role import Role
+from opcert.roles.draws import ObservationPoint, Sampler, levels_where
+from opcert.roles.factors import BoundExpressions
+from opcert.roles.role import DerivedAmbiguity, Requirement, Role
 
 # A longer axis has few indices next to it.
 LONG = 64

@@ -10,19 +10,14 @@ from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits
 from opcert.arrays.tensor_functions import tensor, with_layout
 from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE
 from opcert.roles.dims import LeadingDimsRole
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
 from opcert.roles.factors import (
     BoundExpressions,
-    BuildContext,
     Constraint,
     DerivedFactor,
     Factor,
     LevelName,
-    ObservationPoint,
-    ObservedLevels,
-    Requirement,
-    Sampler,
     forbid,
-    levels_where,
 )
 from opcert.roles.index_levels import (
     EXTENTS,
@@ -35,7 +30,7 @@ from opcert.roles.index_levels import (
     observed_orders,
     places_of,
 )
-from opcert.roles.role import LIST_LAYOUTS
+from opcert.roles.role import LIST_LAYOUTS, Requirement
 
 _MAX_OUTPUT_RANK = 8
 # Kinds of extents that may leave fewer than two indices.

@@ -8,19 +8,9 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS, fits
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
-from opcert.roles.factors import (
-    BoundExpressions,
-    BuildContext,
-    Constraint,
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    Requirement,
-    Sampler,
-    forbid,
-    levels_where,
-)
-from opcert.roles.role import ListRole, Role
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
+from opcert.roles.factors import BoundExpressions, Constraint, Factor, forbid
+from opcert.roles.role import ListRole, Requirement, Role
 
 
 class PerAxis(ListRole):

@@ -7,19 +7,9 @@ from typing import ClassVar, Literal, TypeAlias
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.roles.data import DataRole
-from opcert.roles.factors import (
-    BoundExpressions,
-    BuildContext,
-    Constraint,
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    Requirement,
-    Sampler,
-    forbid,
-    levels_where,
-)
-from opcert.roles.role import ListRole, Role
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
+from opcert.roles.factors import BoundExpressions, Constraint, Factor, forbid
+from opcert.roles.role import ListRole, Requirement, Role
 from opcert.roles.scalar_values import ModeRole
 
 # The shape of data, and the target shape to which it broadcasts.

@@ -10,26 +10,48 @@ from pydantic import Field, JsonValue, PrivateAttr
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS, Layout
 from opcert.arrays.tensor_functions import vector, with_layout
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels
 from opcert.roles.factors import (
     ATTRIBUTE_TYPES,
     Argument,
     BoundExpressions,
-    BuildContext,
     Constraint,
-    DerivedAmbiguity,
     DerivedFactor,
     ElementKind,
     Factor,
     LevelName,
-    ObservationPoint,
-    ObservedLevels,
     RankBounds,
-    Requirement,
     forbid,
 )
 
 RelatedRole = TypeVar("RelatedRole", bound="Role")
 OMITTED = "omitted"
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A requirement that follows from a role; the spec adds the clause.
+
+    A spec refers to it by `key`. `prerequisites` are keys of other requirements.
+    """
+
+    key: str
+    text: str
+    holds: str
+    when: str = "True"
+    prerequisites: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class DerivedAmbiguity:
+    """An ambiguity that follows from a role; the spec adds the readings.
+
+    A spec refers to it by `key`; `touches` is the condition on the calls that depend on it.
+    """
+
+    key: str
+    text: str
+    touches: str
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,9 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.tensor_functions import filled
 from opcert.errors import did_you_mean
 from opcert.roles.data import DataRole
-from opcert.roles.factors import (
-    BoundExpressions,
-    BuildContext,
-    Constraint,
-    ElementKind,
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    Requirement,
-    Sampler,
-    forbid,
-    levels_where,
-)
-from opcert.roles.role import OMITTED, ListRole, Role
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
+from opcert.roles.factors import BoundExpressions, Constraint, ElementKind, Factor, forbid
+from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 from opcert.roles.slicing_steps import SlicingStepsRole
 
 

@@ -9,18 +9,8 @@ from pydantic import Field
 from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, extent_kinds, insert
 from opcert.arrays.element_types import ELEMENT_TYPES, LONG_AXES_NEEDED, fits, highest
 from opcert.roles.data import DataRole
-from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
-    Factor,
-    LevelName,
-    ObservationPoint,
-    ObservedLevels,
-    Requirement,
-    Sampler,
-    forbid,
-    levels_where,
-)
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
+from opcert.roles.factors import Constraint, Factor, LevelName, forbid
 from opcert.roles.mapping import (
     ALIGNED,
     FAR,
@@ -31,7 +21,7 @@ from opcert.roles.mapping import (
     observed_stretches,
     stretched_shapes,
 )
-from opcert.roles.role import ListRole, Role
+from opcert.roles.role import ListRole, Requirement, Role
 
 # The number of axes that the target has in addition to those of data.
 _ADDED = {"one": 1, "none": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}

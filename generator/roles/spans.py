@@ -7,21 +7,16 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits
 from opcert.roles.axes import AxesRole
-from opcert.roles.factors import (
+from opcert.roles.draws import (
     BuildContext,
     Choice,
-    Constraint,
-    DerivedFactor,
-    Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Requirement,
     Sampler,
-    forbid,
     levels_where,
 )
-from opcert.roles.role import LIST_LAYOUTS, OMITTED, ListRole
+from opcert.roles.factors import Constraint, DerivedFactor, Factor, LevelName, forbid
+from opcert.roles.role import LIST_LAYOUTS, OMITTED, ListRole, Requirement
 from opcert.roles.slice_part import (
     ENDPOINTS,
     ENDPOINTS_UNDER_STRESS,

@@ -3,8 +3,7 @@
 from typing import Any
 
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
-from opcert.roles.factors import DerivedAmbiguity, Requirement
-from opcert.roles.role import Role, Signature
+from opcert.roles.role import DerivedAmbiguity, Requirement, Role, Signature
 from opcert.specification.expressions import (
     EXPRESSION_FUNCTIONS,
     abbreviate,

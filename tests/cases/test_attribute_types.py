@@ -14,13 +14,7 @@ from opcert.roles.factors import Attribute
 from opcert.roles.role import Role
 from opcert.specification.model import Spec
 from opcert.suite.suite import Suite
-from tests.roles.made_up import (
-    assert_certified,
-    assert_fails,
-    assert_observed,
-    mistakes,
-    read,
-)
+from tests.roles.made_up import assert_certified, assert_fails, assert_observed, mistakes, read
 
 # Takes the first part of the rows, and turns them and the columns around.
 SPEC = """\

@@ -11,7 +11,8 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.tensor_functions import filled
 from opcert.cases.input_space import InputSpace
 from opcert.errors import ExpressionError
-from opcert.roles.factors import BuildContext, DerivedFactor, Factor, LevelName
+from opcert.roles.draws import BuildContext
+from opcert.roles.factors import DerivedFactor, Factor, LevelName
 from opcert.roles.role import Role
 from opcert.specification.model import Spec
 
