@@ -97,7 +97,7 @@ def declared_bounds(
         return None, None
     names = conditions.names(call)
     try:
-        least, greatest = (evaluate_integer(parse_expression(end), names) for end in declared.range)
+        least, greatest = (evaluate_integer(end, names) for end in declared.range)
     except (ExpressionError, Inapplicable):
         return None, None
     return least, greatest

@@ -25,12 +25,7 @@ from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.roles.data import DataRole
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, RandomSource
 from opcert.roles.factors import is_plain_value
-from opcert.specification.expressions import (
-    EXPRESSION_FUNCTIONS,
-    abbreviate,
-    evaluate,
-    parse_expression,
-)
+from opcert.specification.expressions import abbreviate, evaluate, parse_expression
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Example, Spec
 from opcert.yaml_files import YamlPath
@@ -196,10 +191,9 @@ class InputSpace:
         indices = dict(zip(self.factors, row, strict=True))
 
         def evaluate_over_arguments(text: str) -> Any:
-            expression = parse_expression(text)
-            used = [role for role in spec.bound_roles if role.name in expression.names]
-            built = {role.name: role.build(context) for role in used}
-            return evaluate(expression, {**self._table.fixed, **built}, EXPRESSION_FUNCTIONS)
+            names = parse_expression(text).names
+            built = {r.name: r.build(context) for r in spec.bound_roles if r.name in names}
+            return evaluate(text, {**self._table.fixed, **built})
 
         choice = RowChoice(self._table, indices)
         context = BuildContext(choice, seed, evaluate_over_arguments, random_source)
@@ -208,7 +202,7 @@ class InputSpace:
         names = {**self._table.fixed, **values, **arguments}
         types = {item.name: item.type for item in spec.attributes}
         for name, text in spec.cases.attributes.items():
-            value = evaluate(parse_expression(text), names, EXPRESSION_FUNCTIONS)
+            value = evaluate(text, names)
             if value is not None and not is_plain_value(value, types[name]):
                 problem = f"{abbreviate(value)}; expected a value of type {types[name]}"
                 raise ExpressionError(problem, ("cases", "attributes", name))

@@ -25,7 +25,6 @@ from opcert.combinatorics.tables import (
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.factors import Constraint, DerivedFactor, Factor, LevelName
 from opcert.specification.expressions import (
-    EXPRESSION_FUNCTIONS,
     Expression,
     evaluate,
     evaluate_condition_in,
@@ -60,8 +59,8 @@ def levels_by_factor(spec: Spec, profile: str) -> dict[str, tuple[Level, ...]]:
     for name, additional in spec.cases.additional.items():
         if name in factors and profile != "stress":
             for level, text in additional.items():
-                value = evaluate(parse_expression(text), spec.fixed_names, EXPRESSION_FUNCTIONS)
-                factors[name] += (Level(level, (), partial(_constant, value)),)
+                constant = partial(_constant, evaluate(text, spec.fixed_names))
+                factors[name] += (Level(level, (), constant),)
     return factors
 
 

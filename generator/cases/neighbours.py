@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from opcert.roles.reshape import ReshapeRole
 from opcert.roles.scalar_values import MaskRole
 from opcert.roles.slicing_steps import SlicingStepsRole
 from opcert.roles.windows import WindowsRole
-from opcert.specification.expressions import EXPRESSION_FUNCTIONS, evaluate, parse_expression
+from opcert.specification.expressions import evaluate
 from opcert.specification.model import Spec
 
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
@@ -106,14 +105,10 @@ def neighbour_cases(
 
 def _followed(conditions: Conditions, call: Call) -> Call:
     """Return the call with each argument changed that follows from others."""
-
-    def evaluate_on(text: str) -> Any:
-        return evaluate(parse_expression(text), conditions.names(call), EXPRESSION_FUNCTIONS)
-
     # What cannot be evaluated makes the call invalid anyway.
     with suppress(ExpressionError, Inapplicable):
         for role in conditions.spec.bound_roles:
-            value = role.following(call, evaluate_on)
+            value = role.following(call, partial(evaluate, names=conditions.names(call)))
             if value is not None and role.name in call.arguments:
                 call = call.changed(role.name, value, conditions.spec.defaults)
     return call

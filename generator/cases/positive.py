@@ -18,12 +18,7 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.input_space import Case, InputSpace, MistakeLog, Observer, short_digest
 from opcert.combinatorics.tables import Row
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.specification.expressions import (
-    EXPRESSION_FUNCTIONS,
-    DocumentedTensor,
-    evaluate,
-    parse_expression,
-)
+from opcert.specification.expressions import DocumentedTensor, evaluate
 from opcert.specification.files import Reference, SpecFile, golden_outputs
 from opcert.yaml_files import YamlPath
 
@@ -200,6 +195,5 @@ def _tensor(documented: DocumentedTensor) -> Tensor:
     tensor = Tensor(documented.type, documented.shape, documented.values)
     if documented.element is None:
         return tensor
-    element = parse_expression(documented.element)
-    values = (evaluate(element, {"i": i}, EXPRESSION_FUNCTIONS) for i in range(tensor.size))
+    values = (evaluate(documented.element, {"i": i}) for i in range(tensor.size))
     return replace(tensor, values=tuple(values))

@@ -35,7 +35,6 @@ from opcert.specification.expressions import (
     abbreviate,
     evaluate,
     evaluate_condition,
-    parse_expression,
 )
 from opcert.specification.files import (
     Reference,
@@ -268,8 +267,7 @@ class Laws:
             SpecError: its condition cannot be evaluated.
         """
         with self._mistakes_of(call), _located(("laws", i, "when")):
-            when = parse_expression(self._spec.laws[i].when)
-            return evaluate_condition(when, self._conditions.names(call))
+            return evaluate_condition(self._spec.laws[i].when, self._conditions.names(call))
 
     def check(
         self, i: int, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
@@ -294,7 +292,7 @@ class Laws:
             names[name] = tuple(map(tensor_of_array, further_calls[-1].outputs))
         with self._mistakes_of(call), _located(("laws", i, "holds")):
             functions = {**EXPRESSION_FUNCTIONS, **LAW_FUNCTIONS}
-            if not evaluate_condition(parse_expression(law.holds), names, functions):
+            if not evaluate_condition(law.holds, names, functions):
                 raise ExpressionError(f"the law '{law.id}' does not hold for the reference")
         return further_calls
 
@@ -334,7 +332,7 @@ def _arguments(
     functions = {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **LAW_FUNCTIONS}
     for name, text in expressions.items():
         with _located((*place, name)):
-            value = evaluate(parse_expression(text), names, functions)
+            value = evaluate(text, names, functions)
             parts = value if isinstance(value, tuple) else (value,)
             if place[-1] == "inputs" and not all(isinstance(part, Tensor | None) for part in parts):
                 problem = f"{abbreviate(text)} is {abbreviate(value)}; expected a tensor"

@@ -29,7 +29,7 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.vectors import add_special_values
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.panel.fault import ArrayCall, OperatorSignature, Outputs, integers_in
-from opcert.specification.expressions import evaluate_integer, parse_expression
+from opcert.specification.expressions import evaluate_integer
 from opcert.specification.files import Reference, call_reference
 
 # The integers of a call are harmless where their product is below: outputs are computed for others.
@@ -191,8 +191,7 @@ def _is_declared(conditions: Conditions, call: Call) -> bool:
             if not least <= len(names[declared.name] or ()) <= greatest:
                 return False
         for tensor in tensors_in(names[declared.name]):
-            ends = map(parse_expression, declared.rank)
-            least, greatest = (evaluate_integer(end, names) for end in ends)
+            least, greatest = (evaluate_integer(end, names) for end in declared.rank)
             if not least <= tensor.rank <= greatest:
                 return False
             if tensor.type not in spec.type_sets[declared.type]:

@@ -206,14 +206,16 @@ def evaluation_scope(
     return {**_BASE_SCOPE, **further, **names}
 
 
-def evaluate(expression: Expression, names: Mapping[str, Any], functions: Functions) -> Any:
-    """Return the value of `expression`; a list becomes a tuple.
+def evaluate(
+    text: str, names: Mapping[str, Any], functions: Functions = EXPRESSION_FUNCTIONS
+) -> Any:
+    """Return the value of an expression; a list becomes a tuple.
 
     Raises:
-        ExpressionError: it cannot be evaluated with these names.
+        ExpressionError: it cannot be parsed, or evaluated with these names.
         Inapplicable: it does not apply to them: an index is out of range, a value does not fit.
     """
-    return evaluate_in(evaluation_scope(names, functions), expression)
+    return evaluate_in(evaluation_scope(names, functions), parse_expression(text))
 
 
 def evaluate_in(scope: EvaluationScope, expression: Expression) -> Any:
@@ -243,29 +245,27 @@ def _values_in(scope: EvaluationScope, expression: Expression) -> str:
     return f" with {', '.join(texts)}" if texts else ""
 
 
-def evaluate_integer(expression: Expression, names: Mapping[str, Any]) -> int:
-    """Return the value of `expression`, an integer.
+def evaluate_integer(text: str, names: Mapping[str, Any]) -> int:
+    """Return the value of an expression, an integer.
 
     Raises:
         ExpressionError, Inapplicable: it cannot be evaluated, or is not an integer.
     """
-    value = evaluate(expression, names, EXPRESSION_FUNCTIONS)
+    value = evaluate(text, names)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ExpressionError(
-            f"{abbreviate(expression.text)} is {abbreviate(value)}; expected an integer"
-        )
+        raise ExpressionError(f"{abbreviate(text)} is {abbreviate(value)}; expected an integer")
     return value
 
 
 def evaluate_condition(
-    expression: Expression, names: Mapping[str, Any], functions: Functions = EXPRESSION_FUNCTIONS
+    text: str, names: Mapping[str, Any], functions: Functions = EXPRESSION_FUNCTIONS
 ) -> bool:
-    """Return whether `expression` holds.
+    """Return whether an expression holds.
 
     Raises:
         ExpressionError: it cannot be evaluated, or is neither true nor false.
     """
-    return evaluate_condition_in(evaluation_scope(names, functions), expression)
+    return evaluate_condition_in(evaluation_scope(names, functions), parse_expression(text))
 
 
 def evaluate_condition_in(scope: EvaluationScope, expression: Expression) -> bool:

@@ -4,12 +4,7 @@ from typing import Any
 
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.roles.role import DerivedAmbiguity, Requirement, Role, Signature
-from opcert.specification.expressions import (
-    EXPRESSION_FUNCTIONS,
-    abbreviate,
-    evaluate,
-    parse_expression,
-)
+from opcert.specification.expressions import abbreviate, evaluate, parse_expression
 from opcert.specification.model import (
     KnownNames,
     Mistakes,
@@ -248,7 +243,7 @@ def factor_table_mistakes(spec: Spec) -> Mistakes:
 def _value_mistakes(path: YamlPath, text: str, spec: Spec) -> Mistakes:
     """Yield a mistake if the value of a level is neither a number nor text."""
     try:
-        value = evaluate(parse_expression(text), spec.fixed_names, EXPRESSION_FUNCTIONS)
+        value = evaluate(text, spec.fixed_names)
     except (ExpressionError, Inapplicable) as error:
         yield path, str(error)
         return

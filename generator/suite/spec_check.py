@@ -18,7 +18,7 @@ from opcert.cases.input_space import Case
 from opcert.cases.vectors import Vector, check_laws, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.roles.factors import BoundExpressions
-from opcert.specification.expressions import abbreviate, evaluate_integer, parse_expression
+from opcert.specification.expressions import abbreviate, evaluate_integer
 from opcert.specification.files import SpecFile, call_reference, load_references, read_specs
 from opcert.specification.model import Spec
 from opcert.suite.emit import operator_files
@@ -187,7 +187,7 @@ def _unexceeded_bounds(
             continue
         # Bounds may refer to an argument that this call omits or has in another form.
         with suppress(ExpressionError, Inapplicable, TypeError):
-            lower, upper = (evaluate_integer(parse_expression(bound), scope) for bound in bounds)
+            lower, upper = (evaluate_integer(bound, scope) for bound in bounds)
             if is_rank:
                 values: Sequence[Any] = [tensor.rank for tensor in tensors_in(argument)]
             elif isinstance(argument, Tensor):
@@ -347,7 +347,7 @@ def _unreached_bounds(
     """Yield each bound of an argument that no call reaches, or the first value out of bounds."""
     is_lower_reached = is_upper_reached = False
     for scope in scopes:
-        lower, upper = (evaluate_integer(parse_expression(bound), scope) for bound in bounds)
+        lower, upper = (evaluate_integer(bound, scope) for bound in bounds)
         for value in values_of(scope[name]):
             if not lower <= value <= upper:
                 yield f"a valid case has {value} for '{name}', outside [{lower}, {upper}]"

@@ -10,7 +10,7 @@ from opcert.cases.input_space import InputSpace
 from opcert.cases.level_constraints import FactorLevels, constraint_from_expression
 from opcert.combinatorics.tables import BoolArray, LevelColumns
 from opcert.errors import ExpressionError
-from opcert.specification.expressions import evaluate_condition, parse_expression
+from opcert.specification.expressions import evaluate_condition
 from tests.cases.test_input_space import made_up
 from tests.shipped import each_spec, spec
 
@@ -35,7 +35,7 @@ def names_of(factors: FactorLevels, row: dict[str, int]) -> dict[str, Any]:
 
 
 def forbidden(factors: FactorLevels, text: str, rows: list[dict[str, int]]) -> list[bool]:
-    return [evaluate_condition(parse_expression(text), names_of(factors, row)) for row in rows]
+    return [evaluate_condition(text, names_of(factors, row)) for row in rows]
 
 
 @each_spec

@@ -18,7 +18,7 @@ from opcert.specification.elementwise import (
     parse_elementwise,
     source_positions,
 )
-from opcert.specification.expressions import EXPRESSION_FUNCTIONS, evaluate, parse_expression
+from opcert.specification.expressions import evaluate, evaluate_in, evaluation_scope
 
 FAR = (2**64 - 1, 2**63 - 1, 7, 0)
 NUMBERS = (
@@ -47,10 +47,7 @@ NUMBERS = (
 
 def one_by_one(text: str, shape: Sequence[int]) -> list[int]:
     indices = product(*map(range, shape))
-    return [
-        evaluate(parse_expression(text), {"at": at, "indices": None}, EXPRESSION_FUNCTIONS)
-        for at in indices
-    ]
+    return [evaluate(text, {"at": at, "indices": None}) for at in indices]
 
 
 def index(shape: Sequence[int]) -> tuple[ElementwiseValues, ...]:
@@ -58,7 +55,9 @@ def index(shape: Sequence[int]) -> tuple[ElementwiseValues, ...]:
 
 
 def together(text: str, shape: Sequence[int], **names: object) -> object:
-    return evaluate(parse_elementwise(text), {"at": index(shape), **names}, FORMULA_FUNCTIONS)
+    return evaluate_in(
+        evaluation_scope({"at": index(shape), **names}, FORMULA_FUNCTIONS), parse_elementwise(text)
+    )
 
 
 def numbers(value: object, shape: Sequence[int]) -> list[int]:

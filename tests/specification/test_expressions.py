@@ -15,7 +15,9 @@ from opcert.specification.expressions import (
     TENSOR_ATTRIBUTES,
     evaluate,
     evaluate_condition,
+    evaluate_condition_in,
     evaluate_integer,
+    evaluation_scope,
     parse_expression,
     subexpression,
 )
@@ -26,7 +28,7 @@ KNOWN = {"data": TENSOR_ATTRIBUTES, "axis": (), "mode": ()}
 
 
 def value_of(text: str) -> object:
-    return evaluate(parse_expression(text), NAMES, EXPRESSION_FUNCTIONS)
+    return evaluate(text, NAMES)
 
 
 def mistakes_in(text: str) -> list[str]:
@@ -195,7 +197,7 @@ def test_a_failed_expression_does_not_affect_the_next() -> None:
 
 @pytest.mark.parametrize(("text", "holds"), [("axis < 0", True), ("mode is not None", False)])
 def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
-    assert evaluate_condition(parse_expression(text), NAMES) is holds
+    assert evaluate_condition(text, NAMES) is holds
 
 
 @pytest.mark.parametrize(
@@ -211,23 +213,23 @@ def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
 )
 def test_a_condition_that_is_neither_true_nor_false_is_an_error(text: str, found: str) -> None:
     with pytest.raises(ExpressionError) as caught:
-        evaluate_condition(parse_expression(text), NAMES)
+        evaluate_condition(text, NAMES)
     assert str(caught.value) == f"'{text}' is {found}; expected true or false"
 
 
 def test_an_integer_expression_has_its_value() -> None:
-    assert evaluate_integer(parse_expression("2 * data.rank"), NAMES) == 4
+    assert evaluate_integer("2 * data.rank", NAMES) == 4
 
 
 @pytest.mark.parametrize("text", ["'8'", "axis < 0", "None"])
 def test_a_value_that_is_not_an_integer_is_an_error(text: str) -> None:
     with pytest.raises(ExpressionError, match="expected an integer"):
-        evaluate_integer(parse_expression(text), NAMES)
+        evaluate_integer(text, NAMES)
 
 
 def test_an_index_out_of_range_in_a_condition_is_an_error() -> None:
     with pytest.raises(ExpressionError, match="index out of range in"):
-        evaluate_condition(parse_expression("data.shape[9] == 1"), NAMES)
+        evaluate_condition("data.shape[9] == 1", NAMES)
 
 
 # Syntax that Python has, and the expressions of a spec lack.
@@ -238,7 +240,7 @@ FOREIGN = Path(__file__).with_name("foreign_syntax.txt").read_text().splitlines(
 def test_no_foreign_syntax_is_evaluated(text: str) -> None:
     names = {**NAMES, "level": SimpleNamespace(n="one")}
     with pytest.raises(ExpressionError):
-        evaluate(parse_expression(text), names, EXPRESSION_FUNCTIONS)
+        evaluate(text, names)
 
 
 @pytest.mark.parametrize("name", sorted(vars(builtins).keys() - EXPRESSION_FUNCTIONS.keys()))
@@ -252,11 +254,8 @@ def test_no_builtin_can_be_reached(name: str) -> None:
 
 def test_a_name_hides_no_function() -> None:
     names = {"max": 5, "sum": 7}
-    assert evaluate(parse_expression("max(max, sum) + max"), names, EXPRESSION_FUNCTIONS) == 12
-    assert evaluate(parse_expression("[max for max in [1, 2]]"), names, EXPRESSION_FUNCTIONS) == (
-        1,
-        2,
-    )
+    assert evaluate("max(max, sum) + max", names) == 12
+    assert evaluate("[max for max in [1, 2]]", names) == (1, 2)
 
 
 def test_a_subexpression_has_its_own_names_and_the_text_of_the_whole() -> None:
@@ -265,4 +264,4 @@ def test_a_subexpression_has_its_own_names_and_the_text_of_the_whole() -> None:
     part = subexpression(whole, whole.tree.values[0])
     assert part.text == whole.text
     assert part.names == {"axis"}
-    assert evaluate_condition(part, NAMES) is True
+    assert evaluate_condition_in(evaluation_scope(NAMES), part) is True
