@@ -295,14 +295,6 @@ class PackWriter:
         return Pack(self._buffer.getvalue(), self.offsets)
 
 
-def write_pack(arrays: Mapping[str, Array]) -> Pack:
-    """Write `arrays`, each of a dtype that npy has, in C order and little-endian."""
-    writer = PackWriter()
-    for name, array in arrays.items():
-        writer.add(name, array)
-    return writer.pack()
-
-
 @lru_cache(maxsize=4096)
 def _npy_header(descr: str, shape: tuple[int, ...]) -> bytes:
     """Return a header of NPY format 1.0; the padding of NumPy's own differs between versions."""

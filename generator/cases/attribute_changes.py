@@ -270,9 +270,7 @@ def other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[C
     """Yield calls with other numbers of an attribute, or with the attribute of another call."""
     own = call.attributes.get(name)
     known: list[Any] = [own]
-    values = _related_values(own)
-    values += [other.attributes.get(name) for other in others]
-    for value in values:
+    for value in (*_related_values(own), *(other.attributes.get(name) for other in others)):
         if name in call.attributes and value is not None and value not in known:
             known.append(value)
             yield Call(call.inputs, {**call.attributes, name: value})

@@ -6,6 +6,7 @@ be made twice.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import cache, lru_cache
 from math import prod
 from random import Random
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor, group_variadic
+from opcert.arrays.calls import Call, group_variadic
 from opcert.arrays.element_types import FLOATS, Array, bits_dtype, bits_of, type_name
 from opcert.arrays.patterns import with_alternatives
 from opcert.cases.conditions import Conditions
@@ -156,24 +157,10 @@ def _indexed_inputs(call: Call, inputs: Mapping[str, Array]) -> dict[str, Indexe
     tensors: dict[str, IndexedInput] = {}
     first = 0
     for name, tensor in call.inputs.items():
-        tensors[name] = _indexed(name, tensor, first, inputs[name])
+        own = {field.name: getattr(tensor, field.name) for field in fields(tensor)}
+        tensors[name] = IndexedInput(**own, name=name, first=first, array=inputs[name])
         first += tensor.size
     return tensors
-
-
-def _indexed(name: str, tensor: Tensor, first: int, array: Array) -> IndexedInput:
-    return IndexedInput(
-        tensor.type,
-        tensor.shape,
-        tensor.values,
-        tensor.pattern,
-        tensor.requested_layout,
-        tensor.second_half_inverted,
-        tensor.uniform,
-        name,
-        first,
-        array,
-    )
 
 
 def _most_compared(output: Output, call: Call) -> int:

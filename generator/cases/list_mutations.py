@@ -54,14 +54,6 @@ def _below(distance: int) -> ElementMutation:
     return lambda _, context: None if context.least is None else context.least - distance
 
 
-def _far_above(_: int, context: MutationContext) -> int | None:
-    return None if context.greatest is None else 2 * context.greatest + 5
-
-
-def _far_below(_: int, context: MutationContext) -> int | None:
-    return None if context.least is None else 2 * min(context.least, -1)
-
-
 def _rounds(count: int) -> ElementMutation:
     """Return the mutation that adds `count` periods: out of range, but equal modulo the period."""
 
@@ -96,8 +88,8 @@ ELEMENTS: dict[str, ElementMutation] = {
     "minus-two": _plus(-2),
     "above-by-two": _above(2),
     "below-by-two": _below(2),
-    "far-above": _far_above,
-    "far-below": _far_below,
+    "far-above": lambda _, context: None if context.greatest is None else 2 * context.greatest + 5,
+    "far-below": lambda _, context: None if context.least is None else 2 * min(context.least, -1),
     "round-above": _rounds(1),
     "round-below": _rounds(-1),
     "two-rounds-above": _rounds(2),
@@ -242,7 +234,11 @@ def pair_mutations() -> Iterator[tuple[str, str, ListMutation]]:
             yield pair, f"balanced-to-{name}", _at_pair(pair, _second_to(number))
             yield pair, f"balanced-to-{name}-first", _at_pair(pair, _first_to(number))
         for name, distance in {"one": 1, **WRAPS}.items():
-            yield pair, f"balanced-by-{name}", _at_pair(pair, _shifted(distance))
+            yield (
+                pair,
+                f"balanced-by-{name}",
+                _at_pair(pair, _shifted(distance)),
+            )
 
 
 def integer_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:

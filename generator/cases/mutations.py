@@ -341,21 +341,13 @@ def _added_values(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
     dimension of the leading input.
     """
     if argument.type == spec.leading.type:
-        yield "", "added-scalar", _scalar_alike
+        yield "", "added-scalar", lambda leading, _: Tensor(leading.type, ())
         return
     for name in ("i64", "i32"):
         if name in spec.type_sets[argument.type]:
-            yield "", f"added-empty-{name}", partial(_empty_list, name)
+            yield "", f"added-empty-{name}", lambda *_, name=name: Tensor(name, (0,), ())
             yield "", f"added-{name}", partial(_one_for_each_dimension, name)
 
 
-def _empty_list(element_type: str, _: Tensor, __: MutationContext) -> Tensor:
-    return Tensor(element_type, (0,), ())
-
-
-def _scalar_alike(first: Tensor, _: MutationContext) -> Tensor:
-    return Tensor(first.type, ())
-
-
-def _one_for_each_dimension(element_type: str, first: Tensor, _: MutationContext) -> Tensor:
-    return Tensor(element_type, (first.rank,), tuple(range(first.rank)))
+def _one_for_each_dimension(element_type: str, leading: Tensor, _: MutationContext) -> Tensor:
+    return Tensor(element_type, (leading.rank,), tuple(range(leading.rank)))

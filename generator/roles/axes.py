@@ -8,7 +8,7 @@ from opcert.arrays.calls import Call, Tensor, wrap
 from opcert.arrays.element_types import lowest
 from opcert.roles.data import AXIS_POSITIONS, DataRole, axis_position_constraints
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import BoundExpressions, Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import Constraint, Factor, LevelName, forbid
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 
 _FORMS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
@@ -37,12 +37,12 @@ class AxisRole(Role):
             text = "an axis that may be omitted has no default"
             yield "required", f"{text}; expected an attribute with a default"
 
-    def rank_bounds(self) -> BoundExpressions:
+    def rank_bounds(self) -> tuple[str, str]:
         """Return the ranks of its forms."""
         ranks = [("scalar", "one_element").index(form) for form in self.form]
         return (str(min(ranks)), str(max(ranks)))
 
-    def bounds(self) -> BoundExpressions:
+    def bounds(self) -> tuple[str, str]:
         """Return the first and the last axis of data."""
         tensor = self.data.tensor_expr
         return (f"-{tensor}.rank" if self.negative else "0", f"{tensor}.rank - 1")
@@ -212,7 +212,7 @@ class AxesRole(ListRole):
     negative: bool = True
     unique: bool = True
 
-    def bounds(self) -> BoundExpressions | None:
+    def bounds(self) -> tuple[str, str] | None:
         """Return the first and the last axis of data."""
         if self.is_attribute:
             return None

@@ -9,7 +9,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, fits
 from opcert.errors import did_you_mean
 from opcert.roles.data import MILLION, PAST_A_TILE
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import BoundExpressions, Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import Constraint, Factor, LevelName, forbid
 from opcert.roles.lengths import PerAxis
 from opcert.roles.role import Requirement, Role
 from opcert.roles.scalar_values import ModeRole
@@ -28,7 +28,7 @@ class CountRole(Role):
     of: str
     surplus: bool = False
 
-    def bounds(self) -> BoundExpressions:
+    def bounds(self) -> tuple[str, str]:
         """Return 1 and the number of descriptions."""
         return ("1", f"len({self.of})")
 
@@ -42,20 +42,17 @@ class CountRole(Role):
         is_variadic = self.related(self.of, Role).variadic is not None
         return len(tensors_in(call.arguments.get(self.of))) if is_variadic else None
 
-    @property
-    def _verb(self) -> str:
-        return "has" if self.related(self.of, Role).variadic is not None else "describes"
-
     def requirements(self) -> Iterator[Requirement]:
         """Yield its least value, and the length of the list."""
         name, of = self.name, self.of
+        verb = "describes" if self.related(of, Role).variadic is None else "has"
         yield Requirement(f"{name}.least", f"{name} is greater than 0.", f"{name} > 0")
         relation, number = "==", "exactly as many tensors as"
         if self.surplus:
             relation, number = ">=", "no fewer tensors than"
         yield Requirement(
             f"{name}.described",
-            f"{of} {self._verb} {number} {name} says.",
+            f"{of} {verb} {number} {name} says.",
             f"len({of}) {relation} {name}",
             prerequisites=(f"{name}.least",),
         )
@@ -124,7 +121,7 @@ class CountsRole(PerAxis):
             return None
         return 1 if self.zero == "invalid" else 0
 
-    def bounds(self) -> BoundExpressions | None:
+    def bounds(self) -> tuple[str, str] | None:
         """Return None: large counts are valid, and make outputs large."""
         return None
 

@@ -9,7 +9,7 @@ from opcert.arrays.calls import Call, Tensor, extent_kinds, insert
 from opcert.arrays.element_types import LAYOUTS, TYPE_SETS
 from opcert.arrays.tensor_functions import filled, with_layout
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler
-from opcert.roles.factors import BoundExpressions, Constraint, Factor, LevelName, RankBounds, forbid
+from opcert.roles.factors import Constraint, Factor, LevelName, RankBounds, forbid
 from opcert.roles.role import Requirement, Role
 
 # Lengths of the tested axis: around the limits of 8 bits, prime or divisible.
@@ -83,7 +83,7 @@ class DataRole(Role):
                 text = f"type symbol '{self.type}' differs from that of '{self.type_of}'"
                 yield "type", f"{text}; expected '{symbol}'"
 
-    def rank_bounds(self) -> BoundExpressions:
+    def rank_bounds(self) -> tuple[str, str]:
         """Return the ranks of the argument whose shape it has."""
         if self.shape_of is None:
             return super().rank_bounds()

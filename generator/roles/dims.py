@@ -7,7 +7,7 @@ from opcert.arrays.calls import Call, wrap
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, levels_where
-from opcert.roles.factors import BoundExpressions, Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import Constraint, Factor, LevelName, forbid
 from opcert.roles.lengths import PerAxis
 from opcert.roles.role import OMITTED, Requirement, Role
 
@@ -32,7 +32,7 @@ class PermutationRole(PerAxis):
     role: Literal["permutation"]
     empty: Literal["invalid", "reverses"] = "invalid"
 
-    def bounds(self) -> BoundExpressions | None:
+    def bounds(self) -> tuple[str, str] | None:
         """Return the first and the last axis of data."""
         return None if self.is_attribute else ("0", f"{self.of}.rank - 1")
 
@@ -166,7 +166,7 @@ class LeadingDimsRole(Role):
     at_most: str | None = None
     default: int | None = None
 
-    def bounds(self) -> BoundExpressions:
+    def bounds(self) -> tuple[str, str]:
         """Return 0 or the negated smaller rank, and the greatest number."""
         ranks = f"{self.of}.rank, {self.shared_with}.rank"
         least = "0" if self.negative_from is None else f"-min({ranks})"

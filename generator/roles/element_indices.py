@@ -10,7 +10,7 @@ from opcert.arrays.element_types import INTEGERS, LAYOUTS, LONG_AXES_NEEDED, fit
 from opcert.arrays.tensor_functions import tensor, with_layout
 from opcert.roles.data import LAYOUT_WORDS, MILLION, PAST_A_TILE
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import BoundExpressions, Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import Constraint, Factor, LevelName, forbid
 from opcert.roles.index_levels import (
     LONG,
     ORDERS,
@@ -53,7 +53,7 @@ class ElementIndicesRole(IndexingRole):
     within: bool = False
     repeated: Literal["allowed", "undefined"] = "allowed"
 
-    def rank_bounds(self) -> BoundExpressions:
+    def rank_bounds(self) -> tuple[str, str]:
         """Return the ranks of data."""
         return self.data.rank
 

@@ -11,7 +11,6 @@ from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.draws import ObservationPoint, Sampler, levels_where
-from opcert.roles.factors import BoundExpressions
 from opcert.roles.role import DerivedAmbiguity, Requirement, Role
 
 # A longer axis has few indices next to it.
@@ -150,7 +149,7 @@ class IndexingRole(Role):
     negative: bool = True
     outside: Literal["zeros", "clamp", "reject", "undefined"]
 
-    def bounds(self) -> BoundExpressions:
+    def bounds(self) -> tuple[str, str]:
         """Return the ends of the axis, or of the type if a valid index may lie outside."""
         if self.may_be_outside:
             return (f"lowest({self.name}.type)", f"highest({self.name}.type)")

@@ -11,14 +11,7 @@ from opcert.arrays.tensor_functions import tensor, with_layout
 from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE
 from opcert.roles.dims import LeadingDimsRole
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import (
-    BoundExpressions,
-    Constraint,
-    DerivedFactor,
-    Factor,
-    LevelName,
-    forbid,
-)
+from opcert.roles.factors import Constraint, DerivedFactor, Factor, LevelName, forbid
 from opcert.roles.index_levels import (
     EXTENTS,
     ORDERS,
@@ -46,7 +39,7 @@ class IndicesRole(IndexingRole):
 
     role: Literal["indices"]
 
-    def rank_bounds(self) -> BoundExpressions:
+    def rank_bounds(self) -> tuple[str, str]:
         """Return all ranks that outputs can have."""
         return ("0", str(_MAX_OUTPUT_RANK))
 

@@ -9,7 +9,7 @@ from opcert.arrays.element_types import INTEGERS, fits
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import BoundExpressions, Constraint, Factor, forbid
+from opcert.roles.factors import Constraint, Factor, forbid
 from opcert.roles.role import ListRole, Requirement, Role
 
 
@@ -107,7 +107,7 @@ class PartsRole(Role):
     along: str
     empty: bool = True
 
-    def bounds(self) -> BoundExpressions:
+    def bounds(self) -> tuple[str, str]:
         """Return 1 and the size of the axis; an empty axis has any number of parts."""
         return ("1", f"{self._size_expr} or {self.name}")
 
@@ -207,7 +207,7 @@ class LengthsRole(ListRole):
     def _extent_expr(self, axis: AxisRole) -> str:
         return f"{self.data.name}.shape[{axis.wrapped_expr}]"
 
-    def bounds(self) -> BoundExpressions:
+    def bounds(self) -> tuple[str, str]:
         """Return 1 and the size of the axis."""
         return ("1", self._extent_expr(self._along))
 

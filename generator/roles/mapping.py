@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 from opcert.arrays.calls import Call, Tensor
 from opcert.roles.data import DataRole
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import BoundExpressions, Constraint, Factor, forbid
+from opcert.roles.factors import Constraint, Factor, forbid
 from opcert.roles.role import ListRole, Requirement, Role
 from opcert.roles.scalar_values import ModeRole
 
@@ -133,7 +133,7 @@ class MappingRole(ListRole):
         else:
             yield from mode.selection_mistakes(self, self.mode_is)
 
-    def bounds(self) -> BoundExpressions:
+    def bounds(self) -> tuple[str, str]:
         """Return the first and the last axis of the target."""
         return ("0", f"{self.into}.size - 1")
 

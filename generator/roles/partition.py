@@ -8,7 +8,7 @@ from opcert.arrays.calls import Call, Tensor, insert, replace
 from opcert.arrays.element_types import highest, lowest
 from opcert.roles.axes import AxisRole
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import BoundExpressions, Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import Constraint, Factor, LevelName, forbid
 from opcert.roles.role import ListRole, Requirement
 
 # Numbers of parts: up to and past a vector, and past fixed arrays that a runtime may use.
@@ -38,7 +38,7 @@ class PartitionRole(ListRole):
     remainder: bool = False
     empty: bool = True
 
-    def bounds(self) -> BoundExpressions:
+    def bounds(self) -> tuple[str, str]:
         """Return the least length, -1 included, and the size of the axis."""
         least = "1" if not self.empty else "0"
         if self.remainder:

@@ -14,7 +14,6 @@ from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels
 from opcert.roles.factors import (
     ATTRIBUTE_TYPES,
     Argument,
-    BoundExpressions,
     Constraint,
     DerivedFactor,
     ElementKind,
@@ -282,11 +281,11 @@ class Role(Argument):
         """
         return ObservedLevels(self.observed_type(call))
 
-    def rank_bounds(self) -> BoundExpressions:
+    def rank_bounds(self) -> tuple[str, str]:
         """Return the least and the greatest rank, unless the spec gives them."""
         return self.rank
 
-    def bounds(self) -> BoundExpressions | None:
+    def bounds(self) -> tuple[str, str] | None:
         """Return the least and the greatest valid value, at which mutations aim."""
         return None
 
@@ -315,7 +314,7 @@ LIST_LAYOUTS = ("c", "reversed", "gapped")
 class ListRole(Role):
     """A list of integers: a one-dimensional tensor, or an attribute."""
 
-    def rank_bounds(self) -> BoundExpressions:
+    def rank_bounds(self) -> tuple[str, str]:
         """Return rank 1."""
         return ("1", "1")
 

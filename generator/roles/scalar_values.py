@@ -12,7 +12,7 @@ from opcert.arrays.tensor_functions import filled
 from opcert.errors import did_you_mean
 from opcert.roles.data import DataRole
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import BoundExpressions, Constraint, ElementKind, Factor, forbid
+from opcert.roles.factors import Constraint, ElementKind, Factor, forbid
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 from opcert.roles.slicing_steps import SlicingStepsRole
 
@@ -142,7 +142,7 @@ class FillRole(Role):
     mode: str | None = None
     mode_is: str | None = None
 
-    def rank_bounds(self) -> BoundExpressions:
+    def rank_bounds(self) -> tuple[str, str]:
         """Return the ranks of its forms."""
         ranks = [len(_FORMS[form]) for form in self.form]
         return (str(min(ranks)), str(max(ranks)))

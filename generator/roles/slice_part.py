@@ -11,7 +11,6 @@ from opcert.arrays.calls import python_slice
 from opcert.arrays.element_types import Array, fits, highest, lowest
 from opcert.roles.data import DataRole
 from opcert.roles.draws import Sampler
-from opcert.roles.factors import BoundExpressions
 from opcert.roles.role import ListRole, Requirement, Role
 
 # A constant, or a function of the length of the axis and the element type.
@@ -107,7 +106,7 @@ class SlicePartRole(ListRole):
     part: Literal["start", "stop", "step"]
     of: str
 
-    def bounds(self) -> BoundExpressions | None:
+    def bounds(self) -> tuple[str, str] | None:
         """Return the limits of its type: a slice may reach past its axis."""
         if self.is_attribute:
             return None

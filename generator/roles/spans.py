@@ -7,14 +7,7 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits
 from opcert.roles.axes import AxesRole
-from opcert.roles.draws import (
-    BuildContext,
-    Choice,
-    ObservationPoint,
-    ObservedLevels,
-    Sampler,
-    levels_where,
-)
+from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
 from opcert.roles.factors import Constraint, DerivedFactor, Factor, LevelName, forbid
 from opcert.roles.role import LIST_LAYOUTS, OMITTED, ListRole, Requirement
 from opcert.roles.slice_part import (
@@ -198,12 +191,13 @@ class SpansRole(SlicePartRole):
         tested_span = (choice[start._value_factor], choice[stop._value_factor], signed_step)
         axes = range(rank) if self.axes is None else self.axes.listed(context)
         return [
-            tested_span if axis == tested_axis else self._draw_span(choice, shape[axis], sampler)
+            tested_span if axis == tested_axis else self._draw_span(context, shape[axis], sampler)
             for axis in axes
         ]
 
-    def _draw_span(self, choice: Choice, n: int, sampler: Sampler) -> Span:
+    def _draw_span(self, context: BuildContext, n: int, sampler: Sampler) -> Span:
         """Draw a slice of an axis of `n` that selects something, unless the axis is empty."""
+        choice = context.choice
         types = [
             _WIDEST_TYPE if part.is_attribute else _type_or_widest(choice.level(part.type_factor))
             for part in self._parts

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
-from opcert.arrays.patterns import read_elements, write_pack
+from opcert.arrays.patterns import Pack, PackWriter, read_elements
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 NAMES = st.text(st.characters(categories=["L", "N"], include_characters="-_./"), min_size=1)
@@ -36,6 +36,13 @@ def arrays(draw: st.DrawFn) -> Array:
 
 
 CONTENTS = st.dictionaries(NAMES, arrays(), max_size=5)
+
+
+def write_pack(contents: dict[str, Array]) -> Pack:
+    writer = PackWriter()
+    for name, array in contents.items():
+        writer.add(name, array)
+    return writer.pack()
 
 
 def loaded(data: bytes) -> dict[str, Array]:
