@@ -61,27 +61,28 @@ def record_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMut
     spellings = _spellings(words)
     for position in POSITIONS:
         for name, mutation in LENGTHS.items():
-            yield position, f"field-{name}", partial(_of_lists, position, mutation)
+            yield position, f"field-{name}", partial(_of_fields, list, position, mutation)
         for pair, name, mutation in order_mutations():
             kind = f"field-{pair}-{name}" if pair else f"field-{name}"
-            yield position, kind, partial(_of_lists, position, mutation)
+            yield position, kind, partial(_of_fields, list, position, mutation)
         for name, spelling in spellings.items():
-            yield position, f"field-{name}", partial(_of_words, position, spelling)
+            yield position, f"field-{name}", partial(_of_fields, str, position, spelling)
 
 
 def field_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMutation]]:
     """Yield the position and the name of each mutation of the fields of one record."""
     for position, name, mutation in integer_list_mutations():
-        yield position, f"field-{name}", partial(_of_record, partial(_of_lists, "", mutation))
+        of_lists = partial(_of_fields, list, "", mutation)
+        yield position, f"field-{name}", partial(_of_record, of_lists)
     for name, spelling in _spellings(words).items():
-        yield "", f"field-{name}", partial(_of_record, partial(_of_words, "", spelling))
+        yield "", f"field-{name}", partial(_of_record, partial(_of_fields, str, "", spelling))
 
 
-def _spellings(words: Sequence[str]) -> dict[str, Callable[[str], str]]:
+def _spellings(words: Sequence[str]) -> dict[str, Callable[[str, MutationContext], str]]:
     return {
-        "empty": lambda _: "",
-        "cut": lambda word: word[:-1],
-        **{f"set-to-{word}": partial(_word, word) for word in (*words, "UNKNOWN")},
+        "empty": lambda _, __: "",
+        "cut": lambda word, _: word[:-1],
+        **{f"set-to-{word}": partial(_constant, word) for word in (*words, "UNKNOWN")},
     }
 
 
@@ -89,10 +90,6 @@ def _of_record(mutation: RecordMutation, value: Any, context: MutationContext) -
     """Mutate one record as a list of one record."""
     mutated = mutation([value], context)
     return None if mutated is None else mutated[0]
-
-
-def _word(word: str, _: str) -> str:
-    return word
 
 
 def _first_field(value: Any, kind: type) -> str | None:
@@ -122,9 +119,15 @@ def _across_records(mutation: ListMutation, value: Any, context: MutationContext
     ]
 
 
-def _of_lists(position: str, mutation: ListMutation, value: Any, context: MutationContext) -> Any:
-    """Mutate the list in the records at a position."""
-    field = _first_field(value, list)
+def _of_fields(
+    kind: type[list[int]] | type[str],
+    position: str,
+    mutation: Callable[[Any, MutationContext], Any],
+    value: Any,
+    context: MutationContext,
+) -> Any:
+    """Mutate the first field of a kind in the records at a position."""
+    field = _first_field(value, kind)
     if field is None:
         return None
     records = list(value)
@@ -132,20 +135,7 @@ def _of_lists(position: str, mutation: ListMutation, value: Any, context: Mutati
         mutated = mutation(records[i][field], context)
         if mutated is None:
             return None
-        records[i] = {**records[i], field: list(mutated)}
-    return records
-
-
-def _of_words(
-    position: str, spelling: Callable[[str], str], value: Any, context: MutationContext
-) -> Any:
-    """Mutate the word in the records at a position."""
-    field = _first_field(value, str)
-    if field is None:
-        return None
-    records = list(value)
-    for i in indices_at(position, len(records), context.draw):
-        records[i] = {**records[i], field: spelling(records[i][field])}
+        records[i] = {**records[i], field: kind(mutated)}
     return records
 
 

@@ -226,17 +226,10 @@ class CandidateSearch:
         owner = ambiguity or (violated[0] if len(violated) == 1 else None)
         if owner is None or not (violated or self._has_small_outputs(call)):
             return None
-        return Candidate(
-            owner,
-            baseline.case,
-            call,
-            mutation.name,
-            (*self._owners[owner][0], "id"),
-            Change(mutation.kind, mutation.argument, mutation.position),
-            mutation.stratum,
-            baseline.type,
-            violated,
-        )
+        case, name, stratum = baseline.case, mutation.name, mutation.stratum
+        place = (*self._owners[owner][0], "id")
+        change = Change(mutation.kind, mutation.argument, mutation.position)
+        return Candidate(owner, case, call, name, place, change, stratum, baseline.type, violated)
 
     def _context(self, mutation: Mutation, baseline: _Baseline) -> MutationContext:
         key = baseline.case.id, mutation.argument
@@ -257,14 +250,16 @@ class CandidateSearch:
     def _apply_violation(self, owner: str, place: YamlPath, violation: Violation) -> None:
         """Apply a violation of the spec to baselines, and keep the candidates of `owner`."""
         name = str(place[-1])
+        change, stratum = Change(name), ("", name)
         first = next(iter(violation))
         also_violated: Counter[str] = Counter()
         changed = count = 0
         for baseline in self._in_turn(f"{owner}.{name}", first, present=None):
             if count == self._applications:
                 break
-            with self._mistakes.collect(place, f", in a change of {baseline.case.id}"):
-                call = apply_violation(self._conditions, baseline.case.call, violation)
+            case = baseline.case
+            with self._mistakes.collect(place, f", in a change of {case.id}"):
+                call = apply_violation(self._conditions, case.call, violation)
                 if call is None:
                     continue
                 changed += 1
@@ -274,19 +269,10 @@ class CandidateSearch:
                     also_violated.update(violated if ambiguity is None else [ambiguity])
                     continue
                 count += 1
-                self._by_owner[owner].append(
-                    Candidate(
-                        owner,
-                        baseline.case,
-                        call,
-                        name,
-                        place,
-                        Change(name),
-                        ("", name),
-                        baseline.type,
-                        violated,
-                    )
+                candidate = Candidate(
+                    owner, case, call, name, place, change, stratum, baseline.type, violated
                 )
+                self._by_owner[owner].append(candidate)
             if place in self._mistakes:
                 return
         if not count:

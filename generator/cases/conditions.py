@@ -102,9 +102,7 @@ class Conditions:
 
     def _scope(self, call: Call) -> EvaluationScope:
         """Return the scope of conditions on `call`: functions, and what `names` returns."""
-        arguments = call.arguments
-        omitted = tuple(name for name in self.spec.defaults if name not in arguments)
-        return {**self._fixed_scope, **arguments, "omitted": omitted}
+        return {**self._fixed_scope, **self.names(call)}
 
     def check(self, call: Call, presumed: Collection[str] = ()) -> RuleCheck:
         """Check every requirement on `call`.
@@ -222,10 +220,7 @@ class Conditions:
     ) -> str | None:
         """Return the ambiguity that decides a call; `violated` are those of `rules`, if known."""
         # Most invalid calls are invalid in every reading, whichever ambiguities they touch.
-        if any(
-            all(rule not in ambiguity.breaks for ambiguity in ambiguities)
-            for rule in violated or ()
-        ):
+        if not {rule for item in ambiguities for rule in item.breaks}.issuperset(violated or ()):
             return None
         absent = {name for name in self._required if scope[name] is None}
         touched = []
@@ -249,17 +244,11 @@ class Conditions:
         Raises:
             ExpressionError: a condition cannot be evaluated on the call.
         """
-        if self.spec.call_ambiguities == self.spec.ambiguities:
-            return None
         scope = self._scope(call)
-        return next(
-            (
-                ambiguity.id
-                for ambiguity in self.spec.ambiguities
-                if ambiguity.elements and self._ambiguities[ambiguity.id].holds(scope)
-            ),
-            None,
-        )
+        for ambiguity in self.spec.ambiguities:
+            if ambiguity.elements and self._ambiguities[ambiguity.id].holds(scope):
+                return ambiguity.id
+        return None
 
     def output_counts(self, call: Call) -> list[int]:
         """Return the number of outputs of a valid `call` for each output of the spec.

@@ -20,8 +20,8 @@ from opcert.cases.neighbours import neighbour_cases
 from opcert.cases.positive import PositiveCases
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification.files import Reference, SpecFile, call_reference
-from opcert.specification.model import Rule, Spec
+from opcert.specification.files import SpecFile, call_reference
+from opcert.specification.model import Rule
 
 # The most cases of a stratum: the calls that violate a requirement by one kind of mutation of one
 # argument.
@@ -43,15 +43,14 @@ class NegativeCases:
 
     def __init__(
         self,
-        spec: Spec,
-        reference: Reference,
+        file: SpecFile,
         profile: str,
         seed: int,
         baselines: Sequence[Case],
         mistakes: MistakeLog,
     ) -> None:
-        self._spec = spec
-        self._reference = reference
+        self._spec = spec = file.spec
+        self._reference = file.reference
         self._profile = profile
         self._conditions = Conditions(spec)
         self._seed = seed
@@ -244,7 +243,7 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     # Changes of calls that are mistaken would repeat the mistakes.
     mistakes.raise_if_any()
     baselines = [case for case in valid if case.ambiguity is None]
-    negative = NegativeCases(spec, spec_file.reference, profile, seed, baselines, mistakes)
+    negative = NegativeCases(spec_file, profile, seed, baselines, mistakes)
     changed = [*neighbour_cases(Conditions(spec), profile, seed, baselines), *negative.cases()]
     touched = {case.ambiguity for case in (*valid, *changed)}
     if spec.call_ambiguities != spec.ambiguities:

@@ -6,7 +6,6 @@ each table is consistent, and each pair of neighbours, then so are whole rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TypeAlias
@@ -327,14 +326,6 @@ def solve_constraints(
 RandBelow: TypeAlias = Callable[[int], int]
 
 
-@dataclass(frozen=True)
-class _SortedTable:
-    """The lines of a table in ascending order, a column for each factor."""
-
-    factors: tuple[int, ...]
-    columns: tuple[IntArray, ...]
-
-
 class RowSampler:
     """Draws feasible rows, a level at a time; every feasible row can be drawn.
 
@@ -344,15 +335,15 @@ class RowSampler:
     def __init__(self, feasible: FeasibleRows) -> None:
         self._levels = feasible.levels
         lines = feasible.consistent_with({}) or []
-        self._tables: list[_SortedTable] = []
+        # The factors of each table and the columns of its lines, which are in ascending order.
+        self._tables: list[tuple[list[int], list[IntArray]]] = []
         known: set[int] = set()
         for table, kept in zip(feasible.tables, lines, strict=bool(lines)):
             # The factors that earlier tables decide come first, so that they narrow the lines.
             factors = sorted(table.factors, key=lambda factor: (factor not in known, factor))
             columns = [table.columns[factor][kept] for factor in factors]
             order = np.lexsort(columns[::-1])
-            sorted_columns = tuple(column[order] for column in columns)
-            self._tables.append(_SortedTable(tuple(factors), sorted_columns))
+            self._tables.append((factors, [column[order] for column in columns]))
             known.update(factors)
 
     def __bool__(self) -> bool:
@@ -362,10 +353,10 @@ class RowSampler:
     def sample(self, randbelow: RandBelow) -> Row:
         """Draw a row, the level of each factor among those that are still feasible."""
         row: dict[int, int] = {}
-        for table in self._tables:
+        for factors, columns in self._tables:
             # The lines from `first` to before `last` agree with the row so far.
-            first, last = 0, len(table.columns[0])
-            for factor, column in zip(table.factors, table.columns, strict=True):
+            first, last = 0, len(columns[0])
+            for factor, column in zip(factors, columns, strict=True):
                 bounds = range(self._levels[factor] + 1)
                 ends = first + np.searchsorted(column[first:last], bounds)
                 if factor not in row:

@@ -8,7 +8,7 @@ from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits
 from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
 from opcert.roles.factors import Constraint, DerivedFactor, Factor, LevelName, forbid
-from opcert.roles.role import LIST_LAYOUTS, OMITTED, ListRole, Requirement, Role
+from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 from opcert.roles.slice_part import (
     ENDPOINTS,
     ONLY_IN_FULL,
@@ -112,9 +112,7 @@ class SlicingStepsRole(SlicePartRole):
             yield Factor.of_names(self.factor("others"), others)
             layouts = {"c": "", "reversed": "lists backwards in memory"}
             layouts |= {"gapped": "lists with gaps", "mixed": "lists in several layouts"}
-            yield Factor.of_names(
-                self.factor("layouts"), {name: layouts[name] for name in (*LIST_LAYOUTS, "mixed")}
-            )
+            yield Factor.of_names(self.factor("layouts"), layouts)
 
     def constraints(self) -> Iterator[Constraint]:
         """Forbid values that do not fit their type, and levels without room for them."""

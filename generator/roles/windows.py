@@ -1,6 +1,7 @@
 """The role `windows`: on each axis of data, a window of elements and the stride through it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -158,9 +159,8 @@ class WindowsRole(PerAxis):
 
     def build(self, context: BuildContext) -> Any:
         """Return its number for each axis."""
-        return self.build_list(
-            context, [window[PARTS.index(self.part)] for window in self.drawn(context)]
-        )
+        number = PARTS.index(self.part)
+        return self.build_list(context, [window[number] for window in self.drawn(context)])
 
     def drawn(self, context: BuildContext) -> Sequence[Window]:
         """Return offset, size and stride for each axis."""
@@ -168,17 +168,14 @@ class WindowsRole(PerAxis):
 
     def _draw(self, context: BuildContext, sampler: Sampler) -> Sequence[Window]:
         choice, data, (offset, size, stride) = context.choice, self.data, self.parts
-        direction = choice[stride.factor("direction")]
+        signed_stride = choice[stride.value_factor] * choice[stride.factor("direction")]
+        tested = choice[offset.value_factor], choice[size.value_factor], signed_stride
         tested_axis = choice[data.factor("axis")]
         others = choice[offset.factor("others")]
         windows = [(0, extent, 1) for extent in data.shape(context)]
         for axis, (_, extent, _) in enumerate(windows):
             if axis == tested_axis:
-                signed_stride = choice[stride.value_factor] * direction
-                windows[axis] = (
-                    *(choice[offset.value_factor], choice[size.value_factor]),
-                    signed_stride,
-                )
+                windows[axis] = tested
             elif others == "reversed":
                 windows[axis] = (0, extent, -1)
             elif others == "backwards":
@@ -230,13 +227,9 @@ class WindowsRole(PerAxis):
         lists = {requirement.key: requirement for requirement in super().requirements()}
         name, of, length = self.name, self.of, f"{self.name}.length"
         if self.surplus:
-            lists[length] = Requirement(
-                length,
-                f"{name} has a number for each axis of {of}.",
-                f"{self.length_expr} >= {of}.rank",
-                self.given_expr,
-                lists[length].prerequisites,
-            )
+            text = f"{name} has a number for each axis of {of}."
+            holds = f"{self.length_expr} >= {of}.rank"
+            lists[length] = replace(lists[length], text=text, holds=holds)
         yield from lists.values()
         offset, size, stride = self.parts
         values, axes = self.values_expr, f"for d in range({of}.rank)"

@@ -296,13 +296,10 @@ def _read_tensor(value: Any) -> Any:
         raise ValueError("a tensor such as i32[2, 3] 1..6, or its keys")
     shape = tuple(int(extent) for extent in match["shape"].replace(",", " ").split())
     words = (match["values"] or "").split()
-    values = tuple(element for word in words for element in _elements(word))
-    return DocumentedTensor(
-        type=match["type"],
-        shape=shape,
-        values=values if words or 0 in shape else None,
-        element=match["element"],
-    )
+    elements = tuple(element for word in words for element in _elements(word))
+    values = elements if words or 0 in shape else None
+    kind, element = match["type"], match["element"]
+    return DocumentedTensor(type=kind, shape=shape, values=values, element=element)
 
 
 def _elements(word: str) -> list[bool | int | float]:

@@ -24,6 +24,7 @@ from opcert.errors import (
     describe_error,
     did_you_mean,
 )
+from opcert.roles.factors import SpecModel
 from opcert.specification.expressions import parse_expression
 from opcert.specification.model import LawCall, Spec
 from opcert.specification.role_rules import (
@@ -304,40 +305,20 @@ def with_named_values(spec: Spec) -> Spec:
     if not spec.names:
         return spec
 
-    def bound(text: str | None) -> str | None:
-        return None if text is None else bind_names(text, spec.names)
+    def bound(value: Any) -> Any:
+        """Bind the names in an expression, in several by name, or in those of a further call."""
+        if isinstance(value, dict):
+            return {name: bound(item) for name, item in value.items()}
+        if isinstance(value, LawCall):
+            return bound_parts(value, "inputs", "attributes")
+        return bind_names(value, spec.names) if isinstance(value, str) else value
 
-    def bound_call(call: LawCall) -> LawCall:
-        parts = {"inputs": call.inputs, "attributes": call.attributes}
-        return call.model_copy(
-            update={
-                key: {name: bound(text) for name, text in expressions.items()}
-                for key, expressions in parts.items()
-            }
-        )
+    def bound_parts(part: SpecModel, *keys: str) -> Any:
+        return part.model_copy(update={key: bound(getattr(part, key)) for key in keys})
 
-    outputs = tuple(
-        output.model_copy(
-            update={
-                "type": bound(output.type),
-                "shape": bound(output.shape),
-                "count": bound(output.count),
-                "element": bound(output.element),
-                "where": {name: bound(text) for name, text in output.where.items()},
-            }
-        )
-        for output in spec.outputs
-    )
-    laws = tuple(
-        law.model_copy(
-            update={
-                "when": bound(law.when),
-                "holds": bound(law.holds),
-                "calls": {name: bound_call(call) for name, call in law.calls.items()},
-            }
-        )
-        for law in spec.laws
-    )
+    of_outputs = ("type", "shape", "count", "element", "where")
+    outputs = tuple(bound_parts(output, *of_outputs) for output in spec.outputs)
+    laws = tuple(bound_parts(law, "when", "holds", "calls") for law in spec.laws)
     return spec.with_parts(outputs=outputs, laws=laws)
 
 
