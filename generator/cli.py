@@ -28,14 +28,8 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "opcert certify -b openvino --backend-option device=GPU --operator 'openvino/*'",
             "opcert certify -b 'driver:./my_driver --fast' --timeout 5",
         ),
-        "backends": (
-            "backends",
-            "opcert backends",
-        ),
-        "claim": (
-            "backends",
-            "opcert claim -b my_backend.py:Backend -o claim.yaml",
-        ),
+        "backends": ("backends", "opcert backends"),
+        "claim": ("backends", "opcert claim -b my_backend.py:Backend -o claim.yaml"),
         "explore": (
             "backends",
             "opcert explore -b my_backend.py:Backend --minutes 5",
@@ -60,10 +54,7 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "opcert verify results --key vendor.pub.pem",
             "opcert verify results --rerun 50 -b my_backend.py:Backend",
         ),
-        "sign": (
-            "certificates",
-            "opcert sign results --key vendor.key.pem",
-        ),
+        "sign": ("certificates", "opcert sign results --key vendor.key.pem"),
         "explain": (
             "certificates",
             "opcert explain CASE",
@@ -83,10 +74,7 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "opcert coverage",
             "opcert coverage --suite suite --operator 'directml/*'",
         ),
-        "docs": (
-            "specs",
-            "opcert docs -o docs",
-        ),
+        "docs": ("specs", "opcert docs -o docs"),
         "schema": ("specs", "opcert schema > spec.schema.json", "opcert schema --certificate"),
     },
 }

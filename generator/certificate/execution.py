@@ -102,12 +102,7 @@ class Processes:
         self._started.clear()
 
 
-def _run_batches(
-    connection: Connection,
-    setup: Setup,
-    files: SourceFiles,
-    suite: Suite,
-) -> None:
+def _run_batches(connection: Connection, setup: Setup, files: SourceFiles, suite: Suite) -> None:
     """Run batches that arrive on a connection, and send verdicts, until the connection ends."""
     end_with_parent()
     # An interrupt of the terminal reaches all its processes; the parent ends this one.

@@ -251,11 +251,7 @@ def claim(
     check_selection(opened, settings.operator)
     with case_progress(quiet, verbose) as on_verdict:
         draft = draft_claim(
-            backend,
-            opened,
-            options=options,
-            progress=on_verdict,
-            **settings.changes(),
+            backend, opened, options=options, progress=on_verdict, **settings.changes()
         )
     if not draft.operators:
         echo_line("nothing was written: the backend declined every valid call, or none was run")

@@ -181,13 +181,7 @@ _MAX_FINDINGS = 1000
 @takes_settings("specs")
 def verify(
     *,
-    path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="PATH",
-            help="A certificate.json or its folder.",
-        ),
-    ],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A certificate.json or its folder.")],
     suite: SuiteOption = None,
     settings: RunSettings,
     key: Annotated[
@@ -310,8 +304,7 @@ def sign(
         Path, typer.Argument(metavar="PATH", help="A certificate.json, or its folder.")
     ],
     key: Annotated[
-        Path,
-        typer.Option("--key", metavar="KEY", help="PEM file of the Ed25519 private key."),
+        Path, typer.Option("--key", metavar="KEY", help="PEM file of the Ed25519 private key.")
     ],
     quiet: QuietOption = False,
 ) -> None:

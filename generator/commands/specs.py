@@ -130,10 +130,7 @@ def generate(
 
 @takes_settings("operator", "specs")
 def coverage(
-    *,
-    suite: SuiteOption = None,
-    settings: RunSettings,
-    quiet: QuietOption = False,
+    *, suite: SuiteOption = None, settings: RunSettings, quiet: QuietOption = False
 ) -> None:
     """Measure the coverage of a suite.
 

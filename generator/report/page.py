@@ -99,11 +99,7 @@ def _reasons(certificate: Certificate, status: Status, *, ran: bool) -> list[Sco
         if verdict.status == status and (verdict.observed != "not-run") is ran
     )
     return [
-        ScopeReason(
-            _shortened(text),
-            count,
-            {"status": status, "text": text[:_FILTER_LENGTH]},
-        )
+        ScopeReason(_shortened(text), count, {"status": status, "text": text[:_FILTER_LENGTH]})
         for text, count in counts.most_common()
     ]
 

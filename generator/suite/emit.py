@@ -309,9 +309,7 @@ class _Pack:
             # The reference alone does not give the alternatives.
             if array.nbytes <= MAX_STORED_BYTES or alternatives_of(array)
             else DigestedArray(
-                type=type_name(array.dtype),
-                shape=array.shape,
-                sha256=digest_of(array),
+                type=type_name(array.dtype), shape=array.shape, sha256=digest_of(array)
             )
             for i, array in enumerate(outputs)
         )

@@ -131,9 +131,7 @@ Announce = Callable[[str], None]
 
 
 def load(
-    folder: str | Path | None = None,
-    specs: str | Path | None = None,
-    operator: str | None = None,
+    folder: str | Path | None = None, specs: str | Path | None = None, operator: str | None = None
 ) -> Suite:
     """Read a suite, by default the core suite that comes with opcert.
 

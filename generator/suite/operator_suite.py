@@ -17,12 +17,7 @@ from opcert.arrays.element_types import (
 )
 from opcert.arrays.patterns import inverted_output, read_elements, seeded_array, with_alternatives
 from opcert.errors import OpcertError, SuiteError
-from opcert.specification.files import (
-    Reference,
-    RejectedError,
-    golden_outputs,
-    load_references,
-)
+from opcert.specification.files import Reference, RejectedError, golden_outputs, load_references
 from opcert.suite.format import (
     DigestedArray,
     GeneratedArray,

@@ -16,14 +16,7 @@ from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array
 from opcert.errors import SuiteError
 from opcert.specification.files import SpecFile, read_specs_in
-from opcert.suite.format import (
-    FORMAT,
-    MANIFEST,
-    Index,
-    IndexedCase,
-    Manifest,
-    OperatorEntry,
-)
+from opcert.suite.format import FORMAT, MANIFEST, Index, IndexedCase, Manifest, OperatorEntry
 from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite
 from opcert.system import FileContents, read_limited
 from opcert.yaml_files import describe_first_error
