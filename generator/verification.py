@@ -7,7 +7,6 @@ import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
@@ -74,14 +73,12 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
     ]
     if not findings:
         findings += _cause_findings(certificate, suite)
-    return [*_changed_file_findings(certificate), *findings]
-
-
-def _changed_file_findings(certificate: Certificate) -> Iterator[Finding]:
-    """Yield the files of the backend that changed during the run."""
-    for name in certificate.run.changed:
-        text = f"found {name}: it changed during the run, so its verdicts may be of different"
-        yield Finding("run.changed", f"{text} versions; expected a run of one version")
+    of_versions = "it changed during the run, so its verdicts may be of different versions"
+    changed = [
+        Finding("run.changed", f"found {name}: {of_versions}; expected a run of one version")
+        for name in certificate.run.changed
+    ]
+    return [*changed, *findings]
 
 
 def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
@@ -213,11 +210,8 @@ def _agree(before: Verdict, after: Verdict) -> bool:
     # Whether a declined call is a failure depends on cases that a sample may lack.
     if _is_declined(before) or _is_declined(after):
         return _is_declined(before) and _is_declined(after)
-    return (before.status, before.kind, before.observed) == (
-        after.status,
-        after.kind,
-        after.observed,
-    )
+    first, second = ((v.status, v.kind, v.observed) for v in (before, after))
+    return first == second
 
 
 def _is_declined(verdict: Verdict) -> bool:
@@ -233,22 +227,6 @@ def _description(verdict: Verdict) -> str:
 
 # The maximum number of bytes that are read of a signature.
 MAX_SIGNATURE_BYTES = 1 << 10
-
-
-def find_certificate(path: Path) -> Path:
-    """Return the file of a certificate: `path`, or the certificate in the folder `path`.
-
-    Raises:
-        OpcertError: the folder has no certificate.
-    """
-    if not path.is_dir():
-        return path
-    try:
-        open_untrusted(path / CERTIFICATE_FILE).close()
-    except OSError as error:
-        expected = "expected a certificate that `opcert certify --out` wrote"
-        raise OpcertError(f"{path / CERTIFICATE_FILE}: {error.strerror}; {expected}") from None
-    return path / CERTIFICATE_FILE
 
 
 def read_signature(certificate: Path) -> bytes | None:
@@ -334,11 +312,6 @@ def _yaml_content(path: Path, form: TypeAdapter[Any], model: type[BaseModel]) ->
         return validated_content(YamlSource(path), form, model)
     except (OSError, SpecError):
         return None
-
-
-def has_this_version(certificate: Certificate) -> bool:
-    """Whether this version of opcert wrote a certificate; other versions write other reports."""
-    return certificate.platform.opcert == version("opcert")
 
 
 def file_name_findings(certificate: Certificate) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ def few_cases() -> Suite:
     """Return the core suite with its examples, a fifth of its cases, and their baselines."""
     whole, folder = core_suite(), Path(_FOLDER.name)
     parts = [_part(whole, name) for name in whole.manifest.operators]
-    write_suite(folder, suite_files("core", 0, parts).items())
+    write_suite(folder, suite_files("core", 0, parts))
     return Suite(folder)
 
 

@@ -60,7 +60,7 @@ def suite(operator: str) -> Suite:
     name = operator.partition("/")[2]
     folder = Path(_FOLDER.name) / name
     files_of_it = operator_files(spec(name), iterate_vectors(spec(name), cases(name)), "core")
-    write_suite(folder, suite_files("core", 0, [(operator, *files_of_it)]).items())
+    write_suite(folder, suite_files("core", 0, [(operator, *files_of_it)]))
     return Suite(folder)
 
 

@@ -31,9 +31,8 @@ def _files_of(operator: str) -> FileContents:
     folder = core_suite_folder()
     entry = Manifest.model_validate_json((folder / MANIFEST).read_bytes()).operators[operator]
     paths = (entry.index, entry.pack, entry.tests)
-    return suite_files(
-        "core", 0, [(operator, entry, {path: (folder / path).read_bytes() for path in paths})]
-    )
+    contents = {path: (folder / path).read_bytes() for path in paths}
+    return dict(suite_files("core", 0, [(operator, entry, contents)]))
 
 
 @cache

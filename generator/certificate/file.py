@@ -35,7 +35,7 @@ CERTIFICATE_FILE = "certificate.json"
 MAX_CERTIFICATE_BYTES = 1 << 28
 # Keys that are recomputed from the others.
 _COMPUTED = {"schema", *Certificate.model_computed_fields}
-_EXPECTED = "expected a certificate that `opcert certify --out` wrote"
+EXPECTED = "expected a certificate that `opcert certify --out` wrote"
 _CHANGED = "the file was changed or truncated; expected it as opcert wrote it"
 
 
@@ -86,7 +86,7 @@ def parse_certificate(content: bytes, path: Path) -> Certificate:
     """
     data = _parse_json(content, path)
     if not isinstance(data, dict) or "schema" not in data:
-        raise OpcertError(f"{path}: is not a certificate; {_EXPECTED}")
+        raise OpcertError(f"{path}: is not a certificate; {EXPECTED}")
     if data["schema"] != SCHEMA or isinstance(data["schema"], bool):
         raise OpcertError(
             f"{path}: found schema {json.dumps(data['schema'])[:60]}; expected schema {SCHEMA}; "
@@ -114,7 +114,7 @@ def read_certificate_bytes(path: Path) -> bytes:
         return read_limited(path, MAX_CERTIFICATE_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise OpcertError(f"{path}: {reason}; {_EXPECTED}") from None
+        raise OpcertError(f"{path}: {reason}; {EXPECTED}") from None
 
 
 def _parse_json(content: bytes, path: Path) -> Any:
@@ -133,12 +133,12 @@ def _parse_json(content: bytes, path: Path) -> Any:
         return number
 
     if not content.strip():
-        raise OpcertError(f"{path}: is empty; {_EXPECTED}")
+        raise OpcertError(f"{path}: is empty; {EXPECTED}")
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
         found = f"0x{content[error.start]:02x} at byte {error.start}"
-        raise OpcertError(f"{path}: not UTF-8: found {found}; {_EXPECTED}") from None
+        raise OpcertError(f"{path}: not UTF-8: found {found}; {EXPECTED}") from None
     try:
         data = json.loads(
             text,

@@ -25,16 +25,15 @@ from opcert.commands.options import (
     BackendOption,
     BackendOptions,
     ExitCode,
-    MinutesOption,
     QuietOption,
     SeedOption,
     SuiteOption,
     VerboseOption,
-    announcer,
     echo_line,
     echo_lines,
+    generation,
+    number,
     takes_settings,
-    worker_count,
 )
 from opcert.commands.parsing import case_progress
 from opcert.errors import OpcertError
@@ -207,17 +206,6 @@ def claim_path(out: Path, suite: Path | None) -> Path:
     return target
 
 
-def write_claim(draft: ClaimDraft, target: Path) -> None:
-    """Write a draft to the new file `target`.
-
-    Raises:
-        OpcertError: the file exists by now, or cannot be written.
-    """
-    if os.path.lexists(target):
-        raise OpcertError(f"{target}: exists by now; remove it or name another file with --out")
-    write_files(target.parent, [(target.name, draft.text.encode())])
-
-
 def backends() -> None:
     """List the available backends, and what they support."""
     print_backends(available_backends(), shipped_operators(), console())
@@ -245,9 +233,7 @@ def claim(
     """
     options = parse_backend_options(backend_option)
     target = claim_path(out, suite)
-    opened = open_suite(
-        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
-    )
+    opened = open_suite(suite, settings.specs, settings.operator, **generation(quiet))
     check_selection(opened, settings.operator)
     with case_progress(quiet, verbose) as on_verdict:
         draft = draft_claim(
@@ -256,7 +242,9 @@ def claim(
     if not draft.operators:
         echo_line("nothing was written: the backend declined every valid call, or none was run")
         raise typer.Exit(ExitCode.FAILURE)
-    write_claim(draft, target)
+    if os.path.lexists(target):
+        raise OpcertError(f"{target}: exists by now; remove it or name another file with --out")
+    write_files(target.parent, [(target.name, draft.text.encode())])
     echo_line(f"wrote {target}")
     for remark in draft.remarks:
         echo_line(remark)
@@ -268,7 +256,15 @@ def explore(
     backend: BackendOption = "reference",
     backend_option: BackendOptions = None,
     settings: RunSettings,
-    minutes: MinutesOption = 1.0,
+    minutes: Annotated[
+        float,
+        typer.Option(
+            "--minutes",
+            metavar="MINUTES",
+            parser=number("--minutes", "a number of minutes, at least 0.01", 0.01),
+            help="Time limit for all operators together.",
+        ),
+    ] = 1.0,
     seed: SeedOption = 0,
 ) -> None:
     """Search for failing calls beyond the suite.

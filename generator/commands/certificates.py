@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
-from opcert import __version__
+from opcert import __version__, verification
 from opcert.backends.lookup import parse_backend_options, setup_code
 from opcert.certificate import file
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import (
     CERTIFICATE_FILE,
+    EXPECTED,
     Sign,
     load_public_key,
     parse_certificate,
@@ -29,48 +30,35 @@ from opcert.commands.options import (
     ExitCode,
     OptionalBackendOption,
     QuietOption,
-    RerunOption,
     SuiteOption,
     announcer,
     echo_line,
     echo_lines,
+    generation,
+    number,
     takes_settings,
     warn,
-    whole_number,
-    worker_count,
 )
 from opcert.errors import OpcertError, did_you_mean
 from opcert.programs.case_programs import case_program
 from opcert.report.explain import describe_case, explain_case, find_case
 from opcert.report.files import (
-    check_report_folder,
+    REPORT,
     conclusion_line,
     console,
     print_certificate,
     print_side_by_side,
     render_side_by_side,
     report_files,
-    write_report,
 )
 from opcert.run.settings import RunSettings
 from opcert.specification.files import shipped_operators
 from opcert.suite.generation import open_certified_suite, open_suite_of_case
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.suite.support import unknown_operators
+from opcert.suite.writing import check_marked_folder, replace_marked_folder
 from opcert.system import check_output_folder
-from opcert.verification import (
-    Finding,
-    file_name_findings,
-    find_certificate,
-    folder_findings,
-    form_findings,
-    has_this_version,
-    read_signature,
-    report_findings,
-    rerun_findings,
-    sample_verdicts,
-    verify_certificate,
-)
+from opcert.verification import Finding
 
 
 def check_selection(suite: Suite, operator: str | None, case: str = "*") -> None:
@@ -152,7 +140,7 @@ def report(
     read = [read_certificate(certificate_file(path)) for path in certificates]
     if out is not None:
         refuse_path_in_suite(check_output_folder(out), suite)
-        check_report_folder(out)
+        check_marked_folder(out, *REPORT)
     if quiet:
         for certificate in read:
             echo_line(conclusion_line(certificate))
@@ -164,13 +152,11 @@ def report(
         return
     if len(read) == 1:
         entry = read[0].suite
-        opened = open_certified_suite(
-            entry, suite, settings.specs, jobs=worker_count(), announce=announcer(quiet)
-        )
+        opened = open_certified_suite(entry, suite, settings.specs, **generation(quiet))
         files = report_files(read[0], opened)
     else:
         files = render_side_by_side(read)
-    write_report(out, files)
+    replace_marked_folder(out, files, *REPORT)
     echo_line(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")
 
 
@@ -188,7 +174,15 @@ def verify(
         Path | None,
         typer.Option("--key", metavar="KEY", help="PEM file of the public key for the signature."),
     ] = None,
-    rerun: RerunOption = 0,
+    rerun: Annotated[
+        int,
+        typer.Option(
+            "--rerun",
+            metavar="NUMBER",
+            parser=number("--rerun", "a number of cases", 0, int),
+            help="Run a sample of so many cases again on --backend.",
+        ),
+    ] = 0,
     backend: OptionalBackendOption = None,
     backend_option: BackendOptions = None,
     seed: Annotated[
@@ -196,7 +190,7 @@ def verify(
         typer.Option(
             "--seed",
             metavar="NUMBER",
-            parser=whole_number("--seed", "a whole number"),
+            parser=number("--seed", "a whole number", kind=int),
             help="Seed of the sample of --rerun; random by default.",
         ),
     ] = None,
@@ -211,37 +205,41 @@ def verify(
     """
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
-    certificate_file(path)
-    file = find_certificate(path)
+    file = certificate_file(path)
+    if path.is_dir() and file.is_symlink():
+        raise OpcertError(f"{file}: a link, which is not followed; {EXPECTED}")
     # Read once, so that all checks apply to the signed bytes.
     content = read_certificate_bytes(file)
     certificate = parse_certificate(content, file)
     findings, unchecked = _check_signature(file, content, key)
-    findings += form_findings(file.name, content, certificate)
+    findings += verification.form_findings(file.name, content, certificate)
     if path.is_dir():
-        findings += folder_findings(path, certificate)
+        findings += verification.folder_findings(path, certificate)
     elif certificate.files:
         unchecked.append("the files next to it (name the folder)")
-    opened = open_certified_suite(
-        certificate.suite, suite, settings.specs, jobs=worker_count(), announce=announcer(quiet)
-    )
-    own_findings = verify_certificate(certificate, opened)
+    opened = open_certified_suite(certificate.suite, suite, settings.specs, **generation(quiet))
+    made_by = certificate.platform.opcert
+    own_findings = verification.verify_certificate(certificate, opened)
     findings += own_findings
-    if path.is_dir() and not has_this_version(certificate):
+    if path.is_dir() and made_by != __version__:
         unchecked.append("the report (another version of opcert made it)")
     elif path.is_dir():
-        findings += file_name_findings(certificate)
+        findings += verification.file_name_findings(certificate)
         if own_findings:
             unchecked.append("the report (the certificate has findings)")
         else:
-            findings += report_findings(path, certificate, opened)
+            findings += verification.report_findings(path, certificate, opened)
     if backend is not None:
-        options = backend_option or []
-        findings += _rerun_sample(
-            certificate, opened, rerun, seed, backend, options, settings.specs
+        seed = randbelow(1 << 32) if seed is None else seed
+        sample = verification.sample_verdicts(certificate, opened, rerun, seed)
+        echo_line(f"running {len(sample)} cases again: --rerun {rerun} --seed {seed}", err=True)
+        options = parse_backend_options(backend_option)
+        findings += verification.rerun_findings(
+            certificate, opened, sample, backend, options, settings.specs
         )
     warn_of_unknown_operators(certificate, opened)
-    remarks = "" if has_this_version(certificate) else _version_remark(certificate)
+    remarks = f"; made by opcert {made_by}, checked with the rules of {__version__}"
+    remarks = "" if made_by == __version__ else remarks
     if unchecked:
         remarks += f"; not checked: {', '.join(unchecked)}"
     _finish(findings, conclusion_line(certificate), remarks)
@@ -259,17 +257,11 @@ def _finish(findings: Sequence[Finding], conclusion: str, remarks: str) -> None:
     echo_line(f"sound: {conclusion}{remarks}")
 
 
-def _version_remark(certificate: Certificate) -> str:
-    """Return a remark on the versions of opcert that made and checked a certificate."""
-    made_by = certificate.platform.opcert
-    return f"; made by opcert {made_by}, checked with the rules of {__version__}"
-
-
 def _check_signature(
     file: Path, content: bytes, key: Path | None
 ) -> tuple[list[Finding], list[str]]:
     """Return the findings about the signature, and its unchecked aspects."""
-    signature = read_signature(file)
+    signature = verification.read_signature(file)
     if key is None:
         signed = signature is not None
         return [], ["the signature (no --key)" if signed else "who made it (no signature)"]
@@ -280,23 +272,6 @@ def _check_signature(
         return [Finding(place, f"found none; expected a signature for {key}")], []
     error = signature_error(signature, content, public_key)
     return [Finding(place, error)] if error else [], []
-
-
-def _rerun_sample(
-    certificate: Certificate,
-    suite: Suite,
-    count: int,
-    seed: int | None,
-    backend: str,
-    options: list[str],
-    specs: Path | None,
-) -> list[Finding]:
-    """Run a sample of the cases again; print the options that select the same sample."""
-    seed = randbelow(1 << 32) if seed is None else seed
-    sample = sample_verdicts(certificate, suite, count, seed)
-    echo_line(f"running {len(sample)} cases again: --rerun {count} --seed {seed}", err=True)
-    arguments = parse_backend_options(options)
-    return list(rerun_findings(certificate, suite, sample, backend, arguments, specs))
 
 
 def sign(
@@ -353,8 +328,12 @@ def explain(
         raise OpcertError("--backend-option needs --backend, the backend that takes the option")
     options = parse_backend_options(backend_option)
     opened = open_suite_of_case(case, suite, settings.specs, announce=announcer(quiet))
-    if not opened.select("*", case):
-        _refuse_path(Path(case))
+    if not opened.select("*", case) and (path := Path(case)).exists():
+        # A certificate or its folder in place of a case.
+        raise OpcertError(
+            f"{path}: is a {'folder' if path.is_dir() else 'file'}; expected the id of a case, "
+            f"such as those in the report of {certificate_file(path)}"
+        )
     operator, indexed_case = find_case(opened, case)
     setup = None if backend is None else setup_code(backend, options)
     code = case_program(operator, indexed_case, setup)
@@ -362,17 +341,3 @@ def explain(
         typer.echo(code, nl=False)
     else:
         echo_lines(explain_case(describe_case(operator, indexed_case), code))
-
-
-def _refuse_path(path: Path) -> None:
-    """Refuse a certificate or its folder in place of a case.
-
-    Raises:
-        OpcertError: `path` exists.
-    """
-    if path.exists():
-        file = certificate_file(path)
-        raise OpcertError(
-            f"{path}: is a {'folder' if path.is_dir() else 'file'}; expected the id of a case, "
-            f"such as those in the report of {file}"
-        )

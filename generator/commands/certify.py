@@ -40,18 +40,18 @@ from opcert.commands.options import (
     VerboseOption,
     announcer,
     echo_line,
+    generation,
     interruption_text,
     open_cluster,
     print_error,
     takes_settings,
     warn,
-    worker_count,
 )
 from opcert.commands.parsing import case_progress
 from opcert.errors import OpcertError
 from opcert.isolation.supervised import Configuration, configurations
 from opcert.report.files import conclusion_line, console, print_certificate, report_files
-from opcert.run.settings import RunSettings
+from opcert.run.settings import OPTIONS, RunSettings
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
 from opcert.system import check_output_folder
@@ -65,20 +65,7 @@ _RESULTS = {
 }
 
 
-@takes_settings(
-    "operator",
-    "case",
-    "specs",
-    "feature_level",
-    "claim",
-    "waivers",
-    "isolated",
-    "timeout",
-    "memory",
-    "max_crashes",
-    "jobs",
-    "stop_at_failure",
-)
+@takes_settings(*OPTIONS)
 def certify(
     *,
     backend: BackendOption = "reference",
@@ -137,9 +124,7 @@ def certify(
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
         targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
-    opened = open_suite(
-        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
-    )
+    opened = open_suite(suite, settings.specs, settings.operator, **generation(quiet))
     check_selection(opened, settings.operator, settings.case)
     with open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         request = _Request(
@@ -241,7 +226,7 @@ class _Request:
         former = self.former.get(configuration.name)
         if former is not None:
             reached = len(former.verdicts) - former.counts["not-run"]
-            self._announce(f"{reached} cases have run already")
+            announcer(self.quiet)(f"{reached} cases have run already")
         try:
             with case_progress(self.quiet, self.verbose) as on_verdict:
                 certificate = self.certify(
@@ -273,9 +258,6 @@ class _Request:
             return ExitCode.INTERRUPTED
         return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE
 
-    def _announce(self, text: str) -> None:
-        announcer(self.quiet)(text)
-
     def _save(self, target: Path, certificate: Certificate) -> None:
         """Write the certificate of an unfinished run, from which `--resume` goes on."""
         # If this fails, the run goes on: its end writes the certificate again.
@@ -289,7 +271,7 @@ class _Request:
         """
         reports = report_files(certificate, self.suite) if certificate.is_finished else {}
         written = write_submission(certificate, target, {**self.copies, **reports}, self.signer)
-        self._announce(f"wrote {target}{' and its signature' if self.signer else ''}")
+        announcer(self.quiet)(f"wrote {target}{' and its signature' if self.signer else ''}")
         return written
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -41,50 +41,21 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-class Profile(StrEnum):
-    """The size of a suite."""
-
-    CORE = "core"
-    FULL = "full"
-    STRESS = "stress"
-
-
-def read_profile(text: str) -> Profile:
-    """Return the profile with this name.
-
-    Raises:
-        OpcertError: no profile has it.
-    """
-    if text not in [*Profile]:
-        *others, last = Profile
-        raise OpcertError(
-            f"--profile: unknown profile '{text}'; expected {', '.join(others)} or {last}"
-        )
-    return Profile(text)
-
-
-def _number(
-    option: str, expected: str, minimum: float, kind: type[float] = float
+def number(
+    option: str, expected: str, minimum: float = float("-inf"), kind: type[float] = float
 ) -> Callable[[str], float]:
     """Return a function that reads the value of an option, a finite number from `minimum` on."""
 
     def read(text: str) -> float:
         try:
-            number = kind(text)
-            if -_MAX_NUMBER < number < _MAX_NUMBER and number >= minimum:
-                return number
+            value = kind(text)
+            if -_MAX_NUMBER < value < _MAX_NUMBER and value >= minimum:
+                return value
         except ValueError:
             pass
         raise OpcertError(f"{option}: found '{text}'; expected {expected}")
 
     return read
-
-
-def whole_number(
-    option: str, expected: str, minimum: float = float("-inf")
-) -> Callable[[str], float]:
-    """Return a function that reads the value of an option, a whole number from `minimum` on."""
-    return _number(option, expected, minimum, int)
 
 
 def _complete_backend() -> list[str]:
@@ -101,14 +72,12 @@ def _complete_operator() -> list[str]:
 
 # -- options that several commands have
 
-_BACKEND_FORMS = (
-    "a built-in name, an entry point, file.py:attribute, module:attribute or driver:COMMAND"
-)
 _BACKEND = typer.Option(
     "--backend",
     "-b",
     metavar="BACKEND",
-    help=f"The backend: {_BACKEND_FORMS}.",
+    help="The backend: a built-in name, an entry point, file.py:attribute, module:attribute or "
+    "driver:COMMAND.",
     autocompletion=_complete_backend,
 )
 BackendOption = Annotated[str, _BACKEND]
@@ -121,27 +90,9 @@ BackendOptions = Annotated[
         help="An argument for the backend's constructor; repeatable.",
     ),
 ]
-MinutesOption = Annotated[
-    float,
-    typer.Option(
-        "--minutes",
-        metavar="MINUTES",
-        parser=_number("--minutes", "a number of minutes, at least 0.01", 0.01),
-        help="Time limit for all operators together.",
-    ),
-]
 SuiteOption = Annotated[
     Path | None,
     typer.Option("--suite", metavar="FOLDER", help="Use another suite than the core suite."),
-]
-RerunOption = Annotated[
-    int,
-    typer.Option(
-        "--rerun",
-        metavar="NUMBER",
-        parser=whole_number("--rerun", "a number of cases", 0),
-        help="Run a sample of so many cases again on --backend.",
-    ),
 ]
 ClusterOption = Annotated[
     str | None,
@@ -165,7 +116,7 @@ SeedOption = Annotated[
     typer.Option(
         "--seed",
         metavar="NUMBER",
-        parser=whole_number("--seed", "a whole number"),
+        parser=number("--seed", "a whole number", kind=int),
         help="Seed of random choices.",
     ),
 ]
@@ -206,7 +157,7 @@ def _parameter(name: str) -> Parameter:
         kind, default = bool, False
     elif default is None:
         kind = (Path if option.metavar in ("FILE", "FOLDER") else str) | None
-    parser = _number(option.names[0], option.expected, option.minimum, kind)
+    parser = number(option.names[0], option.expected, option.minimum, kind)
     declaration = typer.Option(
         *option.names,
         metavar=option.metavar,
@@ -239,7 +190,7 @@ def open_cluster(
             expected = "NAME=AMOUNT, such as GPU=1, each name once"
             raise OpcertError(f"--cluster-resources: found '{text}'; expected {expected}")
         expected = f"a number above 0 for {name}, as in {name}=1"
-        amounts[name] = _number("--cluster-resources", expected, 1e-9)(amount)
+        amounts[name] = number("--cluster-resources", expected, 1e-9)(amount)
     from opcert.cluster import Cluster
 
     return Cluster(address, amounts)
@@ -261,6 +212,11 @@ def echo_lines(text: str) -> None:
 def announcer(quiet: bool) -> Callable[[str], None]:
     """Return a function that prints what a command did on the way to its result."""
     return (lambda _: None) if quiet else (lambda text: echo_line(text, err=True))
+
+
+def generation(quiet: bool) -> dict[str, Any]:
+    """Return how a command generates a suite that it needs, as keywords of `open_suite`."""
+    return {"jobs": os.cpu_count() or 1, "announce": announcer(quiet)}
 
 
 def interruption_text() -> str:
@@ -286,11 +242,6 @@ def _print_marked(word: str, colour: str, text: str) -> None:
     console = Console(stderr=True)
     # In a file, a message stays one line.
     console.print(line, soft_wrap=not console.is_terminal)
-
-
-def worker_count() -> int:
-    """Return the number of processes that generate a suite."""
-    return os.cpu_count() or 1
 
 
 def print_error(error: OpcertError | OSError | MemoryError) -> None:

@@ -10,21 +10,20 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from opcert.cases.generation import COVERING_STRENGTH
 from opcert.certificate.file import certificate_json_schema, refuse_path_in_suite
 from opcert.commands.options import (
     ClusterOption,
     ClusterResourcesOption,
     ExitCode,
-    Profile,
     QuietOption,
     SeedOption,
     SuiteOption,
     announcer,
     echo_line,
+    generation,
     open_cluster,
-    read_profile,
     takes_settings,
-    worker_count,
 )
 from opcert.errors import OpcertError
 from opcert.panel.strength import Strength, measure_strength
@@ -72,6 +71,14 @@ def check(
             print_strength(measure_strength(spec.spec_file, spec.operator), console())
 
 
+def _read_profile(text: str) -> str:
+    if text not in COVERING_STRENGTH:
+        *others, last = COVERING_STRENGTH
+        expected = f"{', '.join(others)} or {last}"
+        raise OpcertError(f"--profile: unknown profile '{text}'; expected {expected}")
+    return text
+
+
 @takes_settings("operator", "specs", "jobs")
 def generate(
     *,
@@ -82,15 +89,15 @@ def generate(
         ),
     ] = Path("generated"),
     profile: Annotated[
-        Profile,
+        str,
         typer.Option(
             "--profile",
             metavar="PROFILE",
-            parser=read_profile,
-            autocompletion=lambda: [*Profile],
+            parser=_read_profile,
+            autocompletion=lambda: [*COVERING_STRENGTH],
             help="Size of the suite: core, full or stress.",
         ),
-    ] = Profile.CORE,
+    ] = "core",
     settings: RunSettings,
     seed: SeedOption = 0,
     cluster: ClusterOption = None,
@@ -111,7 +118,7 @@ def generate(
         differences = generate_suite(
             out,
             settings.specs,
-            profile=profile.value,
+            profile=profile,
             operator=settings.operator,
             seed=seed,
             jobs=settings.jobs,
@@ -142,9 +149,7 @@ def coverage(
         spec_file.spec.operator: spec_file
         for spec_file in read_specs_in(settings.specs, settings.operator or "*")
     }
-    opened = open_suite(
-        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
-    )
+    opened = open_suite(suite, settings.specs, settings.operator, **generation(quiet))
     coverages = list(measure_coverage(opened, spec_files))
     for operator_coverage in coverages:
         print_coverage(operator_coverage, console())
@@ -185,9 +190,7 @@ def docs(
     own = MARKS, "the Markdown of `opcert docs`"
     check_marked_folder(out, *own)
     spec_files = read_specs_in(settings.specs, settings.operator or "*")
-    opened = open_suite(
-        suite, settings.specs, settings.operator, jobs=worker_count(), announce=announcer(quiet)
-    )
+    opened = open_suite(suite, settings.specs, settings.operator, **generation(quiet))
     strengths = {
         file.spec.operator: measure_strength(file, opened.operators[file.spec.operator])
         for file in spec_files

@@ -1,8 +1,8 @@
 """The cases of a report as data for report.js, and the section on one cause of failures."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from opcert.backends.lookup import load_code
@@ -23,20 +23,19 @@ from opcert.report.side_by_side import (
     STATUS_MEANINGS,
     meaning_of_failure,
 )
-from opcert.run.comparison import ExcerptRow, excerpt_rows
+from opcert.run.comparison import excerpt_rows
 from opcert.run.outcome import FATAL_OUTCOMES
-from opcert.suite.format import ErratumText, IndexedCase, RuleText
+from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.verdicts.cause_text import (
     ReproducedCall,
     Reproduction,
     SerializedCall,
-    Term,
     calls_of_case,
 )
 from opcert.verdicts.causes import Cause
-from opcert.verdicts.verdict import BACKEND_CONTRACT, FAILURE_STATUSES, STATUSES, Status, Verdict
+from opcert.verdicts.verdict import BACKEND_CONTRACT, FAILURE_STATUSES, STATUSES, Verdict
 
 # For a backend that was passed as an object, which no program can load.
 _OBJECT_BACKEND = "from my_backend import backend  # the object that was certified"
@@ -44,56 +43,17 @@ _PRINTED = "    printed: "
 _IN_OTHER_PLACES = ("    in ", "    contract: ", "    confirmed: ")
 
 
-@dataclass(frozen=True)
-class CauseSection:
-    """The failures of one cause.
-
-    Attributes:
-        number: The position of the cause in the certificate, from 1.
-        statement: The cause in words; `figures` say how many cases match and fail.
-        kinds: The kinds of the failures with their meanings, the most frequent first.
-        count: The number of failing cases.
-        unmatched: Those failing cases that do not match the condition.
-        alternatives: Other conditions, in words, that match exactly the same cases.
-        case: The representative failing case, to which all attributes below belong.
-        call: The arguments of its call as "name = value".
-        rules: The rules that the case violates or exhibits; none for a breach of the `contract`.
-        detail: The observation, without the printed output of the backend, which is in `log`.
-        excerpt: The elements around the first difference; `excerpt_summary` locates them.
-        confirmation: Whether the failure occurs again in a fresh process.
-        program: A program that fails in the same way, or "" if it would need the pack.
-        uncredited: The number of rejections that do not count because these valid calls fail.
-    """
-
-    number: int
-    operator: str
-    status: Status
-    statement: str
-    figures: str
-    kinds: Mapping[str, str]
-    count: int
-    unmatched: Sequence[str]
-    alternatives: Sequence[str]
-    case: str
-    call: Sequence[str]
-    reason: str
-    expected: str
-    rules: Mapping[str, RuleText]
-    errata: Sequence[ErratumText]
-    contract: str
-    detail: str
-    log: str
-    excerpt: Sequence[ExcerptRow]
-    excerpt_summary: str
-    confirmation: str
-    program: str
-    uncredited: int
-
-
 def cause_section(
     number: int, cause: Cause, verdict: Verdict, certificate: Certificate, suite: Suite
-) -> CauseSection:
-    """Return the section of a cause; `verdict` is that of its representative case."""
+) -> dict[str, Any]:
+    """Return what a report says of a cause; `verdict` is that of its representative case.
+
+    `number` is the position of the cause in the certificate, from 1. `kinds` are the kinds of the
+    failures with their meanings, the most frequent first. All else is about the representative:
+    `call` has its arguments as "name = value". A breach of the `contract` has no `rules`. `detail`
+    lacks the printed output of the backend, which is in `log`. `excerpt` has the elements around
+    the first difference. `program` fails in the same way; it is empty if it would need the pack.
+    """
     operator, case = suite.cases[verdict.case]
     description = describe_case(operator, case)
     contract = BACKEND_CONTRACT.get(verdict.kind, "") if verdict.kind else ""
@@ -102,42 +62,32 @@ def cause_section(
     main_rules = list(cited_rules)[:1]
     observed, printed = observation_lines(verdict)
     excerpt = certificate.excerpts.get(case.id)
-    return CauseSection(
-        number=number,
-        operator=cause.operator,
-        status=verdict.status,
-        statement=cause.statement,
-        figures=cause.figures,
-        kinds={kind: meaning_of_failure(kind) for kind in cause.kinds},
-        count=len(cause.cases),
-        unmatched=cause.unmatched,
-        alternatives=_in_words(cause.alternatives),
-        case=case.id,
-        call=[
+    return {
+        "number": number,
+        "cause": cause,
+        "status": verdict.status,
+        "kinds": {kind: meaning_of_failure(kind) for kind in cause.kinds},
+        "case": case.id,
+        "call": [
             *(f"{tensor.name} = {tensor}" for tensor in description.inputs),
             *(f"{name} = {value}" for name, value in description.attributes.items()),
         ],
-        reason=description.why,
-        expected=expectation(case),
-        rules=cited_rules,
-        errata=[
+        "reason": description.why,
+        "expected": expectation(case),
+        "rules": cited_rules,
+        "errata": [
             erratum
             for erratum in operator.index.errata.values()
             if not contract and {case.id, *main_rules} & set(erratum.affects)
         ],
-        contract=contract,
-        detail="\n".join(observed),
-        log="\n".join(printed),
-        excerpt=[] if excerpt is None else list(excerpt_rows(excerpt)),
-        excerpt_summary="" if excerpt is None else excerpt.summary,
-        confirmation=_describe_reproduction(certificate.reproductions.get(case.id)),
-        program=failure_program(certificate, operator, verdict),
-        uncredited=len(cause.attributed),
-    )
-
-
-def _in_words(conditions: Sequence[Sequence[Term]]) -> list[str]:
-    return [" and ".join(term.text for term in condition) for condition in conditions]
+        "contract": contract,
+        "detail": "\n".join(observed),
+        "log": "\n".join(printed),
+        "excerpt": [] if excerpt is None else list(excerpt_rows(excerpt)),
+        "excerpt_summary": "" if excerpt is None else excerpt.summary,
+        "confirmation": _describe_reproduction(certificate.reproductions.get(case.id)),
+        "program": failure_program(certificate, operator, verdict),
+    }
 
 
 def observation_lines(verdict: Verdict) -> tuple[list[str], list[str]]:
@@ -145,17 +95,14 @@ def observation_lines(verdict: Verdict) -> tuple[list[str], list[str]]:
 
     The call, the rule, the contract and the confirmation have separate places in a report.
     """
+    in_other_places = (*_IN_OTHER_PLACES, *(f"    {rule} (" for rule in verdict.rules))
     observed, printed = [], []
     for line in verdict.detail.splitlines():
         if line.startswith(_PRINTED):
             printed.append(line.removeprefix(_PRINTED))
-        elif not line.startswith((*_IN_OTHER_PLACES, *_rule_starts(verdict))):
+        elif not line.startswith(in_other_places):
             observed.append(line)
     return observed, printed
-
-
-def _rule_starts(verdict: Verdict) -> list[str]:
-    return [f"    {rule} (" for rule in verdict.rules]
 
 
 def expectation(case: IndexedCase) -> str:
@@ -252,18 +199,11 @@ _PROGRAMS_OF_A_CAUSE = 50
 _MAX_PROGRAM_LENGTH = 20_000
 
 
-@dataclass
-class _Numbering:
+class _Numbering(dict[str, int]):
     """Texts in the order of their first use; a text that occurs often is stored once."""
 
-    numbers: dict[str, int] = field(default_factory=dict)
-
     def number(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
-
-    @property
-    def texts(self) -> list[str]:
-        return [*self.numbers]
+        return self.setdefault(text, len(self))
 
 
 def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> dict[str, Any]:
@@ -293,7 +233,7 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
             ]
         )
     return {
-        "operators": operators.texts,
+        "operators": [*operators],
         "types": [*types],
         "statuses": [
             {
@@ -304,8 +244,8 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
             }
             for status in STATUSES
         ],
-        "kinds": [{"name": kind, "meaning": KIND_MEANINGS[kind]} for kind in kinds.texts],
-        "rules": rules.texts,
+        "kinds": [{"name": kind, "meaning": KIND_MEANINGS[kind]} for kind in kinds],
+        "rules": [*rules],
         "levels": [*levels],
         "cases": rows,
         # Apart, since the digest of a report leaves them out.
@@ -349,22 +289,20 @@ def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:
         "factors": factors,
         "levels": {
             operator: [
-                [
-                    [level, suite.operators[operator].index.factors[name][level]]
-                    for level in of.texts
-                ]
+                [[level, suite.operators[operator].index.factors[name][level]] for level in of]
                 for name, of in named.items()
             ]
             for operator, named in factor_levels.items()
         },
-        "expectations": expectations.texts,
+        "expectations": [*expectations],
         "cases": rows,
         "failures": observations,
         "programs": {
-            positions[verdict.case]: [blocks.number(block) for block in program_blocks(program)]
+            # The parts between blank lines: many programs share most of them.
+            positions[verdict.case]: [*map(blocks.number, re.split(r"(?<=\n\n)", program))]
             for verdict, program in _programs(certificate, suite)
         },
-        "blocks": blocks.texts,
+        "blocks": [*blocks],
     }
 
 
@@ -379,8 +317,3 @@ def _programs(certificate: Certificate, suite: Suite) -> list[tuple[Verdict, str
             if 0 < len(program) <= _MAX_PROGRAM_LENGTH:
                 programs.append((verdicts[case], program))
     return programs
-
-
-def program_blocks(program: str) -> list[str]:
-    """Return the parts of a program between its blank lines; many programs share most of them."""
-    return re.split(r"(?<=\n\n)", program)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
-from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 from typing import Any
@@ -31,10 +30,15 @@ from rich.text import Text
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict
 from opcert.errors import OpcertError, printable_line, visible_text
-from opcert.report.page import ReportPage
-from opcert.report.side_by_side import STATUS_MARKS, SideBySide, describe_rejections
+from opcert.report.page import ReportPage, scope_parts
+from opcert.report.side_by_side import (
+    STATUS_MARKS,
+    STATUS_MEANINGS,
+    SideBySide,
+    command_line,
+    describe_rejections,
+)
 from opcert.suite.suite import Suite
-from opcert.suite.writing import check_marked_folder, replace_marked_folder
 from opcert.system import FileContents, template_environment
 from opcert.verdicts.causes import Cause
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict
@@ -321,8 +325,8 @@ def print_side_by_side(certificates: Sequence[Certificate], console: Console) ->
 
 
 REPORT_FILE, JUNIT_FILE, SIDE_BY_SIDE_FILE = "report.html", "junit.xml", "side-by-side.html"
-# Every file of a report has one of these marks near its beginning.
-_FILE_MARKS = ('content="opcert report"', '<testsuites name="opcert ')
+# The marks, of which every file of a report has one near its beginning, and what it is called.
+REPORT = ('content="opcert report"', '<testsuites name="opcert '), "a report"
 
 
 def report_files(certificate: Certificate, suite: Suite) -> FileContents:
@@ -360,27 +364,14 @@ def render_report(certificate: Certificate, suite: Suite) -> FileContents:
         KeyError: the suite lacks a case of the certificate.
     """
     html = render_template(
-        "report.html.jinja", page=ReportPage(certificate, suite), marks=STATUS_MARKS
+        "report.html.jinja",
+        page=ReportPage(certificate, suite),
+        scope=[*scope_parts(certificate)],
+        command=command_line(certificate),
+        marks=STATUS_MARKS,
+        meanings=STATUS_MEANINGS,
     )
     return {REPORT_FILE: html, JUNIT_FILE: junit_xml(certificate)}
-
-
-def check_report_folder(folder: Path) -> None:
-    """Check that a report can be written to `folder`, before it is made.
-
-    Raises:
-        OpcertError: the folder holds other files, or cannot be written.
-    """
-    check_marked_folder(folder, _FILE_MARKS, "a report")
-
-
-def write_report(folder: Path, files: FileContents) -> None:
-    """Write the files of a report to `folder`, and replace an earlier report.
-
-    Raises:
-        OpcertError: the folder holds other files, or cannot be written.
-    """
-    replace_marked_folder(folder, files, _FILE_MARKS, "a report")
 
 
 def render_side_by_side(certificates: Sequence[Certificate]) -> FileContents:

@@ -8,12 +8,10 @@ from typing import Any
 
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.certificate.certificate import Certificate
-from opcert.report.cause_section import CauseSection, cause_section, detail_data, list_data
+from opcert.report.cause_section import cause_section, detail_data, list_data
 from opcert.report.side_by_side import (
     KIND_MEANINGS,
-    STATUS_MEANINGS,
     Tally,
-    command_line,
     count_statuses,
     describe_rejections,
 )
@@ -106,10 +104,7 @@ def _reasons(certificate: Certificate, status: Status, *, ran: bool) -> list[Sco
 
 def _shortened(text: str) -> str:
     """Return a reason without the words that the name of the part says already."""
-    for start in ("the declared support excludes ", "the claim excludes "):
-        if text.startswith(start):
-            return text.removeprefix(start)
-    return text
+    return text.removeprefix("the declared support excludes ").removeprefix("the claim excludes ")
 
 
 def _count(number: int, noun: str) -> str:
@@ -198,20 +193,8 @@ class ReportPage:
         if not failures:
             return f"{counts['pass']:,} of {decided:,} decisive cases pass.{others}"
         causes = len(self.causes)
-        return (
-            f"{failures:,} of {decided:,} decisive cases fail, for {causes} "
-            f"cause{'s' * (causes > 1)}.{others}"
-        )
-
-    @property
-    def scope(self) -> list[ScopePart]:
-        """What was selected, claimed, declared out of scope and excluded."""
-        return [*scope_parts(self.certificate)]
-
-    @property
-    def command(self) -> str:
-        """The command that makes the run again."""
-        return command_line(self.certificate)
+        what = f"{causes} cause{'s' * (causes > 1)}"
+        return f"{failures:,} of {decided:,} decisive cases fail, for {what}.{others}"
 
     @property
     def facts(self) -> Iterator[tuple[str, str]]:
@@ -231,11 +214,8 @@ class ReportPage:
         process = "a process of its own" if run.isolated else "opcert's process"
         yield "Calls", f"in {process}, {limits}"
         platform = certificate.platform
-        yield (
-            "Platform",
-            f"{platform.system} {platform.machine}, Python {platform.python}, "
-            f"NumPy {platform.numpy}, opcert {platform.opcert}",
-        )
+        machine = f"{platform.system} {platform.machine}, Python {platform.python}"
+        yield "Platform", f"{machine}, NumPy {platform.numpy}, opcert {platform.opcert}"
         if run.changed:
             files = ", ".join(run.changed)
             yield "Changed", f"{files}: during the run, so verdicts may be of different versions"
@@ -243,11 +223,9 @@ class ReportPage:
             yield "Processes", f"{run.jobs} at once"
         for worker in run.cluster.platforms if run.cluster else ():
             device = f", device {worker.device}" if worker.device else ""
-            yield (
-                "Workers",
-                f"{worker.cases:,} cases on {worker.system} {worker.machine}, Python "
-                f"{worker.python}, NumPy {worker.numpy}{device}",
-            )
+            machine = f"{worker.system} {worker.machine}, Python {worker.python}"
+            ran = f"{worker.cases:,} cases on {machine}, NumPy {worker.numpy}{device}"
+            yield "Workers", ran
         if run.cluster and run.cluster.lost:
             yield "Lost workers", f"{run.cluster.lost}: what ran on them was run again"
 
@@ -264,11 +242,6 @@ class ReportPage:
     def counts(self) -> dict[Status, int]:
         """The number of verdicts with each status that occurs."""
         return {status: count for status, count in self.certificate.counts.items() if count}
-
-    @property
-    def status_meanings(self) -> Mapping[Status, str]:
-        """What each status means."""
-        return STATUS_MEANINGS
 
     @property
     def kinds(self) -> dict[str, tuple[int, str]]:
@@ -346,7 +319,7 @@ class ReportPage:
         return rules
 
     @cached_property
-    def causes(self) -> list[CauseSection]:
+    def causes(self) -> list[dict[str, Any]]:
         """A section for each cause of failures, the most severe first."""
         verdicts = {verdict.case: verdict for verdict in self.certificate.verdicts}
         return [

@@ -77,7 +77,6 @@ _BY_SEVERITY: Sequence[Status] = (
     *("crash", "hang", "fail", "not-run", "waived", "pass"),
     *("unsupported", "implementation-defined", "out-of-claim"),
 )
-_FAILURES: Sequence[Status] = ("fail", "crash", "hang")
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class Tally:
     @property
     def decisive_count(self) -> int:
         """The number of all failures if there are any, else of the most severe status."""
-        failures = sum(self.counts.get(status, 0) for status in _FAILURES)
+        failures = sum(self.counts.get(status, 0) for status in FAILURE_STATUSES)
         return failures or self.count
 
     @property
@@ -196,11 +195,6 @@ class Column:
         backend = self.certificate.backend
         options = "".join(f" {key}={value}" for key, value in backend.options.items())
         return f"{backend.name} {backend.version}{options}"
-
-    @property
-    def headline(self) -> str:
-        """Whether the backend is conformant, and the grade."""
-        return self.certificate.conclusion
 
     @cached_property
     def tally(self) -> Tally:

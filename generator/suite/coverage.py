@@ -15,7 +15,6 @@ from opcert.cases.positive import PositiveCases, discriminates
 from opcert.combinatorics.covering_arrays import alternative_rows
 from opcert.combinatorics.feasible_rows import FeasibleRows
 from opcert.specification.files import SpecFile
-from opcert.specification.model import Spec
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import cases_by_rule, valid_calls
 from opcert.suite.suite import Suite
@@ -79,11 +78,10 @@ def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: i
     spec = spec_file.spec
     calls = valid_calls(operator)
     cases = [operator.cases[case_id] for case_id in calls]
+    by_rule = cases_by_rule(spec, operator, calls).values()
     rules = {
-        rule.id: (len(by_rule.positive), len(by_rule.negative))
-        for rule, by_rule in zip(
-            spec.rules, cases_by_rule(spec, operator, calls).values(), strict=True
-        )
+        rule.id: (len(of_rule.positive), len(of_rule.negative))
+        for rule, of_rule in zip(spec.rules, by_rule, strict=True)
     }
     lowest_rank, highest_rank = map(int, spec.leading.rank)
     counts = Counter((case.type, case.rank) for case in cases)
@@ -105,15 +103,19 @@ def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: i
     dimensions.append(level_coverage.count("full combinations", full_combinations))
     # The stress profile tests sizes and need not cover the rest again.
     if profile != "stress":
-        dimensions += [
-            _count_names(
-                "rules", {rule: _is_exercised(spec, rule, *rules[rule]) for rule in rules}
-            ),
-            _count_names(
-                "types x ranks", {f"{t} of rank {rank}": n > 0 for (t, rank), n in types.items()}
-            ),
-            _count_names("feature levels", {name: n > 0 for name, n in feature_levels.items()}),
-        ]
+        breakable = {rule for rule, it in spec.requirements.items() if it.unbreakable is None}
+        covered = {
+            "rules": {
+                rule: positive > 0 and (negative > 0 or rule not in breakable)
+                for rule, (positive, negative) in rules.items()
+            },
+            "types x ranks": {f"{t} of rank {rank}": n > 0 for (t, rank), n in types.items()},
+            "feature levels": {name: n > 0 for name, n in feature_levels.items()},
+        }
+        for dimension, names in covered.items():
+            missing = tuple(name for name, is_covered in names.items() if not is_covered)
+            present = len(names) - len(missing)
+            dimensions.append(DimensionCoverage(dimension, present, missing))
     return Coverage(
         operator=spec.operator,
         rules=rules,
@@ -122,18 +124,6 @@ def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: i
         feature_levels=feature_levels,
         dimensions=tuple(dimensions),
     )
-
-
-def _is_exercised(spec: Spec, rule: str, positive: int, negative: int) -> bool:
-    """Whether valid calls exercise a rule, and invalid calls violate it if that is possible."""
-    requirement = spec.requirements.get(rule)
-    can_be_violated = requirement is not None and requirement.unbreakable is None
-    return positive > 0 and (negative > 0 or not can_be_violated)
-
-
-def _count_names(dimension: str, covered: Mapping[str, bool]) -> DimensionCoverage:
-    missing = tuple(name for name, is_covered in covered.items() if not is_covered)
-    return DimensionCoverage(dimension, len(covered) - len(missing), missing)
 
 
 class _LevelCoverage:
@@ -152,6 +142,7 @@ class _LevelCoverage:
         self.space = InputSpace(spec_file.spec, profile)
         self._feasible, self._discriminating = self.space.feasible_rows()
         self._planner = PositiveCases(spec_file, profile, seed, MistakeLog(spec_file))
+        levels = [(factor, level) for factor in self.levels for level in self.levels[factor]]
         # One line for each observation of a call.
         lines: list[list[bool]] = []
         is_discriminating: list[bool] = []
@@ -164,13 +155,7 @@ class _LevelCoverage:
                 operator.inverted_data_outputs(case),
             )
             for observation in observer.observe(call):
-                lines.append(
-                    [
-                        observation.exhibits(factor, level)
-                        for factor, levels in self.levels.items()
-                        for level in levels
-                    ]
-                )
+                lines.append([observation.exhibits(*level) for level in levels])
                 is_discriminating.append(call_discriminates)
         ends = np.cumsum([len(levels) for levels in self.levels.values()])
         matrix = np.array(lines, bool).reshape(len(lines), ends[-1] if len(ends) else 0)

@@ -103,45 +103,34 @@ def operator_files(
     return entry, files
 
 
-def suite_files(profile: str, seed: int, operators: Iterable[OperatorPart]) -> FileContents:
-    """Return every file of a suite by path."""
-    suite = SuiteInProgress(profile, seed)
-    contents = [suite.add(part) for part in operators]
-    return {name: data for files in (*contents, suite.finish()) for name, data in files.items()}
+def suite_files(
+    profile: str, seed: int, operators: Iterable[OperatorPart]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the content of each file of a suite, the manifest last.
 
-
-class SuiteInProgress:
-    """Makes the files of a suite operator by operator; keeps only what the manifest states."""
-
-    def __init__(self, profile: str, seed: int) -> None:
-        self._profile, self._seed = profile, seed
-        self._entries: dict[str, OperatorEntry] = {}
-        self._digests: dict[str, str] = {}
-
-    def add(self, part: OperatorPart) -> FileContents:
-        """Return the files of an operator, and keep its entry and their digests."""
-        operator, self._entries[operator], files = part
-        return self._digested(files)
-
-    def finish(self) -> FileContents:
-        """Return the files that every suite has; the manifest has the digests of all others."""
-        common = {
-            "__init__.py": _render("__init__.py.j2", profile=self._profile),
-            "conftest.py": _render("conftest.py.j2"),
-        }
-        self._digested(common)
-        manifest = Manifest(
-            format=FORMAT,
-            profile=self._profile,
-            seed=self._seed,
-            operators=dict(sorted(self._entries.items())),
-            files=dict(sorted(self._digests.items())),
-        )
-        return {**common, MANIFEST: json_file(manifest)}
-
-    def _digested(self, files: FileContents) -> FileContents:
-        self._digests |= {path: sha256(data).hexdigest() for path, data in files.items()}
-        return files
+    Only what the manifest states of an operator is kept.
+    """
+    entries: dict[str, OperatorEntry] = {}
+    digests: dict[str, str] = {}
+    for operator, entry, files in operators:
+        entries[operator] = entry
+        digests |= {path: sha256(data).hexdigest() for path, data in files.items()}
+        yield from files.items()
+        # Free them, which may be large, before the next operator's are made.
+        del files
+    common = {
+        "__init__.py": _render("__init__.py.j2", profile=profile),
+        "conftest.py": _render("conftest.py.j2"),
+    }
+    digests |= {path: sha256(data).hexdigest() for path, data in common.items()}
+    manifest = Manifest(
+        format=FORMAT,
+        profile=profile,
+        seed=seed,
+        operators=dict(sorted(entries.items())),
+        files=dict(sorted(digests.items())),
+    )
+    yield from {**common, MANIFEST: json_file(manifest)}.items()
 
 
 def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:
@@ -155,13 +144,7 @@ def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:
         format=FORMAT,
         operator=spec.operator,
         spec=spec_file.name,
-        document=DocumentText(
-            title=spec.document.title,
-            version=spec.document.version,
-            language=spec.document.language,
-            sha256=spec.document.sha256,
-            source=spec.document.source,
-        ),
+        document=DocumentText(**dict(spec.document)),
         pack=pack,
         feature_levels=tuple(level.name for level in spec.feature_levels),
         rules={
@@ -281,15 +264,12 @@ class _Pack:
 
     def add_input(self, name: str, tensor: Tensor, array: Array) -> StoredArray | GeneratedArray:
         """Store an input, or return the seed that generates it."""
-        seed = recipe_seed(tensor)
+        seed, layout = recipe_seed(tensor), tensor.layout
         if seed is None:
-            return self.add(name, array, tensor.layout)
+            return self.add(name, array, layout)
+        digest = digest_of(array)
         return GeneratedArray(
-            type=tensor.type,
-            shape=array.shape,
-            seed=seed,
-            sha256=digest_of(array),
-            layout=tensor.layout,
+            type=tensor.type, shape=array.shape, seed=seed, sha256=digest, layout=layout
         )
 
     def _add_output(self, name: str, array: Array) -> StoredArray:
@@ -318,10 +298,8 @@ class _Pack:
 @cache
 def _environment() -> Environment:
     environment = template_environment()
-    environment.filters["tensor"] = _tensor_literal
-    environment.filters["literal"] = _literal
-    environment.filters["docstring"] = _docstring
-    environment.filters["comment"] = printable_line
+    environment.filters |= {"tensor": _tensor_literal, "literal": _literal}
+    environment.filters |= {"docstring": _docstring, "comment": printable_line}
     return environment
 
 

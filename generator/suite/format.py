@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import Annotated, Any, Literal
 
@@ -29,7 +29,6 @@ MANIFEST = "manifest.json"
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 TypeName = Annotated[str, Field(pattern=f"^({'|'.join(ELEMENT_TYPES)})$")]
 Extent = Annotated[int, Field(ge=0)]
-_MAX_COUNT = 1 << 48
 
 
 class StrictModel(BaseModel):
@@ -51,11 +50,11 @@ def _shared(value: Any) -> Any:
 
 
 @lru_cache(maxsize=1 << 16)
-def _checked_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _checked_shape(shape: tuple[int, ...], most: int = 1 << 48) -> tuple[int, ...]:
     """Check a shape, and return one object for equal shapes."""
     # NumPy has no arrays of more dimensions or elements, not even without elements.
-    if len(shape) > MAX_DIMENSIONS or prod(max(extent, 1) for extent in shape) > _MAX_COUNT:
-        raise ValueError(f"up to {MAX_DIMENSIONS} extents and {_MAX_COUNT} elements")
+    if len(shape) > MAX_DIMENSIONS or prod(max(extent, 1) for extent in shape) > most:
+        raise ValueError(f"up to {MAX_DIMENSIONS} extents and {most} elements")
     return shape
 
 
@@ -65,6 +64,8 @@ Names = Annotated[tuple[str, ...], AfterValidator(_shared)]
 Name = Annotated[str, AfterValidator(_shared)]
 # A model would need twice the memory, for it keeps a dictionary and a set of its fields.
 _CONFIG = ConfigDict(extra="forbid", strict=True)
+# A damaged index must not make opcert allocate all memory.
+_SmallShape = Annotated[Shape, AfterValidator(partial(_checked_shape, most=MAX_ELEMENTS))]
 # No object matches two classes, so the others need not be tried.
 _FIRST_MATCH = Field(union_mode="left_to_right")
 
@@ -86,14 +87,6 @@ class StoredArray:
     alternatives: "tuple[StoredArray, ...]" = ()
 
 
-@lru_cache(maxsize=1 << 16)
-def _check_size(shape: tuple[int, ...]) -> tuple[int, ...]:
-    # A damaged index must not make opcert allocate all memory.
-    if len(shape) > MAX_DIMENSIONS or prod(max(extent, 1) for extent in shape) > MAX_ELEMENTS:
-        raise ValueError(f"up to {MAX_DIMENSIONS} extents and {MAX_ELEMENTS} elements")
-    return shape
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class GeneratedArray:
     """An input too large to store: the seed that generates it, and the digest of its elements.
@@ -102,7 +95,7 @@ class GeneratedArray:
     """
 
     type: TypeName
-    shape: Annotated[Shape, AfterValidator(_check_size)]
+    shape: _SmallShape
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     sha256: Digest
     layout: Layout = "c"
@@ -196,8 +189,7 @@ def _levels_by_factor(
 ) -> Mapping[str, str]:
     """Return the list of levels in a file as a mapping from factor to level."""
     if info.context is None:
-        mapping: Mapping[str, str] = validate(levels)
-        return mapping
+        return dict(validate(levels))
     factors = info.context.get("factors", ())
     is_list_of_names = isinstance(levels, list) and {*map(type, levels)} <= {str}
     if not is_list_of_names or len(levels) != len(factors):

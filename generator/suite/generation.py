@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -10,7 +11,7 @@ from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.specification.files import SpecFile, read_specs_in, shipped_operators
 from opcert.specs import CORE_OPERATORS
-from opcert.suite.emit import OperatorPart, SuiteInProgress
+from opcert.suite.emit import OperatorPart, suite_files
 from opcert.suite.format import SuiteEntry
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest
 from opcert.suite.writing import (
@@ -52,7 +53,7 @@ def generate(
     spec_files = read_specs_in(None if specs is None else Path(specs), operator or "*")
     if specs is None and operator is None:
         spec_files = [file for file in spec_files if file.spec.operator in CORE_OPERATORS]
-    make = parts_on_cluster(cluster) if cluster else _part_maker(spec_files, jobs)
+    make = partial(parts_on_cluster, cluster) if cluster else _part_maker(spec_files, jobs)
     files = iterate_files(spec_files, profile, seed, make=make, on_operator=on_operator)
     if check:
         return folder_differences(Path(out), files)
@@ -78,7 +79,7 @@ def generate_suite_files(
 
 
 def _part_maker(specs: Sequence[SpecFile], jobs: int) -> MakeParts:
-    return parts_here(specs) if jobs <= 1 else parts_in_processes(jobs)
+    return partial(parts_here, specs) if jobs <= 1 else partial(parts_in_processes, jobs)
 
 
 def iterate_files(
@@ -100,30 +101,29 @@ def iterate_files(
     if profile not in COVERING_STRENGTH:
         *others, last = COVERING_STRENGTH
         raise OpcertError(f"unknown profile '{profile}'; expected {', '.join(others)} or {last}")
-    by_path = {file.path: file for file in specs}
-    suite = SuiteInProgress(profile, seed)
-    mistakes: list[Mistake] = []
-    for task, part in make([PartTask(path, profile, seed) for path in by_path]):
-        if isinstance(part, list):
-            mistakes += part
-        else:
-            _check_unchanged(by_path[task.spec], part)
-            yield from suite.add(part).items()
-            on_operator(part[0])
-        # Free its files, which may be large, before the next part is made.
-        del part
-    if mistakes:
-        raise SpecError(mistakes)
-    yield from suite.finish().items()
+    digests = {file.path: file.digest for file in specs}
 
+    def parts() -> Iterator[OperatorPart]:
+        mistakes: list[Mistake] = []
+        for task, part in make([PartTask(path, profile, seed) for path in digests]):
+            if isinstance(part, list):
+                mistakes += part
+            elif part[1].spec_sha256 != digests[task.spec]:
+                # A process that reads a spec itself may find another one.
+                raise OpcertError(
+                    f"{task.spec}: another process found other text in it; it was changed "
+                    "meanwhile, or a worker of the cluster has another version of it; start again "
+                    "with the same files"
+                )
+            else:
+                yield part
+                on_operator(part[0])
+            # Free its files, which may be large, before the next part is made.
+            del part
+        if mistakes:
+            raise SpecError(mistakes)
 
-def _check_unchanged(spec_file: SpecFile, part: OperatorPart) -> None:
-    """Check that a process that read a spec itself found the same spec."""
-    if part[1].spec_sha256 != spec_file.digest:
-        raise OpcertError(
-            f"{spec_file.path}: another process found other text in it; it was changed meanwhile, "
-            "or a worker of the cluster has another version of it; start again with the same files"
-        )
+    yield from suite_files(profile, seed, parts())
 
 
 # Called with a sentence about a suite that was generated.
@@ -188,8 +188,9 @@ def open_suite(
     if suite is not None:
         return Suite(Path(suite), folder)
     if folder is None:
-        matching = [] if operator is None else _shipped(operator)
-        if not set(matching) - read_manifest(core_suite_folder()).operators.keys():
+        core = read_manifest(core_suite_folder()).operators
+        lacking = (name for name in shipped_operators() if name not in core)
+        if operator is None or not any(fnmatchcase(name, operator) for name in lacking):
             return Suite()
     return _generated(read_specs_in(folder, operator or "*"), folder, jobs, announce)
 
@@ -249,10 +250,6 @@ def open_certified_suite(
     return _generated(spec_files, folder, jobs, announce, entry.profile, entry.seed)
 
 
-def _shipped(operator: str) -> list[str]:
-    return [name for name in shipped_operators() if fnmatchcase(name, operator)]
-
-
 def _generated(
     spec_files: Sequence[SpecFile],
     specs: Path | None,
@@ -262,8 +259,6 @@ def _generated(
     seed: int = 0,
 ) -> Suite:
     """Return the suite of `spec_files`, files of the folder `specs`, and announce it."""
-    # To open a suite in a folder takes no generation.
-
     start = perf_counter()
     # A worker process takes a second to start, about as long as an operator takes.
     workers = min(jobs, (len(spec_files) + 1) // 2)

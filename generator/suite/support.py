@@ -20,11 +20,9 @@ from opcert.suite.suite import Suite
 _MISSPELLING_CUTOFF = 0.9
 
 
-def _as_list(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple | range | set | frozenset) else value
-
-
-_AsList = BeforeValidator(_as_list)
+_AsList = BeforeValidator(
+    lambda value: list(value) if isinstance(value, tuple | range | set | frozenset) else value
+)
 
 
 class OperatorScope(BaseModel):
@@ -59,11 +57,9 @@ class OperatorScope(BaseModel):
             if name in case.input_types and case.input_types[name] not in types:
                 return f"{name} of type {case.input_types[name]}"
         for group in self.same_types:
-            types_by_input = {
-                name: case.input_types[name] for name in group if name in case.input_types
-            }
-            if len(set(types_by_input.values())) > 1:
-                inputs = ", ".join(f"{name} {of_type}" for name, of_type in types_by_input.items())
+            types_of = {name: case.input_types[name] for name in group if name in case.input_types}
+            if len({*types_of.values()}) > 1:
+                inputs = ", ".join(f"{name} {of_type}" for name, of_type in types_of.items())
                 return f"different types of {inputs}"
         if self.ranks is not None and case.rank not in self.ranks:
             return f"rank {case.rank}"

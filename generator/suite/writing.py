@@ -64,63 +64,53 @@ def make_part(task: PartTask) -> Part:
         return error.mistakes
 
 
-def parts_here(specs: Sequence[SpecFile]) -> MakeParts:
-    """Return a function that makes the parts of `specs` in this process, in the order of tasks."""
+def parts_here(
+    specs: Sequence[SpecFile], tasks: Sequence[PartTask]
+) -> Iterator[tuple[PartTask, Part]]:
+    """Make the parts of `specs` in this process, in the order of tasks."""
     by_path = {file.path: file for file in specs}
-
-    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
-        return ((task, _part_of(by_path[task.spec], task)) for task in tasks)
-
-    return make
+    return ((task, _part_of(by_path[task.spec], task)) for task in tasks)
 
 
-def parts_in_processes(jobs: int) -> MakeParts:
-    """Return a function that makes parts in so many processes.
+def parts_in_processes(jobs: int, tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
+    """Make parts in so many processes.
 
     Raises:
         OpcertError: a process ended early.
     """
-
-    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
-        waiting = iter(_longest_first(tasks))
-        given: dict[Future[Part], PartTask] = {}
-        # Spawned rather than forked: the caller may have threads.
-        context = get_context("spawn")
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent)
-        try:
-            while True:
-                for task in islice(waiting, _TASKS_PER_PROCESS * jobs - len(given)):
-                    given[pool.submit(make_part, task)] = task
-                if not given:
-                    return
-                for future in wait(given, return_when=FIRST_COMPLETED).done:
-                    yield given.pop(future), future.result()
-        except BrokenProcessPool:
-            raise OpcertError(
-                f"one of {jobs} worker processes ended early; if the memory was short, use fewer "
-                "--jobs"
-            ) from None
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    return make
+    waiting = iter(_longest_first(tasks))
+    given: dict[Future[Part], PartTask] = {}
+    # Spawned rather than forked: the caller may have threads.
+    context = get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent)
+    try:
+        while True:
+            for task in islice(waiting, _TASKS_PER_PROCESS * jobs - len(given)):
+                given[pool.submit(make_part, task)] = task
+            if not given:
+                return
+            for future in wait(given, return_when=FIRST_COMPLETED).done:
+                yield given.pop(future), future.result()
+    except BrokenProcessPool:
+        text = f"one of {jobs} worker processes ended early; if the memory was short, use fewer"
+        raise OpcertError(f"{text} --jobs") from None
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def parts_on_cluster(cluster: Cluster) -> MakeParts:
-    """Return a function that makes parts on the workers of a cluster, in the order of tasks.
+def parts_on_cluster(
+    cluster: Cluster, tasks: Sequence[PartTask]
+) -> Iterator[tuple[PartTask, Part]]:
+    """Make parts on the workers of a cluster, the longest first.
 
     Raises:
         OpcertError: a worker has another version of opcert, or lacks a spec.
     """
+    ordered = _longest_first(tasks)
+    # Workers may have another current folder.
+    remote = (task._replace(spec=task.spec.absolute()) for task in ordered)
     make_one = partial(make_part_elsewhere, version("opcert"))
-
-    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
-        ordered = _longest_first(tasks)
-        # Workers may have another current folder.
-        remote = (task._replace(spec=task.spec.absolute()) for task in ordered)
-        return zip(ordered, cluster.map(make_one, remote), strict=True)
-
-    return make
+    return zip(ordered, cluster.map(make_one, remote), strict=True)
 
 
 def make_part_elsewhere(opcert: str, task: PartTask) -> Part:
@@ -238,8 +228,7 @@ def replace_marked_folder(
     Raises:
         OpcertError: the folder holds other files, or cannot be written.
     """
-    target = check_marked_folder(folder, marks, kind)
-    write_files(folder, files.items(), [*files_below(target)])
+    write_files(folder, files.items(), [*files_below(check_marked_folder(folder, marks, kind))])
 
 
 def check_marked_folder(folder: Path, marks: Collection[str], kind: str) -> Path:
@@ -251,11 +240,8 @@ def check_marked_folder(folder: Path, marks: Collection[str], kind: str) -> Path
         OpcertError: the folder holds other files, or cannot be written.
     """
     target = check_output_folder(folder)
-
-    def is_own(name: str) -> bool:
-        return is_marked(target / name, marks)
-
-    refuse_foreign_files(folder, files_below(target, _CACHES), is_own, kind)
+    names = files_below(target, _CACHES)
+    refuse_foreign_files(folder, names, lambda name: is_marked(target / name, marks), kind)
     return target
 
 

@@ -10,19 +10,20 @@ import pytest
 from opcert.errors import OpcertError
 from opcert.report.files import (
     JUNIT_FILE,
+    REPORT,
     REPORT_FILE,
     SIDE_BY_SIDE_FILE,
     report_files,
-    write_report,
 )
 from opcert.suite.suite import Suite
+from opcert.suite.writing import replace_marked_folder
 from opcert.verdicts.verdict import Verdict
 from tests import samples, small_suite
 from tests.made_certificate import DIGEST
 from tests.small_suite import contents
 
-REPORT = b'<meta name="generator" content="opcert report">'
-FILES = {REPORT_FILE: REPORT}
+PAGE = b'<meta name="generator" content="opcert report">'
+FILES = {REPORT_FILE: PAGE}
 
 
 def test_a_report_has_a_page_and_junit_xml() -> None:
@@ -65,8 +66,8 @@ def test_a_report_needs_the_suite_of_the_certificate(tmp_path: Path) -> None:
 
 
 def test_a_report_replaces_a_former_one(tmp_path: Path) -> None:
-    write_report(tmp_path / "out", {**FILES, SIDE_BY_SIDE_FILE: REPORT})
-    write_report(tmp_path / "out", FILES)
+    replace_marked_folder(tmp_path / "out", {**FILES, SIDE_BY_SIDE_FILE: PAGE}, *REPORT)
+    replace_marked_folder(tmp_path / "out", FILES, *REPORT)
     assert contents(tmp_path / "out") == FILES
 
 
@@ -75,5 +76,5 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path, name: str) -> None
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("years of work")
     with pytest.raises(OpcertError, match=f"contains {re.escape(name)}, not part of a report"):
-        write_report(tmp_path, FILES)
+        replace_marked_folder(tmp_path, FILES, *REPORT)
     assert contents(tmp_path) == {name: b"years of work"}

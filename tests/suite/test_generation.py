@@ -159,7 +159,7 @@ def test_a_part_is_made_when_the_files_of_the_last_one_are_taken(two: Path) -> N
     read = read_specs_in(two)
 
     def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
-        for task, part in parts_here(read)(tasks):
+        for task, part in parts_here(read, tasks):
             made.append(task.spec.name)
             yield task, part
 

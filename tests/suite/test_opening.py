@@ -55,7 +55,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(generation, "_generated", generated_suite)
     monkeypatch.setattr(generation, "iterate_files", record)
-    monkeypatch.setattr(generation, "write_suite_files", lambda *_: None)
+    monkeypatch.setattr(generation, "write_suite", lambda *_: None)
     return operators
 
 
