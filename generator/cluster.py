@@ -88,10 +88,7 @@ class Cluster:
         found = {
             address: int(worker["nthreads"])
             for address, worker in answer["workers"].items()
-            if all(
-                worker["resources"].get(name, 0) >= amount
-                for name, amount in self.resources.items()
-            )
+            if all(worker["resources"].get(name, 0) >= n for name, n in self.resources.items())
         }
         self.lost |= self._known - found.keys()
         self._known |= found.keys()
@@ -209,10 +206,8 @@ class Cluster:
         except CancelledError:
             raise self._lost("the scheduler is") from None
         except (ImportError, AttributeError) as error:
-            raise OpcertError(
-                f"cluster {self.address}: a worker cannot run opcert: {error}; install the same "
-                "version of opcert on all workers"
-            ) from None
+            text = f"a worker cannot run opcert: {error}; install the same version of opcert on"
+            raise OpcertError(f"cluster {self.address}: {text} all workers") from None
 
     @property
     def capacity(self) -> int:
@@ -293,8 +288,9 @@ def _reachable(address: str) -> str:
     import asyncio  # noqa: PLC0415 - with the rest of what clusters need
 
     try:
-        is_file = address.endswith(".json") or Path(address).is_file()
-        scheduler = _address_in(Path(address)) if is_file else address
+        scheduler = address
+        if address.endswith(".json") or Path(address).is_file():
+            scheduler = str(json.loads(Path(address).read_bytes())["address"])
         # In a thread, since the caller may have an event loop.
         with ThreadPoolExecutor(1) as pool:
             pool.submit(asyncio.run, _answer(scheduler)).result()
@@ -346,7 +342,3 @@ def _interrupts_delayed() -> Iterator[None]:
             signal.signal(number, signal.default_int_handler)
     if received:
         raise KeyboardInterrupt
-
-
-def _address_in(scheduler_file: Path) -> str:
-    return str(json.loads(scheduler_file.read_bytes())["address"])

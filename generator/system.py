@@ -122,15 +122,13 @@ def check_output_folder(folder: Path) -> Path:
     """
     with _writing(folder, _UNCHANGED):
         if folder.is_symlink():
-            raise OpcertError(
-                f"{folder}: is a link, which is not followed; name the folder that it leads to"
-            )
+            text = "is a link, which is not followed; name the folder that it leads to"
+            raise OpcertError(f"{folder}: {text}")
         target = folder.resolve()
         existing = next(path for path in (target, *target.parents) if os.path.lexists(path))
         is_folder = existing.is_dir()
     if not is_folder:
-        expected = "expected a folder, or a new path"
-        raise OpcertError(f"{existing}: is not a folder; {expected}")
+        raise OpcertError(f"{existing}: is not a folder; expected a folder, or a new path")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise OpcertError(f"{existing}: cannot be written: Permission denied; name another folder")
     return target
@@ -228,18 +226,13 @@ def _remove(target: Path, name: str) -> None:
 def template_environment() -> "Environment":
     """Return a new environment; values in HTML templates are escaped."""
     # Few processes render anything.
-    from jinja2 import (  # noqa: PLC0415
-        Environment,
-        PackageLoader,
-        StrictUndefined,
-        select_autoescape,
-    )
+    import jinja2  # noqa: PLC0415
 
-    return Environment(
-        loader=PackageLoader("opcert"),
-        undefined=StrictUndefined,
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("opcert"),
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=select_autoescape(["jinja"]),
+        autoescape=jinja2.select_autoescape(["jinja"]),
     )

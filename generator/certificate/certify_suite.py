@@ -9,17 +9,15 @@ from time import monotonic
 from typing import Any
 
 from opcert.backends.contract import Backend
-from opcert.certificate.certificate import Certificate, Run
+from opcert.certificate.certificate import Certificate, ClaimEntry, Run, Selection, WaiversEntry
 from opcert.certificate.execution import Execution, LocalExecution
 from opcert.certificate.file import json_differences
 from opcert.certificate.setup import (
     Setup,
-    claim_entry,
     current_platform,
     date_mistake,
     merged_clusters,
-    selection_entry,
-    waivers_entry,
+    plain_text,
 )
 from opcert.cluster import Cluster, ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
@@ -94,9 +92,8 @@ def certify(
     options = dict(options or {})
     # Read before the backend starts, which may change the current folder.
     claim = None if given.claim is None else read_claim(given.claim, opened, selected)
-    known = None
+    known, device = None, options.get("device")
     if given.waivers is not None:
-        device = options.get("device")
         known = read_waivers(given.waivers, opened, device, kinds=WAIVABLE_KINDS)
     level = given.feature_level if claim is None else claim.feature_level(given.feature_level)
     platform = current_platform()
@@ -104,19 +101,19 @@ def certify(
     with _execution(setup, opened, cluster) as execution:
         certificate = Certificate(
             suite=SuiteEntry(**opened.identity),
-            selection=selection_entry(setup.settings),
+            selection=Selection(
+                operator=plain_text(selected), case=plain_text(given.case), feature_level=level
+            ),
             backend=execution.entry,
             run=execution.run,
-            claim=claim_entry(claim),
-            waivers=waivers_entry(known),
+            claim=claim and ClaimEntry(sha256=claim.source.sha256, content=claim.content),
+            waivers=known and WaiversEntry(sha256=known.source.sha256, content=known.content),
             platform=platform,
             files={},
             excerpts={},
             reproductions={},
             causes=(),
-            verdicts=tuple(
-                _not_run(opened, case_id) for case_id in opened.select(selected, given.case)
-            ),
+            verdicts=tuple(_not_run(opened, id_) for id_ in opened.select(selected, given.case)),
         )
         if resume is not None:
             certificate = _resumed(resume, certificate)

@@ -77,9 +77,8 @@ class ClusterExecution(Execution):
         threads = cluster.workers()
         try:
             # Each of these workers may have been lost in the meantime.
-            described = cluster.on_each(describe, self._run, workers=threads) or [
-                self._call(describe)
-            ]
+            described = cluster.on_each(describe, self._run, workers=threads)
+            described = described or [self._call(describe)]
         except TaskKilledError as error:
             raise BackendError(f"the backend cannot be started: {error}") from None
         site = described[0]
@@ -97,13 +96,9 @@ class ClusterExecution(Execution):
         """The workers that have taken part so far."""
         with suppress(ClusterLostError):
             self._cluster.workers()
-        return ClusterEntry(
-            platforms=tuple(
-                platform.model_copy(update={"cases": count})
-                for platform, count in self._cases.items()
-            ),
-            lost=len(self._cluster.lost) - self._lost_before,
-        )
+        platforms = (on.model_copy(update={"cases": count}) for on, count in self._cases.items())
+        lost = len(self._cluster.lost) - self._lost_before
+        return ClusterEntry(platforms=tuple(platforms), lost=lost)
 
     def verdicts(self, certification: Certification, cases: Sequence[str]) -> Generator[Verdict]:
         """Run batches of the cases on all workers; those of a lost worker run again elsewhere.

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from opcert.backends.contract import close_backend
 from opcert.certificate.certificate import BackendEntry, Run, WorkerPlatform
 from opcert.certificate.execution import confirmed
-from opcert.certificate.setup import Finished, Setup, Task, TaskRun
+from opcert.certificate.setup import Finished, Setup, Task, TaskRun, this_machine
 from opcert.errors import BackendError, OpcertError, SuiteError
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.suite.format import SuiteEntry
@@ -84,19 +84,13 @@ class _Host:
         support = checked_support(self.backend, self.suite)
         self.start_certification = run.setup.start_certification(self.suite, support)
         device = run.setup.options.get("device")
+        named = None if device is None else str(device)
         self.site = Site(
             backend=entry.model_copy(update=run.stated),
             support=getattr(self.backend, "support", None),
             run=run_entry,
             opcert=version("opcert"),
-            platform=WorkerPlatform(
-                system=platform.system(),
-                machine=platform.machine(),
-                python=platform.python_version(),
-                numpy=version("numpy"),
-                device=None if device is None else str(device),
-                cases=0,
-            ),
+            platform=WorkerPlatform(**this_machine(), device=named, cases=0),
         )
         self.timer: threading.Timer | None = None
 

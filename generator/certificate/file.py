@@ -10,7 +10,9 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,18 @@ from opcert.system import (
     write_files,
 )
 from opcert.yaml_files import describe_first_error
+
+# Only signatures need this package, which is an extra.
+with suppress(ModuleNotFoundError):
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+    from cryptography.hazmat.primitives.serialization import (
+        load_pem_private_key,
+        load_pem_public_key,
+    )
 
 CERTIFICATE_FILE = "certificate.json"
 # Ten times the size of the largest suite's certificate.
@@ -185,20 +199,6 @@ def certificate_json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-try:
-    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-        Ed25519PublicKey,
-    )
-    from cryptography.hazmat.primitives.serialization import (
-        load_pem_private_key,
-        load_pem_public_key,
-    )
-except ModuleNotFoundError:
-    text = "signatures need the package cryptography; pip install 'opcert[sign]'"
-    raise OpcertError(text) from None
-
 # The environment variable with the passphrase of an encrypted key.
 PASSPHRASE_VARIABLE = "OPCERT_KEY_PASSPHRASE"  # noqa: S105 -- its name
 # Of Linux's prctl.
@@ -255,7 +255,7 @@ def is_exposed(path: Path) -> bool:
     return os.name == "posix" and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
-def load_public_key(path: Path) -> Ed25519PublicKey:
+def load_public_key(path: Path) -> "Ed25519PublicKey":
     """Return the public key in a PEM file.
 
     Raises:
@@ -274,7 +274,7 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
     return key
 
 
-def signature_error(text: bytes, data: bytes, key: Ed25519PublicKey) -> str | None:
+def signature_error(text: bytes, data: bytes, key: "Ed25519PublicKey") -> str | None:
     """Return the error in the `text` of a signature of `data`, or None if it is valid."""
     try:
         signature = base64.b64decode(text, validate=False)
@@ -291,6 +291,9 @@ def signature_error(text: bytes, data: bytes, key: Ed25519PublicKey) -> str | No
 
 
 def _read_key(path: Path) -> bytes:
+    if find_spec("cryptography") is None:
+        text = "signatures need the package cryptography; pip install 'opcert[sign]'"
+        raise OpcertError(text)
     try:
         return read_limited(path, _MAX_KEY_BYTES, pipes=True)
     except (OSError, ValueError) as error:

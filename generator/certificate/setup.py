@@ -15,12 +15,9 @@ from opcert.backends.contract import Backend, declared_reuse
 from opcert.backends.lookup import SourceFiles, in_process_backend, with_reference_specs
 from opcert.certificate.certificate import (
     BackendEntry,
-    ClaimEntry,
     ClusterEntry,
     Platform,
     Run,
-    Selection,
-    WaiversEntry,
     WorkerPlatform,
 )
 from opcert.errors import printable_line
@@ -28,23 +25,16 @@ from opcert.isolation.supervised import start_backend
 from opcert.run.comparison import Excerpt
 from opcert.run.outcome import IsolatedBackend
 from opcert.run.settings import RunSettings
-from opcert.suite.claims import Claim, Waivers
+from opcert.suite.claims import Claim
 from opcert.suite.suite import Suite
 from opcert.suite.support import Support, checked_support
 from opcert.verdicts.certification import Batch, Certification
 from opcert.verdicts.verdict import Verdict, redact_text
 
+# Returns a certification on a backend, given keyword arguments for one batch.
+StartCertification: TypeAlias = Callable[..., Certification]
 # How far the clock of another machine may be ahead.
 _CLOCK_TOLERANCE = timedelta(days=1)
-
-
-def selection_entry(settings: RunSettings) -> Selection:
-    """Return the entry for the globs and the feature level that select cases."""
-    return Selection(
-        operator=_text(settings.operator or "*"),
-        case=_text(settings.case),
-        feature_level=settings.feature_level,
-    )
 
 
 def backend_entry(
@@ -59,10 +49,10 @@ def backend_entry(
     return BackendEntry(
         name=backend.name,
         version=backend.version,
-        files={printable_line(_text(redact_text(name))): files[name] for name in files},
+        files={printable_line(plain_text(redact_text(name))): files[name] for name in files},
         **stated_arguments(source, options),
         support=support.declared,
-        reuse=_text(redact_text(reuse)) if reuse else None,
+        reuse=plain_text(redact_text(reuse)) if reuse else None,
         delivery=backend.delivery if isinstance(backend, IsolatedBackend) else "strided",
     )
 
@@ -73,10 +63,12 @@ def stated_arguments(source: object, options: Mapping[str, Any]) -> dict[str, An
     A backend that is given as an object has no name.
     """
     # A relative path identifies nobody, and others can use it.
-    name = _text(redact_text(source)).removeprefix("<here>/") if isinstance(source, str) else None
+    name = (
+        plain_text(redact_text(source)).removeprefix("<here>/") if isinstance(source, str) else None
+    )
     return {
         "source": name,
-        "options": {_text(key): _plain_data(value) for key, value in options.items()},
+        "options": {plain_text(key): _plain_data(value) for key, value in options.items()},
     }
 
 
@@ -85,10 +77,10 @@ def _plain_data(value: Any) -> Any:
 
     def redacted(data: Any) -> Any:
         if isinstance(data, dict):
-            return {_text(key): redacted(item) for key, item in data.items()}
+            return {plain_text(key): redacted(item) for key, item in data.items()}
         if isinstance(data, list):
             return [redacted(item) for item in data]
-        return _text(redact_text(data)) if isinstance(data, str) else data
+        return plain_text(redact_text(data)) if isinstance(data, str) else data
 
     try:
         return redacted(json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False)))
@@ -96,24 +88,9 @@ def _plain_data(value: Any) -> Any:
         return redacted(str(value))
 
 
-def _text(text: str) -> str:
+def plain_text(text: str) -> str:
     """Replace surrogates, which can occur in a command line but not in a file."""
     return text.encode(errors="replace").decode()
-
-
-def run_entry(backend: Backend, settings: RunSettings) -> Run:
-    """Return the entry for the conditions of a run; limits of 0 and infinity become None."""
-    isolated = isinstance(backend, IsolatedBackend)
-    return Run(
-        isolated=isolated,
-        timeout=float(settings.timeout) if isolated and math.isfinite(settings.timeout) else None,
-        memory=settings.memory_bytes if isolated and settings.memory else None,
-        jobs=settings.jobs,
-        cluster=None,
-        repeated=(),
-        resumed=(),
-        changed=(),
-    )
 
 
 def merged_clusters(former: ClusterEntry | None, now: ClusterEntry | None) -> ClusterEntry | None:
@@ -127,30 +104,20 @@ def merged_clusters(former: ClusterEntry | None, now: ClusterEntry | None) -> Cl
     return ClusterEntry(platforms=tuple(platforms), lost=former.lost + now.lost)
 
 
-def claim_entry(claim: Claim | None) -> ClaimEntry | None:
-    """Return the entry for a claim."""
-    if claim is None:
-        return None
-    return ClaimEntry(sha256=claim.source.sha256, content=claim.content)
-
-
-def waivers_entry(waivers: Waivers | None) -> WaiversEntry | None:
-    """Return the entry for waivers."""
-    if waivers is None:
-        return None
-    return WaiversEntry(sha256=waivers.source.sha256, content=waivers.content)
+def this_machine() -> dict[str, str]:
+    """Return what the entries for this machine and for a worker on it have in common."""
+    return {
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+    }
 
 
 def current_platform() -> Platform:
     """Return the entry for this machine and the current time."""
-    return Platform(
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
-        opcert=version("opcert"),
-        system=platform.system(),
-        machine=platform.machine(),
-        python=platform.python_version(),
-        numpy=version("numpy"),
-    )
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Platform(date=now, opcert=version("opcert"), **this_machine())
 
 
 def date_mistake(date: str, now: datetime) -> str | None:
@@ -198,7 +165,7 @@ class Setup:
 
     def start_certification(
         self, suite: Suite, support: Support | None = None
-    ) -> Callable[..., Certification]:
+    ) -> StartCertification:
         """Return a function that starts a certification, given a backend and what it continues.
 
         `support` is what the backend declares, checked before.
@@ -218,11 +185,18 @@ class Setup:
         """Return how a certificate describes the started backend, and how its calls are made."""
         support = checked_support(backend, suite)
         entry = backend_entry(backend, self.backend, self.options, support, files.digests)
-        return entry, run_entry(backend, self.settings)
-
-
-# Returns a certification on a backend, given keyword arguments for one batch.
-StartCertification: TypeAlias = Callable[..., Certification]
+        isolated, settings = isinstance(backend, IsolatedBackend), self.settings
+        has_limit = isolated and math.isfinite(settings.timeout)
+        return entry, Run(
+            isolated=isolated,
+            timeout=float(settings.timeout) if has_limit else None,
+            memory=settings.memory_bytes if isolated and settings.memory else None,
+            jobs=settings.jobs,
+            cluster=None,
+            repeated=(),
+            resumed=(),
+            changed=(),
+        )
 
 
 @dataclass(frozen=True)
