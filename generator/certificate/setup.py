@@ -62,12 +62,10 @@ def stated_arguments(source: object, options: Mapping[str, Any]) -> dict[str, An
 
     A backend that is given as an object has no name.
     """
-    # A relative path identifies nobody, and others can use it.
-    name = (
-        plain_text(redact_text(source)).removeprefix("<here>/") if isinstance(source, str) else None
-    )
+    name = plain_text(redact_text(source)) if isinstance(source, str) else None
     return {
-        "source": name,
+        # A relative path identifies nobody, and others can use it.
+        "source": name and name.removeprefix("<here>/"),
         "options": {plain_text(key): _plain_data(value) for key, value in options.items()},
     }
 

@@ -20,21 +20,9 @@ from opcert.backends.lookup import DRIVER_PREFIX, parse_backend_options, setup_c
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict, certify
 from opcert.certificate.file import refuse_path_in_suite
+from opcert.commands import options
 from opcert.commands.certificates import check_selection
-from opcert.commands.options import (
-    BackendOption,
-    BackendOptions,
-    ExitCode,
-    QuietOption,
-    SeedOption,
-    SuiteOption,
-    VerboseOption,
-    echo_line,
-    echo_lines,
-    generation,
-    number,
-    takes_settings,
-)
+from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
 from opcert.commands.parsing import case_progress
 from opcert.errors import OpcertError
 from opcert.exploration.explore import explore as run
@@ -220,24 +208,24 @@ def claim(
             "--out", "-o", metavar="FILE", help="File to write the claim to; it must not exist."
         ),
     ],
-    backend: BackendOption = "reference",
-    backend_option: BackendOptions = None,
-    suite: SuiteOption = None,
+    backend: options.BackendOption = "reference",
+    backend_option: options.BackendOptions = None,
+    suite: options.SuiteOption = None,
     settings: RunSettings,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    quiet: options.QuietOption = False,
+    verbose: options.VerboseOption = False,
 ) -> None:
     """Run a backend, and draft a claim from the verdicts.
 
     Exit codes: 0 written; 1 nothing to claim; 2 invalid input.
     """
-    options = parse_backend_options(backend_option)
+    arguments = parse_backend_options(backend_option)
     target = claim_path(out, suite)
-    opened = open_suite(suite, settings.specs, settings.operator, **generation(quiet))
+    opened = open_suite(suite, settings.specs, settings.operator, **options.generation(quiet))
     check_selection(opened, settings.operator)
     with case_progress(quiet, verbose) as on_verdict:
         draft = draft_claim(
-            backend, opened, options=options, progress=on_verdict, **settings.changes()
+            backend, opened, options=arguments, progress=on_verdict, **settings.changes()
         )
     if not draft.operators:
         echo_line("nothing was written: the backend declined every valid call, or none was run")
@@ -253,29 +241,29 @@ def claim(
 @takes_settings("operator", "specs", "isolated", "timeout", "memory")
 def explore(
     *,
-    backend: BackendOption = "reference",
-    backend_option: BackendOptions = None,
+    backend: options.BackendOption = "reference",
+    backend_option: options.BackendOptions = None,
     settings: RunSettings,
     minutes: Annotated[
         float,
         typer.Option(
             "--minutes",
             metavar="MINUTES",
-            parser=number("--minutes", "a number of minutes, at least 0.01", 0.01),
+            parser=options.number("--minutes", "a number of minutes, at least 0.01", 0.01),
             help="Time limit for all operators together.",
         ),
     ] = 1.0,
-    seed: SeedOption = 0,
+    seed: options.SeedOption = 0,
 ) -> None:
     """Search for failing calls beyond the suite.
 
     Exit codes: 0 no failing call found; 1 failing calls found; 2 invalid input.
     """
-    options = parse_backend_options(backend_option)
+    arguments = parse_backend_options(backend_option)
     failures = 0
     for result in run(
         backend,
-        options=options,
+        options=arguments,
         specs=settings.specs,
         operator=settings.operator or "*",
         minutes=minutes,
@@ -284,7 +272,7 @@ def explore(
         timeout=settings.timeout,
         memory=settings.memory_bytes,
     ):
-        echo_lines(result_text(result, partial(setup_code, backend, options)))
+        echo_lines(result_text(result, partial(setup_code, backend, arguments)))
         failures += result.counterexample is not None
     raise typer.Exit(ExitCode.FAILURE if failures else ExitCode.SUCCESS)
 
@@ -295,7 +283,7 @@ def driver_check(
     command: Annotated[
         str, typer.Argument(metavar="COMMAND", help="Command that starts the driver.")
     ],
-    backend_option: BackendOptions = None,
+    backend_option: options.BackendOptions = None,
     settings: RunSettings,
 ) -> None:
     """Check that a driver follows the protocol.
@@ -304,10 +292,10 @@ def driver_check(
 
     Exit codes: 0 all steps passed; 1 a step failed; 2 invalid input.
     """
-    options = parse_backend_options(backend_option)
+    arguments = parse_backend_options(backend_option)
     steps = []
     driver = command.removeprefix(DRIVER_PREFIX)
-    for step in check_driver(driver, options, settings.timeout, Suite(), settings.memory_bytes):
+    for step in check_driver(driver, arguments, settings.timeout, Suite(), settings.memory_bytes):
         echo_lines(str(step))
         steps.append(step)
     wrong = sum(not step.passed for step in steps)

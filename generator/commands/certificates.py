@@ -25,20 +25,8 @@ from opcert.certificate.file import (
     signature_error,
     write_signature,
 )
-from opcert.commands.options import (
-    BackendOptions,
-    ExitCode,
-    OptionalBackendOption,
-    QuietOption,
-    SuiteOption,
-    announcer,
-    echo_line,
-    echo_lines,
-    generation,
-    number,
-    takes_settings,
-    warn,
-)
+from opcert.commands import options
+from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
 from opcert.errors import OpcertError, did_you_mean
 from opcert.programs.case_programs import case_program
 from opcert.report.explain import describe_case, explain_case, find_case
@@ -132,9 +120,9 @@ def report(
             help="Folder for the HTML page, and for the JUnit XML of a single certificate.",
         ),
     ] = None,
-    suite: SuiteOption = None,
+    suite: options.SuiteOption = None,
     settings: RunSettings,
-    quiet: QuietOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Show a certificate, or compare several."""
     read = [read_certificate(certificate_file(path)) for path in certificates]
@@ -152,7 +140,7 @@ def report(
         return
     if len(read) == 1:
         entry = read[0].suite
-        opened = open_certified_suite(entry, suite, settings.specs, **generation(quiet))
+        opened = open_certified_suite(entry, suite, settings.specs, **options.generation(quiet))
         files = report_files(read[0], opened)
     else:
         files = render_side_by_side(read)
@@ -168,7 +156,7 @@ _MAX_FINDINGS = 1000
 def verify(
     *,
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A certificate.json or its folder.")],
-    suite: SuiteOption = None,
+    suite: options.SuiteOption = None,
     settings: RunSettings,
     key: Annotated[
         Path | None,
@@ -179,22 +167,22 @@ def verify(
         typer.Option(
             "--rerun",
             metavar="NUMBER",
-            parser=number("--rerun", "a number of cases", 0, int),
+            parser=options.number("--rerun", "a number of cases", 0, int),
             help="Run a sample of so many cases again on --backend.",
         ),
     ] = 0,
-    backend: OptionalBackendOption = None,
-    backend_option: BackendOptions = None,
+    backend: options.OptionalBackendOption = None,
+    backend_option: options.BackendOptions = None,
     seed: Annotated[
         int | None,
         typer.Option(
             "--seed",
             metavar="NUMBER",
-            parser=number("--seed", "a whole number", kind=int),
+            parser=options.number("--seed", "a whole number", kind=int),
             help="Seed of the sample of --rerun; random by default.",
         ),
     ] = None,
-    quiet: QuietOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Check that a certificate belongs to its suite, and that its parts agree.
 
@@ -217,7 +205,8 @@ def verify(
         findings += verification.folder_findings(path, certificate)
     elif certificate.files:
         unchecked.append("the files next to it (name the folder)")
-    opened = open_certified_suite(certificate.suite, suite, settings.specs, **generation(quiet))
+    generation = options.generation(quiet)
+    opened = open_certified_suite(certificate.suite, suite, settings.specs, **generation)
     made_by = certificate.platform.opcert
     own_findings = verification.verify_certificate(certificate, opened)
     findings += own_findings
@@ -233,9 +222,9 @@ def verify(
         seed = randbelow(1 << 32) if seed is None else seed
         sample = verification.sample_verdicts(certificate, opened, rerun, seed)
         echo_line(f"running {len(sample)} cases again: --rerun {rerun} --seed {seed}", err=True)
-        options = parse_backend_options(backend_option)
+        arguments = parse_backend_options(backend_option)
         findings += verification.rerun_findings(
-            certificate, opened, sample, backend, options, settings.specs
+            certificate, opened, sample, backend, arguments, settings.specs
         )
     warn_of_unknown_operators(certificate, opened)
     remarks = f"; made by opcert {made_by}, checked with the rules of {__version__}"
@@ -281,7 +270,7 @@ def sign(
     key: Annotated[
         Path, typer.Option("--key", metavar="KEY", help="PEM file of the Ed25519 private key.")
     ],
-    quiet: QuietOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Sign a certificate.
 
@@ -311,14 +300,14 @@ def explain(
     case: Annotated[
         str, typer.Argument(metavar="CASE", help="Id of a case, or a glob that matches one id.")
     ],
-    suite: SuiteOption = None,
+    suite: options.SuiteOption = None,
     settings: RunSettings,
-    backend: OptionalBackendOption = None,
-    backend_option: BackendOptions = None,
+    backend: options.OptionalBackendOption = None,
+    backend_option: options.BackendOptions = None,
     program: Annotated[
         bool, typer.Option("--program", help="Print the program of the call, and nothing else.")
     ] = False,
-    quiet: QuietOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Show the call of a case, its expected result, and a program.
 
@@ -326,7 +315,7 @@ def explain(
     """
     if backend_option and backend is None:
         raise OpcertError("--backend-option needs --backend, the backend that takes the option")
-    options = parse_backend_options(backend_option)
+    arguments = parse_backend_options(backend_option)
     opened = open_suite_of_case(case, suite, settings.specs, announce=announcer(quiet))
     if not opened.select("*", case) and (path := Path(case)).exists():
         # A certificate or its folder in place of a case.
@@ -335,9 +324,9 @@ def explain(
             f"such as those in the report of {certificate_file(path)}"
         )
     operator, indexed_case = find_case(opened, case)
-    setup = None if backend is None else setup_code(backend, options)
+    setup = None if backend is None else setup_code(backend, arguments)
     code = case_program(operator, indexed_case, setup)
     if program:
         typer.echo(code, nl=False)
     else:
-        echo_lines(explain_case(describe_case(operator, indexed_case), code))
+        options.echo_lines(explain_case(describe_case(operator, indexed_case), code))

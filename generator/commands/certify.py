@@ -23,30 +23,14 @@ from opcert.certificate.file import (
     submission_path,
     write_submission,
 )
+from opcert.commands import options
 from opcert.commands.certificates import (
     certificate_file,
     check_selection,
     load_signer,
     warn_of_unknown_operators,
 )
-from opcert.commands.options import (
-    BackendOption,
-    BackendOptions,
-    ClusterOption,
-    ClusterResourcesOption,
-    ExitCode,
-    QuietOption,
-    SuiteOption,
-    VerboseOption,
-    announcer,
-    echo_line,
-    generation,
-    interruption_text,
-    open_cluster,
-    print_error,
-    takes_settings,
-    warn,
-)
+from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
 from opcert.commands.parsing import case_progress
 from opcert.errors import OpcertError
 from opcert.isolation.supervised import Configuration, configurations
@@ -68,9 +52,9 @@ _RESULTS = {
 @takes_settings(*OPTIONS)
 def certify(
     *,
-    backend: BackendOption = "reference",
-    backend_option: BackendOptions = None,
-    suite: SuiteOption = None,
+    backend: options.BackendOption = "reference",
+    backend_option: options.BackendOptions = None,
+    suite: options.SuiteOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -84,8 +68,8 @@ def certify(
         bool, typer.Option("--resume", help="Resume the run of the certificate in --out.")
     ] = False,
     settings: RunSettings,
-    cluster: ClusterOption = None,
-    cluster_resources: ClusterResourcesOption = None,
+    cluster: options.ClusterOption = None,
+    cluster_resources: options.ClusterResourcesOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the certificate instead of a summary.")
     ] = False,
@@ -95,8 +79,8 @@ def certify(
             "--sign", metavar="KEY", help="PEM file of the Ed25519 private key that signs."
         ),
     ] = None,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    quiet: options.QuietOption = False,
+    verbose: options.VerboseOption = False,
 ) -> None:
     """Certify a backend.
 
@@ -124,9 +108,9 @@ def certify(
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
         targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
-    opened = open_suite(suite, settings.specs, settings.operator, **generation(quiet))
+    opened = open_suite(suite, settings.specs, settings.operator, **options.generation(quiet))
     check_selection(opened, settings.operator, settings.case)
-    with open_cluster(cluster, cluster_resources, settings.jobs) as connected:
+    with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         request = _Request(
             certify=partial(certify_suite, backend, cluster=connected, **settings.changes()),
             suite=opened,
@@ -205,10 +189,10 @@ class _Request:
             try:
                 codes[name] = self.run(configuration)
             except (OpcertError, OSError) as error:
-                print_error(error)
+                options.print_error(error)
                 codes[name] = ExitCode.INVALID_INPUT
             except KeyboardInterrupt:
-                echo_line(interruption_text(), err=True)
+                echo_line(options.interruption_text(), err=True)
                 codes[name] = ExitCode.INTERRUPTED
             if codes[name] == ExitCode.INTERRUPTED:
                 break

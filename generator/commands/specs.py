@@ -12,19 +12,8 @@ from rich.table import Table
 
 from opcert.cases.generation import COVERING_STRENGTH
 from opcert.certificate.file import certificate_json_schema, refuse_path_in_suite
-from opcert.commands.options import (
-    ClusterOption,
-    ClusterResourcesOption,
-    ExitCode,
-    QuietOption,
-    SeedOption,
-    SuiteOption,
-    announcer,
-    echo_line,
-    generation,
-    open_cluster,
-    takes_settings,
-)
+from opcert.commands import options
+from opcert.commands.options import ExitCode, echo_line, generation, takes_settings
 from opcert.errors import OpcertError
 from opcert.panel.strength import Strength, measure_strength
 from opcert.report.documentation import MARKS, render_docs
@@ -99,22 +88,22 @@ def generate(
         ),
     ] = "core",
     settings: RunSettings,
-    seed: SeedOption = 0,
-    cluster: ClusterOption = None,
-    cluster_resources: ClusterResourcesOption = None,
+    seed: options.SeedOption = 0,
+    cluster: options.ClusterOption = None,
+    cluster_resources: options.ClusterResourcesOption = None,
     check: Annotated[
         bool,
         typer.Option(
             "--check", help="Write nothing; list how the folder differs, with exit code 1."
         ),
     ] = False,
-    quiet: QuietOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Generate a suite from specs.
 
     By default it has the operators of the core suite, or all operators of --specs.
     """
-    with open_cluster(cluster, cluster_resources, settings.jobs) as connected:
+    with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         differences = generate_suite(
             out,
             settings.specs,
@@ -124,7 +113,7 @@ def generate(
             jobs=settings.jobs,
             cluster=connected,
             check=check,
-            on_operator=announcer(quiet),
+            on_operator=options.announcer(quiet),
         )
     for difference in differences:
         echo_line(difference)
@@ -137,7 +126,7 @@ def generate(
 
 @takes_settings("operator", "specs")
 def coverage(
-    *, suite: SuiteOption = None, settings: RunSettings, quiet: QuietOption = False
+    *, suite: options.SuiteOption = None, settings: RunSettings, quiet: options.QuietOption = False
 ) -> None:
     """Measure the coverage of a suite.
 
@@ -173,14 +162,14 @@ def docs(
         ),
     ],
     settings: RunSettings,
-    suite: SuiteOption = None,
+    suite: options.SuiteOption = None,
     strength: Annotated[
         bool,
         typer.Option(
             "--strength", help="Include the strength: which generic faults the suite finds."
         ),
     ] = False,
-    quiet: QuietOption = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Write Markdown: the guides, and the rules and cases of each operator.
 
