@@ -106,8 +106,12 @@ def certify(
             ),
             backend=execution.entry,
             run=execution.run,
-            claim=claim and ClaimEntry(sha256=claim.source.sha256, content=claim.content),
-            waivers=known and WaiversEntry(sha256=known.source.sha256, content=known.content),
+            claim=(
+                ClaimEntry(sha256=claim.source.sha256, content=claim.content) if claim else None
+            ),
+            waivers=(
+                WaiversEntry(sha256=known.source.sha256, content=known.content) if known else None
+            ),
             platform=platform,
             files={},
             excerpts={},

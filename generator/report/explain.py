@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Literal
 
 from opcert.arrays.patterns import open_elements
 from opcert.errors import OpcertError, did_you_mean, printable_line
@@ -16,11 +15,10 @@ from opcert.programs.case_programs import (
     describe_tensor,
 )
 from opcert.suite.format import (
-    AmbiguityText,
     DigestedArray,
-    DocumentText,
     ErratumText,
     GeneratedArray,
+    Index,
     IndexedCase,
     StoredArray,
 )
@@ -45,44 +43,20 @@ class TensorDescription:
 
 
 @dataclass(frozen=True)
-class RuleDescription:
-    """A rule with its clause and text."""
-
-    id: str
-    clause: str
-    text: str
-
-
-@dataclass(frozen=True)
 class CaseDescription:
-    """One case in full.
+    """One case with its index, and what is said of its call.
 
-    A negative case has the rule that it violates, a positive case the behaviours that it exhibits.
-    `changes` are the differences from the `baseline`. `ambiguity` is the full id of the ambiguity
-    that the call touches, `ambiguity_text` its question and arguments. `open_elements` is the full
-    id of the ambiguity that leaves elements of the outputs open, `open_text` its question, and
-    `open_count` how many elements these are. `errata` are the errata that
-    affect the expectation.
+    `changes` are the differences from the baseline, `open_count` the number of elements of the
+    outputs that an ambiguity leaves open, and `errata` those that affect the expectation.
     """
 
-    id: str
-    operator: str
-    document: DocumentText
+    case: IndexedCase
+    index: Index
     why: str
-    expects: Literal["outputs", "rejection"]
     inputs: tuple[TensorDescription, ...]
     attributes: Mapping[str, str]
     outputs: tuple[TensorDescription, ...]
-    violated_rule: RuleDescription | None
-    behaviours: tuple[RuleDescription, ...]
-    levels: Mapping[str, str]
-    feature_levels: tuple[str, ...]
-    baseline: str | None
     changes: tuple[ArgumentChange, ...]
-    ambiguity: str | None
-    ambiguity_text: AmbiguityText | None
-    open_elements: str | None
-    open_text: AmbiguityText | None
     open_count: int
     errata: Mapping[str, ErratumText]
 
@@ -90,41 +64,22 @@ class CaseDescription:
 def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription:
     """Return the description of a case; it needs only the suite, not the spec."""
 
-    def rule(name: str) -> RuleDescription:
-        text = operator.index.rules[name]
-        return RuleDescription(name, text.clause, text.text)
-
     def tensor(name: str, array: StoredArray | GeneratedArray | DigestedArray) -> TensorDescription:
         _, layout, values = describe_tensor(operator, array)
         return TensorDescription(name, array.type, array.shape, layout, values)
 
-    attributes = {
-        name: json.dumps(value, ensure_ascii=False) for name, value in case.attributes.items()
-    }
-    ambiguity, opened = case.ambiguity, case.open_elements
-    open_count = 0
-    if opened is not None:
-        open_count = sum(int(open_elements(array).sum()) for array in operator.outputs(case))
+    outputs = operator.outputs(case) if case.open_elements is not None else []
     return CaseDescription(
-        id=case.id,
-        operator=operator.index.operator,
-        document=operator.index.document,
+        case=case,
+        index=operator.index,
         why=case_reason(operator, case),
-        expects=case.expects,
         inputs=tuple(tensor(name, array) for name, array in case.inputs.items()),
-        attributes=attributes,
+        attributes={
+            name: json.dumps(value, ensure_ascii=False) for name, value in case.attributes.items()
+        },
         outputs=tuple(tensor(f"{i}", array) for i, array in enumerate(case.outputs)),
-        violated_rule=rule(case.violated_rule) if case.violated_rule is not None else None,
-        behaviours=tuple(map(rule, case.rules)) if case.expects == "outputs" else (),
-        levels=case.levels,
-        feature_levels=case.feature_levels,
-        baseline=case.baseline,
         changes=changes_from_baseline(operator, case),
-        ambiguity=ambiguity,
-        ambiguity_text=operator.index.ambiguities[ambiguity] if ambiguity is not None else None,
-        open_elements=opened,
-        open_text=operator.index.ambiguities[opened] if opened is not None else None,
-        open_count=open_count,
+        open_count=sum(int(open_elements(array).sum()) for array in outputs),
         errata={name: operator.index.errata[name] for name in operator.errata_of(case)},
     )
 
@@ -153,34 +108,37 @@ def find_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
     raise OpcertError(f"{suite.folder} has no case '{name}'{hint}")
 
 
-def explain_case(case: CaseDescription, program: str) -> str:
+def explain_case(description: CaseDescription, program: str) -> str:
     """Return text for a terminal: the description of a case, and the program of its call."""
     # Text of specs and cases must not contain control characters of the terminal.
     texts = [
         "\n".join([printable_line(title), *(f"    {printable_line(line)}" for line in lines)])
-        for title, lines in _sections(case)
+        for title, lines in _sections(description)
     ]
     return "\n\n".join([*texts, f"```python\n{program}```"])
 
 
-def _sections(case: CaseDescription) -> Iterator[tuple[str, list[str]]]:
+def _sections(description: CaseDescription) -> Iterator[tuple[str, list[str]]]:
     """Yield the title and the lines of each section."""
-    document = case.document
+    case, index = description.case, description.index
+    document = index.document
     digest = f", SHA-256 {document.sha256}" if document.sha256 is not None else ""
-    head = [case.why if case.baseline is None else f"one change to its baseline: {case.baseline}"]
-    head += [change.words for change in case.changes]
+    of_baseline = f"one change to its baseline: {case.baseline}"
+    head = [description.why if case.baseline is None else of_baseline]
+    head += [change.words for change in description.changes]
     if case.feature_levels:
         head.append(f"in feature levels {', '.join(case.feature_levels)}")
     head.append(f"by the document {document.title}, {document.version}{digest}")
     if document.source is not None:
         head.append(f"from {document.source}")
-    yield f"{case.id}, a case of {case.operator}", head
+    yield f"{case.id}, a case of {index.operator}", head
 
-    call = [f"{tensor.name} = {tensor}" for tensor in case.inputs]
-    yield "call", [*call, *(f"{name} = {v} (attribute)" for name, v in case.attributes.items())]
+    call = [f"{tensor.name} = {tensor}" for tensor in description.inputs]
+    attributes = [f"{name} = {value} (attribute)" for name, value in description.attributes.items()]
+    yield "call", [*call, *attributes]
 
-    if case.ambiguity_text is not None:
-        text = case.ambiguity_text
+    if case.ambiguity is not None:
+        text = index.ambiguities[case.ambiguity]
         reading = "invalid" if case.expects == "rejection" else "valid"
         yield (
             f"implementation-defined, because of {case.ambiguity}; it decides no certificate",
@@ -193,29 +151,29 @@ def _sections(case: CaseDescription) -> Iterator[tuple[str, list[str]]]:
         )
     by = "expected" if case.ambiguity is None else "by the reference"
     if case.violated_rule is not None:
-        lines = [_rule(case.violated_rule)]
+        lines = [_rule(case.violated_rule, index)]
         if case.baseline is not None and case.ambiguity is None:
             lines.append(f"It counts only if the baseline passes: {case.baseline}")
         yield f"{by}: rejection, because the call violates", lines
     else:
-        outputs = [f"output {tensor.name} = {tensor}" for tensor in case.outputs]
+        outputs = [f"output {tensor.name} = {tensor}" for tensor in description.outputs]
         yield f"{by}: {'outputs' if outputs else 'no outputs'}", outputs
-    if case.open_text is not None:
-        text = case.open_text
+    if case.open_elements is not None:
+        text = index.ambiguities[case.open_elements]
         yield (
-            f"{case.open_count} of these elements are open, because of {case.open_elements}; "
-            "all others are decisive",
+            f"{description.open_count} of these elements are open, because of "
+            f"{case.open_elements}; all others are decisive",
             [f"({text.clause}) {text.text}", f"What they may be: {text.elements}"],
         )
 
-    if case.behaviours:
-        yield "behaviours", [_rule(rule) for rule in case.behaviours]
-    if case.errata:
-        errata = case.errata.values()
+    if case.expects == "outputs" and case.rules:
+        yield "behaviours", [_rule(name, index) for name in case.rules]
+    if description.errata:
+        errata = description.errata.values()
         yield "errata", [f"({e.clause}) {e.text} Read as: {e.reading}" for e in errata]
     if case.levels:
         yield "levels", [" ".join(f"{name}={level}" for name, level in case.levels.items())]
 
 
-def _rule(rule: RuleDescription) -> str:
-    return f"{rule.id} ({rule.clause}): {rule.text}"
+def _rule(name: str, index: Index) -> str:
+    return f"{name} ({index.rules[name].clause}): {index.rules[name].text}"

@@ -103,7 +103,7 @@ class Tally:
     @property
     def decisive_count(self) -> int:
         """The number of all failures if there are any, else of the most severe status."""
-        failures = sum(self.counts.get(status, 0) for status in FAILURE_STATUSES)
+        failures = sum(n for status, n in self.counts.items() if status in FAILURE_STATUSES)
         return failures or self.count
 
     @property

@@ -24,16 +24,9 @@ def test_every_case_has_an_description(operator: str) -> None:
     indexed = SUITE.operators[operator]
     for case in indexed.index.cases:
         described = describe_case(indexed, case)
-        assert (described.id, described.operator, described.expects) == (
-            case.id,
-            operator,
-            case.expects,
-        )
         assert [tensor.shape for tensor in described.inputs] == [
             array.shape for array in case.inputs.values()
         ]
-        assert (described.violated_rule is None) == (case.violated_rule is None)
-        assert (described.ambiguity_text is None) == (case.ambiguity is None)
         assert described.why
         assert len(described.outputs) == len(case.outputs)
         if case.expects == "rejection":
@@ -47,20 +40,12 @@ def test_an_example_is_described_with_its_values() -> None:
     assert str(described.inputs[1]) == "i64[2, 3] [[0, 0, 4], [4, 0, 0]]"
     assert described.attributes == {"batch_dims": "1"}
     assert described.outputs[0].values == "[[1, 1, 5], [10, 6, 6]]"
-    assert "gather-8/batches" in [rule.id for rule in described.behaviours]
-    assert described.baseline is None
     assert described.changes == ()
 
 
-def test_a_rejection_names_its_rule_and_the_one_change() -> None:
+def test_a_rejection_has_the_one_change_to_its_baseline() -> None:
     case = next(name for name in CASES if AXIS_BEFORE.fullmatch(name))
-    described = description(case)
-    assert described.violated_rule is not None
-    assert described.violated_rule.text == "The dimensions that batch_dims counts lie before axis."
-    rules = SUITE.operators[described.operator].index.rules
-    assert described.violated_rule.clause == rules[described.violated_rule.id].clause
-    assert described.baseline == CASES[case][1].baseline
-    (change,) = described.changes
+    (change,) = description(case).changes
     before, after = AXIS.fullmatch(change.before or ""), AXIS.fullmatch(change.after or "")
     assert before is not None
     assert after is not None
@@ -78,15 +63,6 @@ def test_a_change_may_omit_an_argument_or_change_elements_only() -> None:
     assert change.name == "data"
     assert change.after is not None
     assert change.after == f"{change.before} of other elements" or change.before != change.after
-
-
-def test_an_ambiguous_case_has_an_argument_for_either_reading() -> None:
-    case = next(name for name in CASES if name.startswith("gather-8/boolean-index.indices-"))
-    described = description(case)
-    assert described.ambiguity == "gather-8/boolean-index"
-    assert described.ambiguity_text is not None
-    assert described.ambiguity_text.valid.startswith("False and true mean 0 and 1")
-    assert described.ambiguity_text.invalid.startswith("The document requires integers")
 
 
 def test_errata_that_affect_a_rule_or_an_example_are_with_its_cases() -> None:
