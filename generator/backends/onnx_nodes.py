@@ -291,10 +291,7 @@ NODES: Mapping[str, Callable[[Inputs, Attributes], NodeCall]] = {
         prepare=_negate,
     ),
     "openvino/GatherElements-6": NodeRule(
-        "GatherElements",
-        ("data", "indices", "axis"),
-        ("data", "indices"),
-        prepare=_check_gathered,
+        "GatherElements", ("data", "indices", "axis"), ("data", "indices"), prepare=_check_gathered
     ),
     "openvino/ScatterElementsUpdate-3": NodeRule(
         "ScatterElements",

@@ -228,11 +228,7 @@ def build_model(spec: ModelSpec) -> Model:
 # The number of cached models: few, so that a call finds the same models as if its case ran alone,
 # but enough for a valid call and its invalid variants.
 KEPT_MODELS = 8
-CHOICES = {
-    "feed": ("dynamic", "static", "constant"),
-    "indices": ("parameter", "constant"),
-    **CACHE,
-}
+CHOICES = {"feed": ("dynamic", "static", "constant"), "indices": ("parameter", "constant"), **CACHE}
 REUSE = {
     "on": f"the last {KEPT_MODELS} compiled models, by operator, attributes, types, constants, and "
     "ranks or static shapes",

@@ -138,9 +138,7 @@ def map_inputs(area: SharedArea, descriptions: Sequence[Mapping[str, Any]]) -> d
     }
 
 
-def pack_inputs(
-    inputs: Mapping[str, Array],
-) -> tuple[list[dict[str, Any]], list[memoryview]]:
+def pack_inputs(inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], list[memoryview]]:
     """Return the descriptions of inputs, and their bytes in C order, which follow the line."""
     contents = [array.ravel().view(np.uint8).data for array in inputs.values()]
     descriptions = [

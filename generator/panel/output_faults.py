@@ -29,11 +29,7 @@ def output_faults(signature: OperatorSignature) -> Iterator[Fault]:
         ("last-missing", "the last of several outputs is missing", _without_last),
         ("first-missing", "the first of several outputs is missing", lambda outputs: outputs[1:]),
         ("none", "no outputs are returned", lambda _: []),
-        (
-            "one-more",
-            "one output too many is returned",
-            lambda outputs: [*outputs, *outputs[-1:]],
-        ),
+        ("one-more", "one output too many is returned", lambda outputs: [*outputs, *outputs[-1:]]),
         (
             "first-repeated",
             "every output is the first one",

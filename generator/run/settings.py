@@ -67,8 +67,7 @@ class RunSettings:
     case: Annotated[str, Option("Only cases whose ids match.", "GLOB")] = "*"
     specs: Annotated[Path | None, Option("Use other specs than opcert's own.", "FOLDER")] = None
     feature_level: Annotated[
-        str | None,
-        Option("Feature level to certify, for operators with feature levels.", "LEVEL"),
+        str | None, Option("Feature level to certify, for operators with feature levels.", "LEVEL")
     ] = None
     claim: Annotated[File, Option("A claim. Only the claimed calls count.", "FILE")] = None
     waivers: Annotated[

@@ -94,9 +94,7 @@ class Diagnosis:
         self._levels: dict[str, CaseLevels] = {}
 
     def causes(
-        self,
-        verdicts: Iterable[Verdict],
-        reproductions: Mapping[str, Reproduction] | None = None,
+        self, verdicts: Iterable[Verdict], reproductions: Mapping[str, Reproduction] | None = None
     ) -> tuple[Cause, ...]:
         """Return the causes of all failures, the worst cause first.
 
@@ -124,10 +122,7 @@ class Diagnosis:
         )
 
     def _operator_causes(
-        self,
-        name: str,
-        verdicts: Sequence[Verdict],
-        reproductions: Mapping[str, Reproduction],
+        self, name: str, verdicts: Sequence[Verdict], reproductions: Mapping[str, Reproduction]
     ) -> list[Cause]:
         failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
         failed = {verdict.case for verdict in failures}

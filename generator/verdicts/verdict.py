@@ -205,11 +205,7 @@ class Verdict:
         if before is None:
             return self
         return replace(
-            self,
-            status=before.status,
-            kind=before.kind,
-            detail=before.detail,
-            before_waiver=None,
+            self, status=before.status, kind=before.kind, detail=before.detail, before_waiver=None
         )
 
 
