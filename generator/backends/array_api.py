@@ -11,27 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from opcert.arrays.element_types import Array, type_name
-from opcert.backends.composition import (
-    GatherPlan,
-    are_integers,
-    axes_order,
-    check_descriptions,
-    check_element_indices,
-    check_join,
-    check_tensors,
-    check_updates,
-    copied_sizes,
-    described_lengths,
-    equal_lengths,
-    explicit_axes,
-    import_runtime,
-    replace_rest,
-    slices_by_dimension,
-    spread_shape,
-    to_list,
-    to_number,
-    window_slices,
-)
+from opcert.backends import composition as host
 from opcert.backends.contract import adapter_rejections
 
 # DirectML's highest rank of a tensor that is sliced.
@@ -69,7 +49,7 @@ class ArrayAdapter(ABC):
         described = attributes.get("OutputTensors", [attributes.get("OutputTensor")])
         if described != [None]:
             with adapter_rejections():
-                return check_descriptions(outputs, described)
+                return host.check_descriptions(outputs, described)
         return outputs
 
     @cached_property
@@ -93,14 +73,14 @@ class ArrayAdapter(ABC):
         }
 
     def _variadic_split(self, data: Array, axis: Array, split_lengths: Array) -> Compute:
-        number = to_number(axis)
-        lengths = replace_rest(to_list(split_lengths), data.shape, number)
+        number = host.to_number(axis)
+        lengths = host.replace_rest(host.to_list(split_lengths), data.shape, number)
         return self._split(data, lengths, number)
 
     def _slice_8(
         self, data: Array, start: Array, stop: Array, step: Array, axes: Array | None = None
     ) -> Compute:
-        return self._slice(data, slices_by_dimension(data.ndim, start, stop, step, axes))
+        return self._slice(data, host.slices_by_dimension(data.ndim, start, stop, step, axes))
 
     def _broadcast_1(
         self,
@@ -109,24 +89,24 @@ class ArrayAdapter(ABC):
         axes_mapping: Array | None = None,
         mode: str = "numpy",
     ) -> Compute:
-        axes = explicit_axes(mode, axes_mapping)
-        return self._broadcast(data, to_list(target_shape), axes)
+        axes = host.explicit_axes(mode, axes_mapping)
+        return self._broadcast(data, host.to_list(target_shape), axes)
 
     def _gather_8(self, data: Array, indices: Array, axis: Array, batch_dims: int = 0) -> Compute:
-        return self._gather(data, indices, to_number(axis), batch_dims)
+        return self._gather(data, indices, host.to_number(axis), batch_dims)
 
     def _split_1(self, data: Array, axis: Array, num_splits: Any) -> Compute:
         if axis.ndim:
             raise ValueError(f"an axis of shape {axis.shape}; expected a scalar")
         number = axis.item()
-        return self._split(data, equal_lengths(data.shape, number, num_splits), number)
+        return self._split(data, host.equal_lengths(data.shape, number, num_splits), number)
 
     def _concat_1(self, inputs: Sequence[Array], axis: Any) -> Compute:
-        check_tensors(inputs)
+        host.check_tensors(inputs)
         return self._concat(inputs, axis)
 
     def _tile_1(self, data: Array, repeats: Array) -> Compute:
-        return self._tile(data, to_list(repeats))
+        return self._tile(data, host.to_list(repeats))
 
     def _pad_1(
         self,
@@ -139,20 +119,20 @@ class ArrayAdapter(ABC):
         return self._pad(data, pads_begin, pads_end, pad_mode, pad_value)
 
     def _transpose_1(self, arg: Array, input_order: Array) -> Compute:
-        return self._permute(arg, axes_order(arg.ndim, input_order))
+        return self._permute(arg, host.axes_order(arg.ndim, input_order))
 
     def _reshape_1(self, data: Array, shape: Array, special_zero: Any) -> Compute:
-        return self._reshape(data, copied_sizes(data.shape, shape, special_zero))
+        return self._reshape(data, host.copied_sizes(data.shape, shape, special_zero))
 
     def _gather_elements_6(self, data: Array, indices: Array, axis: Any) -> Compute:
-        check_element_indices(data, indices, axis)
+        host.check_element_indices(data, indices, axis)
         return self._gather_elements(data, indices, axis)
 
     def _scatter_elements_update_3(
         self, data: Array, indices: Array, updates: Array, axis: Array
     ) -> Compute:
-        check_updates(data, indices, updates)
-        return self._scatter_elements(data, indices, updates, to_number(axis))
+        host.check_updates(data, indices, updates)
+        return self._scatter_elements(data, indices, updates, host.to_number(axis))
 
     def _dml_join(
         self,
@@ -161,7 +141,7 @@ class ArrayAdapter(ABC):
         OutputTensor: Mapping[str, Any],  # noqa: ARG002, N803 -- compared with the output
         Axis: int,  # noqa: N803
     ) -> Compute:
-        check_join(InputTensors, InputCount, Axis)
+        host.check_join(InputTensors, InputCount, Axis)
         return self._concat(InputTensors[:InputCount], Axis)
 
     def _dml_slice1(
@@ -176,7 +156,7 @@ class ArrayAdapter(ABC):
         if not 0 < DimensionCount == InputTensor.ndim <= MAX_DIMENSIONS:
             raise ValueError(f"DimensionCount {DimensionCount} for rank {InputTensor.ndim}")
         lists = InputWindowOffsets, InputWindowSizes, InputWindowStrides
-        slices = window_slices(InputTensor.shape, OutputTensor["Sizes"], *lists)
+        slices = host.window_slices(InputTensor.shape, OutputTensor["Sizes"], *lists)
         return self._slice(InputTensor, slices)
 
     def _dml_split(
@@ -186,7 +166,7 @@ class ArrayAdapter(ABC):
         OutputTensors: Sequence[Mapping[str, Any]],  # noqa: N803
         Axis: int,  # noqa: N803
     ) -> Compute:
-        lengths = described_lengths(OutputCount, OutputTensors, Axis)
+        lengths = host.described_lengths(OutputCount, OutputTensors, Axis)
         return self._split(InputTensor, lengths, Axis)
 
     @abstractmethod
@@ -247,6 +227,29 @@ class ArrayAdapter(ABC):
 TYPES = ["boolean", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
 # The namespaces that array-api-compat wraps; others implement the standard themselves.
 WRAPPED = ("numpy", "cupy", "torch", "dask.array")
+# How each operator is computed.
+HOW = {
+    "openvino/VariadicSplit-1": "composed: slices, whose bounds are added up and checked on the "
+    "host",
+    "openvino/Slice-8": "composed: indexing by slices, whose bounds are clamped on the host, since "
+    "the standard leaves them open beyond the dimension",
+    "openvino/Broadcast-1": "composed: broadcast_to; in mode explicit of data reshaped on the "
+    "host's reading of axes_mapping",
+    "openvino/Gather-8": "composed: take by int64 indices, which the host compares with the "
+    "dimension, batches by reshape, zeros by where",
+    "directml/DML_OPERATOR_SPLIT": "composed: slices, OutputTensors compared with what they give "
+    "on the host",
+    "openvino/Split-1": "composed: slices, whose bounds are computed on the host",
+    "openvino/Concat-1": "native: concat",
+    "openvino/Tile-1": "native: tile",
+    "openvino/Transpose-1": "native: permute_dims",
+    "openvino/Reshape-1": "composed: reshape, sizes that are copied replaced on the host",
+    "openvino/GatherElements-6": "native: take_along_axis",
+    "directml/DML_OPERATOR_JOIN": "composed: concat, OutputTensor compared with what it gives on "
+    "the host",
+    "directml/DML_OPERATOR_SLICE1": "composed: indexing by slices, the window and OutputTensor "
+    "read on the host",
+}
 
 
 class ArrayApi(ArrayAdapter):
@@ -254,63 +257,21 @@ class ArrayApi(ArrayAdapter):
 
     name = "array-api"
     support: ClassVar[dict[str, Any]] = {
-        "openvino/VariadicSplit-1": {
-            "how": "composed: slices, whose bounds are added up and checked on the host",
-            "types": TYPES,
-        },
-        "openvino/Slice-8": {
-            "how": "composed: indexing by slices, whose bounds are clamped on the host, since the "
-            "standard leaves them open beyond the dimension",
-            "types": TYPES,
-        },
-        "openvino/Broadcast-1": {
-            "how": "composed: broadcast_to; in mode explicit of data reshaped on the host's "
-            "reading of axes_mapping",
-            "types": TYPES,
-        },
-        "openvino/Gather-8": {
-            "how": "composed: take by int64 indices, which the host compares with the dimension, "
-            "batches by reshape, zeros by where",
-            "types": TYPES,
-        },
-        "directml/DML_OPERATOR_SPLIT": {
-            "how": "composed: slices, OutputTensors compared with what they give on the host",
-            "types": TYPES,
-        },
-        "openvino/Split-1": {
-            "how": "composed: slices, whose bounds are computed on the host",
-            "types": TYPES,
-        },
-        "openvino/Concat-1": {"how": "native: concat", "types": TYPES},
-        "openvino/Tile-1": {"how": "native: tile", "types": TYPES},
-        "openvino/Transpose-1": {"how": "native: permute_dims", "types": TYPES},
-        "openvino/Reshape-1": {
-            "how": "composed: reshape, sizes that are copied replaced on the host",
-            "types": TYPES,
-        },
-        "openvino/GatherElements-6": {"how": "native: take_along_axis", "types": TYPES},
-        "directml/DML_OPERATOR_JOIN": {
-            "how": "composed: concat, OutputTensor compared with what it gives on the host",
-            "types": TYPES,
-        },
-        "directml/DML_OPERATOR_SLICE1": {
-            "how": "composed: indexing by slices, the window and OutputTensor read on the host",
-            "types": TYPES,
-        },
+        operator: {"how": how, "types": TYPES} for operator, how in HOW.items()
     }
 
     def __init__(self, namespace: str = "numpy") -> None:
-        import_runtime("array_api_compat", "array-api-compat", self.name)
+        host.import_runtime("array_api_compat", "array-api-compat", self.name)
         top_level = namespace.partition(".")[0]
-        base = import_runtime(namespace, top_level.replace("_", "-"), self.name)
+        base = host.import_runtime(namespace, top_level.replace("_", "-"), self.name)
         compat_version = ""
         if namespace in WRAPPED:
             wrapper = f"array_api_compat.{namespace}"
-            self._xp: Any = import_runtime(wrapper, "array-api-compat", self.name)
+            self._xp: Any = host.import_runtime(wrapper, "array-api-compat", self.name)
             compat_version = f" by array-api-compat {version('array-api-compat')}"
         else:
             self._xp = base
-        library = import_runtime(top_level, namespace, self.name)
+        library = host.import_runtime(top_level, namespace, self.name)
         self.version = f"{namespace} {library.__version__}{compat_version}"
 
     def _tensor(self, array: Array) -> Any:
@@ -347,13 +308,13 @@ class ArrayApi(ArrayAdapter):
         xp = self._xp
         if axes is None:
             return lambda: [xp.broadcast_to(self._tensor(data), tuple(target))]
-        shape = tuple(spread_shape(data.shape, axes, len(target)))
+        shape = tuple(host.spread_shape(data.shape, axes, len(target)))
         return lambda: [xp.broadcast_to(xp.reshape(self._tensor(data), shape), tuple(target))]
 
     def _gather(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
         if type_name(indices.dtype) not in TYPES:
             raise ValueError(f"indices of {indices.dtype}, which the standard does not have")
-        plan = GatherPlan(data, indices, axis, batch_dims)
+        plan = host.GatherPlan(data, indices, axis, batch_dims)
 
         def compute() -> list[Any]:
             xp, tensor = self._xp, self._tensor(data)
@@ -367,7 +328,7 @@ class ArrayApi(ArrayAdapter):
 
         return compute
 
-    def _take(self, tensor: Any, plan: GatherPlan) -> Any:
+    def _take(self, tensor: Any, plan: host.GatherPlan) -> Any:
         """Return the rows of the plan, zeros for indices out of range."""
         xp, any_in_range = self._xp, bool(plan.in_range.any())
         # Nothing can be taken from an empty dimension. Taking no row still lets the namespace check
@@ -404,7 +365,7 @@ def _clamp(bounds: slice, extent: int) -> slice:
     The namespace checks bounds that are not integers, and a step of 0.
     """
     ends = bounds.start, bounds.stop, bounds.step
-    if ends == (None, None, None) or not are_integers(ends) or not bounds.step:
+    if ends == (None, None, None) or not host.are_integers(ends) or not bounds.step:
         return bounds
     positions = range(extent)[bounds]
     if not positions:

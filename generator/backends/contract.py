@@ -216,43 +216,6 @@ def close_backend(backend: object) -> None:
         pass
 
 
-# How the adapters with probed types implement each operator. `opcert backends` reads this without
-# importing the runtimes.
-DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
-    "openvino": {
-        "openvino/VariadicSplit-1": "native",
-        "openvino/Slice-8": "native",
-        "openvino/Broadcast-1": "native",
-        "openvino/Gather-8": "native",
-        "openvino/Split-1": "native",
-        "openvino/Concat-1": "native",
-        "openvino/Tile-1": "native",
-        "openvino/Pad-1": "native",
-        "openvino/Transpose-1": "native",
-        "openvino/Reshape-1": "native",
-        "openvino/GatherElements-6": "native",
-        "openvino/ScatterElementsUpdate-3": "native",
-        "openvino/StridedSlice-1": "native",
-        "openvino/ReverseSequence-1": "native",
-    },
-    "onnxruntime": {
-        "openvino/VariadicSplit-1": "composed: Split; the host replaces a length of -1",
-        "openvino/Slice-8": "native",
-        "openvino/Broadcast-1": "composed: Expand; the host rejects calls that stretch the target",
-        "openvino/Gather-8": "composed: Gather, without batches and indices out of range",
-        "openvino/Split-1": "composed: Split; the host rejects parts that differ in size",
-        "openvino/Concat-1": "native",
-        "openvino/Tile-1": "composed: Tile; the host aligns ranks",
-        "openvino/Pad-1": "composed: Pad, without mode symmetric; the host rejects negative pads",
-        "openvino/Transpose-1": "composed: Transpose, whose permutation is an attribute",
-        "openvino/Reshape-1": "native",
-        "openvino/GatherElements-6": "composed: GatherElements; the host compares extents",
-        "openvino/ScatterElementsUpdate-3": "composed: ScatterElements; the host rejects negative "
-        "indices, and more than data has",
-        "directml/DML_OPERATOR_SPLIT": "composed: Split, in a model of the described shapes",
-    },
-}
-
 DML_SPLIT = "directml/DML_OPERATOR_SPLIT"
 _DML_PREFIXES = {"f": "FLOAT", "i": "INT", "u": "UINT"}
 # DirectML's name of each element type that it has.
@@ -310,6 +273,28 @@ PLAIN_CALLS: Mapping[str, PlainCall] = {
         shape=(1, 2),
         index_types=tuple(name for name in ELEMENT_TYPES if name != "boolean"),
     ),
+}
+
+# How the adapters with probed types implement each operator. `opcert backends` reads this without
+# importing the runtimes.
+DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
+    "openvino": dict.fromkeys(PLAIN_CALLS, "native"),
+    "onnxruntime": {
+        "openvino/VariadicSplit-1": "composed: Split; the host replaces a length of -1",
+        "openvino/Slice-8": "native",
+        "openvino/Broadcast-1": "composed: Expand; the host rejects calls that stretch the target",
+        "openvino/Gather-8": "composed: Gather, without batches and indices out of range",
+        "openvino/Split-1": "composed: Split; the host rejects parts that differ in size",
+        "openvino/Concat-1": "native",
+        "openvino/Tile-1": "composed: Tile; the host aligns ranks",
+        "openvino/Pad-1": "composed: Pad, without mode symmetric; the host rejects negative pads",
+        "openvino/Transpose-1": "composed: Transpose, whose permutation is an attribute",
+        "openvino/Reshape-1": "native",
+        "openvino/GatherElements-6": "composed: GatherElements; the host compares extents",
+        "openvino/ScatterElementsUpdate-3": "composed: ScatterElements; the host rejects negative "
+        "indices, and more than data has",
+        DML_SPLIT: "composed: Split, in a model of the described shapes",
+    },
 }
 
 Attempt: TypeAlias = Callable[[str, dict[str, Any], dict[str, Any]], object]

@@ -9,16 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from opcert.arrays.element_types import Array
+from opcert.backends import composition as host
 from opcert.backends.array_api import ArrayAdapter, Compute
-from opcert.backends.composition import (
-    CACHE,
-    are_integers,
-    batch_rank,
-    check_options,
-    check_padding,
-    import_runtime,
-    to_list,
-)
 
 # JAX compiles for every shape and keeps the code, 3 MB each, so its caches are cleared before a
 # call that resembles none of the last few calls. A valid call and its invalid variants, which
@@ -59,6 +51,28 @@ class _Signature:
         return self.operator == other.operator and (self.first == other.first or len(differing) < 2)
 
 
+# How each operator is computed.
+HOW = {
+    "openvino/VariadicSplit-1": "composed: lax.split, a -1 in split_lengths replaced on the host",
+    "openvino/Slice-8": "native: indexing by slices",
+    "openvino/Broadcast-1": "native: jnp.broadcast_to; in mode explicit lax.broadcast_in_dim",
+    "openvino/Gather-8": "composed: jnp.take(mode='fill'), batches by jax.vmap",
+    "directml/DML_OPERATOR_SPLIT": "composed: lax.split, OutputTensors compared with what it gives "
+    "on the host",
+    "openvino/Split-1": "composed: lax.split, equal lengths computed on the host",
+    "openvino/Concat-1": "native: jnp.concatenate",
+    "openvino/Tile-1": "native: jnp.tile",
+    "openvino/Pad-1": "native: jnp.pad",
+    "openvino/Transpose-1": "native: jnp.transpose",
+    "openvino/Reshape-1": "composed: jnp.reshape, sizes that are copied replaced on the host",
+    "openvino/GatherElements-6": "native: jnp.take_along_axis",
+    "directml/DML_OPERATOR_JOIN": "composed: jnp.concatenate, OutputTensor compared with what it "
+    "gives on the host",
+    "directml/DML_OPERATOR_SLICE1": "composed: indexing by slices, the window and OutputTensor "
+    "read on the host",
+}
+
+
 class Jax(ArrayAdapter):
     """Runs operators by the functions of jax.numpy and jax.lax, dispatched one by one.
 
@@ -66,41 +80,14 @@ class Jax(ArrayAdapter):
     """
 
     name = "jax"
-    support: ClassVar[dict[str, Any]] = {
-        "openvino/VariadicSplit-1": {
-            "how": "composed: lax.split, a -1 in split_lengths replaced on the host"
-        },
-        "openvino/Slice-8": {"how": "native: indexing by slices"},
-        "openvino/Broadcast-1": {
-            "how": "native: jnp.broadcast_to; in mode explicit lax.broadcast_in_dim"
-        },
-        "openvino/Gather-8": {"how": "composed: jnp.take(mode='fill'), batches by jax.vmap"},
-        "directml/DML_OPERATOR_SPLIT": {
-            "how": "composed: lax.split, OutputTensors compared with what it gives on the host"
-        },
-        "openvino/Split-1": {"how": "composed: lax.split, equal lengths computed on the host"},
-        "openvino/Concat-1": {"how": "native: jnp.concatenate"},
-        "openvino/Tile-1": {"how": "native: jnp.tile"},
-        "openvino/Pad-1": {"how": "native: jnp.pad"},
-        "openvino/Transpose-1": {"how": "native: jnp.transpose"},
-        "openvino/Reshape-1": {
-            "how": "composed: jnp.reshape, sizes that are copied replaced on the host"
-        },
-        "openvino/GatherElements-6": {"how": "native: jnp.take_along_axis"},
-        "directml/DML_OPERATOR_JOIN": {
-            "how": "composed: jnp.concatenate, OutputTensor compared with what it gives on the host"
-        },
-        "directml/DML_OPERATOR_SLICE1": {
-            "how": "composed: indexing by slices, the window and OutputTensor read on the host"
-        },
-    }
+    support: ClassVar[dict[str, Any]] = {operator: {"how": how} for operator, how in HOW.items()}
 
     def __init__(self, cache: str = "on") -> None:
-        check_options(CACHE, cache=cache)
+        host.check_options(host.CACHE, cache=cache)
         self.reuse = REUSE[cache]
         self._last: deque[_Signature] = deque(maxlen=LAST_CALLS if cache == "on" else 0)
-        self._jax: Any = import_runtime("jax", "jax", "jax")
-        self._numpy: Any = import_runtime("jax.numpy", "jax", "jax")
+        self._jax: Any = host.import_runtime("jax", "jax", "jax")
+        self._numpy: Any = host.import_runtime("jax.numpy", "jax", "jax")
         self._lax: Any = self._jax.lax
         self.version = f"{self._jax.__version__} on {self._jax.default_backend()}"
 
@@ -136,12 +123,12 @@ class Jax(ArrayAdapter):
     def _broadcast(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
         if axes is None:
             return lambda: [self._numpy.broadcast_to(self._tensor(data), target)]
-        if are_integers(axes) and axes != sorted(axes):
+        if host.are_integers(axes) and axes != sorted(axes):
             raise ValueError(f"axes {axes}; expected ascending order, JAX would transpose data")
         return lambda: [self._lax.broadcast_in_dim(self._tensor(data), target, axes)]
 
     def _gather(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
-        batches = batch_rank(data, indices, axis, batch_dims)
+        batches = host.batch_rank(data, indices, axis, batch_dims)
         # Within jax.vmap the batch dimensions are gone.
         inner_axis = range(data.ndim)[axis] - batches if batches else axis
 
@@ -160,8 +147,8 @@ class Jax(ArrayAdapter):
         return lambda: [self._numpy.tile(self._tensor(data), repeats)]
 
     def _pad(self, data: Array, begin: Array, end: Array, mode: str, fill: Array | None) -> Compute:
-        check_padding(data, [begin, end], mode, fill)
-        pads = np.stack([to_list(begin), to_list(end)], axis=-1).astype(int)
+        host.check_padding(data, [begin, end], mode, fill)
+        pads = np.stack([host.to_list(begin), host.to_list(end)], axis=-1).astype(int)
         more = {"constant_values": np.zeros((), data.dtype) if fill is None else fill}
         more = more if mode == "constant" else {}
         return lambda: [self._numpy.pad(self._tensor(data), pads, mode, **more)]

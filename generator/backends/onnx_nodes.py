@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -111,29 +112,21 @@ def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
     """
     (tensor,) = _required(inputs, "InputTensor")
     axis, descriptions = attributes["Axis"], attributes["OutputTensors"]
-    sizes = [size for description in descriptions for size in description["Sizes"]]
+    shapes = [description["Sizes"] for description in descriptions]
     # In a model, a negative axis counts from the end, and a negative size is unknown.
-    for member, value in [("Axis", axis), *(("Sizes", size) for size in sizes)]:
+    for member, value in [("Axis", axis), *(("Sizes", size) for size in chain(*shapes))]:
         if value < 0:
             raise ValueError(f"{member}: found {value}; expected an unsigned number")
-    outputs = tuple(
-        (
-            DATA_TYPES.get(description["DataType"], TensorProto.UNDEFINED),
-            tuple(description["Sizes"]),
-        )
-        for description in descriptions
-    )
+    types = (DATA_TYPES.get(d["DataType"], TensorProto.UNDEFINED) for d in descriptions)
+    outputs = tuple(zip(types, map(tuple, shapes), strict=True))
     # A node has as many outputs as names. One excess name is as wrong as a billion.
     count = max(0, min(attributes["OutputCount"], len(descriptions) + 1))
     undeclared = ((TensorProto.UNDEFINED, None),) * (count - len(descriptions))
-    lengths = tuple(_extent(description["Sizes"], axis) for description in descriptions)
-    node = Node(
-        "Split",
-        (("InputTensor", type_name(tensor.dtype), tensor.shape),),
-        json.dumps({"axis": axis, "names": count}),
-        outputs + undeclared,
-        lengths,
-    )
+    # A size of 0 where there is no such axis: ONNX Runtime then rejects the axis.
+    lengths = tuple(sizes[axis] if axis < len(sizes) else 0 for sizes in shapes)
+    ports = (("InputTensor", type_name(tensor.dtype), tensor.shape),)
+    node_attributes = json.dumps({"axis": axis, "names": count})
+    node = Node("Split", ports, node_attributes, outputs + undeclared, lengths)
     return NodeCall(node, {"InputTensor": tensor})
 
 
@@ -350,8 +343,3 @@ def _required(inputs: Inputs, *names: str) -> list[Array]:
 def _attribute_value(array: Array) -> Any:
     """Return an input as the value of an attribute: a number, or a list of them."""
     return array.item() if array.shape in ((), (1,)) else array.ravel().tolist()
-
-
-def _extent(sizes: list[int], axis: int) -> int:
-    """Return the size on the axis, or 0: ONNX Runtime then rejects the axis."""
-    return sizes[axis] if -len(sizes) <= axis < len(sizes) else 0

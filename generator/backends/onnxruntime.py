@@ -110,9 +110,8 @@ class OnnxRuntime:
     ) -> NodeCall:
         if operator not in NODES:
             raise NotImplementedError(f"no node of ONNX for {operator}")
-        call = NODES[operator](
-            _widen_indices(operator, inputs) if self._widens else inputs, attributes
-        )
+        widened = _widen_indices(operator, inputs) if self._widens else inputs
+        call = NODES[operator](widened, attributes)
         for array in call.arrays.values():
             name = type_name(array.dtype)
             if name not in TYPES or name in FOUR_BIT_TYPES:

@@ -1,9 +1,10 @@
 """OpenVINO as a backend: a call is a model of one node, compiled for a device."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,8 +33,11 @@ def to_tensor(array: Array) -> Tensor:
         raise NotImplementedError(f"no element type of OpenVINO for {array.dtype}")
     if array.dtype.isbuiltin == 1:
         return Tensor(array)
-    bits = bits_of(array)
-    data = _pack_four_bit(bits) if name in FOUR_BIT_TYPES else bits
+    data = bits_of(array)
+    if name in FOUR_BIT_TYPES:
+        # Two elements per byte, the first one in the lower half.
+        pairs = np.pad(data.ravel(), (0, data.size % 2))
+        data = pairs[::2] | pairs[1::2] << 4
     # A tensor does not keep the wrapped array alive, so it needs memory of its own.
     tensor = Tensor(TYPES[name], list(array.shape))
     tensor.copy_from(Tensor(data, array.shape, TYPES[name]))
@@ -45,22 +49,11 @@ def to_array(tensor: Tensor) -> Array:
     name, shape = _NAMES[tensor.element_type], tuple(tensor.shape)
     dtype = ELEMENT_TYPES[name]
     if name in FOUR_BIT_TYPES:
-        return _unpack_four_bit(tensor.data.view(np.uint8), shape).view(dtype)
+        packed = tensor.data.view(np.uint8)
+        pairs = np.stack([packed & 15, packed >> 4], axis=-1)
+        return pairs.ravel()[: prod(shape)].reshape(shape).view(dtype)
     copy: Array = np.array(tensor.data).view(dtype)
     return copy.reshape(shape)
-
-
-def _pack_four_bit(bits: Array) -> Array:
-    """Return two elements per byte, the first one in the lower half."""
-    pairs = np.zeros((bits.size + 1) // 2 * 2, np.uint8)
-    pairs[: bits.size] = bits.ravel()
-    packed: Array = pairs[::2] | pairs[1::2] << 4
-    return packed
-
-
-def _unpack_four_bit(packed: Array, shape: tuple[int, ...]) -> Array:
-    pairs = np.stack([packed & 15, packed >> 4], axis=-1)
-    return pairs.ravel()[: int(np.prod(shape))].reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -153,54 +146,6 @@ class ModelSpec:
     ports: tuple[Port, ...]
     attributes: str
 
-    def parameters(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return those of a call's arrays that are parameters of the compiled model, in order."""
-        ports = zip(self.ports, arrays, strict=True)
-        return [array for port, array in ports if port.elements is None]
-
-
-@dataclass(frozen=True)
-class ModelPlanner:
-    """Plans how inputs reach a node: data dynamic, static or constant; others constant or not."""
-
-    data: str
-    constant_indices: bool
-
-    def plan(
-        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
-    ) -> tuple[ModelSpec, list[Array]]:
-        """Return the key of the model for a call, and the arrays of its ports.
-
-        Raises:
-            NotImplementedError: the operator is not in `NODE_TYPES`.
-            TypeError: a required input is omitted, so no node can be created.
-        """
-        if operator not in NODE_TYPES:
-            raise NotImplementedError(f"no node type for {operator}")
-        node_type = NODE_TYPES[operator]
-        missing = [name for name in node_type.inputs if name not in inputs]
-        if missing:
-            # Inputs go by position: a later input would take the place of the missing one.
-            raise TypeError(f"{operator} lacks {', '.join(missing)}")
-        named = [
-            (name, array)
-            for name in (*node_type.inputs, *node_type.optional)
-            if name in inputs
-            for array in (inputs[name] if isinstance(inputs[name], list) else [inputs[name]])
-        ]
-        ports = tuple(self._port(node_type, name, array) for name, array in named)
-        spec = ModelSpec(operator, ports, json.dumps(dict(attributes)))
-        return spec, [array for _, array in named]
-
-    def _port(self, node_type: NodeType, name: str, array: Array) -> Port:
-        constant = self.data == "constant" if name in node_type.data else self.constant_indices
-        constant |= self.data != "dynamic" and name in node_type.constants
-        element_type, shape = type_name(array.dtype), array.shape
-        if constant:
-            return Port(element_type, shape, array.tobytes())
-        any_size = self.data == "dynamic" and name not in node_type.static_lengths
-        return Port(element_type, (-1,) * len(shape) if any_size else shape)
-
 
 def build_model(spec: ModelSpec) -> Model:
     """Return the model of one node.
@@ -262,7 +207,7 @@ class OpenVino:
         if device not in {*devices, *(name.partition(".")[0] for name in devices)}:
             raise ValueError(f"device={device}; OpenVINO finds {', '.join(devices) or 'none'}")
         self._device = device
-        self._planner = ModelPlanner(feed, constant_indices=indices == "constant")
+        self._feed, self._constant_indices = feed, indices == "constant"
         self._request = lru_cache(KEPT_MODELS)(self._compile) if cache == "on" else self._compile
 
     @cached_property
@@ -271,7 +216,7 @@ class OpenVino:
         return {
             operator: {
                 "how": DECLARED_SUPPORT["openvino"][operator],
-                **probe_types(operator, lambda *call: self._compile(self._planner.plan(*call)[0])),
+                **probe_types(operator, lambda *call: self._compile(self._plan(*call)[0])),
             }
             for operator in NODE_TYPES
         }
@@ -287,14 +232,47 @@ class OpenVino:
             Exception: OpenVINO rejects the call.
         """
         with adapter_rejections():
-            spec, arrays = self._planner.plan(operator, inputs, attributes)
+            spec, arrays = self._plan(operator, inputs, attributes)
         request = self._request(spec)
-        for position, array in enumerate(spec.parameters(arrays)):
+        ports = zip(spec.ports, arrays, strict=True)
+        parameters = [array for port, array in ports if port.elements is None]
+        for position, array in enumerate(parameters):
             request.set_input_tensor(position, to_tensor(array))
         # The synchronous infer() sometimes returns empty outputs instead of raising an error.
         request.start_async()
         request.wait()
         return [to_array(tensor) for tensor in request.output_tensors]
+
+    def _plan(
+        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
+    ) -> tuple[ModelSpec, list[Array]]:
+        """Return the key of the model for a call, and the arrays of its ports.
+
+        Raises:
+            NotImplementedError: the operator is not in `NODE_TYPES`.
+            TypeError: a required input is omitted, so no node can be created.
+        """
+        if operator not in NODE_TYPES:
+            raise NotImplementedError(f"no node type for {operator}")
+        node_type = NODE_TYPES[operator]
+        if missing := [name for name in node_type.inputs if name not in inputs]:
+            # Inputs go by position: a later input would take the place of the missing one.
+            raise TypeError(f"{operator} lacks {', '.join(missing)}")
+        ports: list[Port] = []
+        arrays: list[Array] = []
+        for name in (*node_type.inputs, *node_type.optional):
+            value = inputs.get(name, [])
+            constant = self._constant_indices
+            if name in node_type.data:
+                constant = self._feed == "constant"
+            constant |= self._feed != "dynamic" and name in node_type.constants
+            any_size = self._feed == "dynamic" and name not in node_type.static_lengths
+            for array in value if isinstance(value, list) else [value]:
+                shape = (-1,) * array.ndim if any_size and not constant else array.shape
+                elements = array.tobytes() if constant else None
+                ports.append(Port(type_name(array.dtype), shape, elements))
+                arrays.append(array)
+        return ModelSpec(operator, tuple(ports), json.dumps(dict(attributes))), arrays
 
     def _compile(self, spec: ModelSpec) -> openvino.InferRequest:
         return self._core.compile_model(build_model(spec), self._device).create_infer_request()

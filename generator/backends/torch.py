@@ -6,16 +6,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, type_name
+from opcert.backends import composition as host
 from opcert.backends.array_api import ArrayAdapter, Compute
-from opcert.backends.composition import (
-    GatherPlan,
-    are_integers,
-    check_padding,
-    import_runtime,
-    spread_shape,
-    to_int64,
-    to_list,
-)
 
 # PyTorch's name of each element type that it computes with.
 TYPES = {
@@ -41,6 +33,30 @@ EXCHANGED_AS = {"bf16": "uint16", "f8e4m3": "uint8", "f8e5m2": "uint8"}
 SELECTED_AS = {"u16": "int16", "u32": "int32", "u64": "int64"}
 # PyTorch's flip, gather and scatter lack some types, and have an integer of each width in bytes.
 INTEGER_OF_WIDTH = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
+# How each operator is computed.
+HOW = {
+    "openvino/VariadicSplit-1": "composed: torch.split, a -1 in split_lengths replaced on the host",
+    "openvino/Slice-8": "composed: indexing by slices, then torch.flip of bits for negative steps",
+    "openvino/Broadcast-1": "composed: torch.broadcast_to; in mode explicit of data reshaped on "
+    "the host's reading of axes_mapping",
+    "openvino/Gather-8": "composed: torch.index_select by int64 indices, which the host compares "
+    "with the dimension, batches by reshape, zeros by torch.where",
+    "directml/DML_OPERATOR_SPLIT": "composed: torch.split, OutputTensors compared with what it "
+    "gives on the host",
+    "openvino/Split-1": "composed: torch.split, equal lengths computed on the host",
+    "openvino/Concat-1": "native: torch.cat",
+    "openvino/Tile-1": "native: torch.tile",
+    "openvino/Pad-1": "composed: torch.nn.functional.pad; in the other modes torch.index_select by "
+    "the host's positions",
+    "openvino/Transpose-1": "native: torch.permute",
+    "openvino/Reshape-1": "composed: torch.reshape, sizes that are copied replaced on the host",
+    "openvino/GatherElements-6": "composed: torch.gather of bits",
+    "openvino/ScatterElementsUpdate-3": "composed: torch.scatter of bits by int64 indices",
+    "directml/DML_OPERATOR_JOIN": "composed: torch.cat, OutputTensor compared with what it gives "
+    "on the host",
+    "directml/DML_OPERATOR_SLICE1": "composed: indexing by slices, the window and OutputTensor "
+    "read on the host",
+}
 
 
 class Torch(ArrayAdapter):
@@ -49,61 +65,14 @@ class Torch(ArrayAdapter):
     name = "torch"
     reuse = "nothing: computed eagerly"
     support: ClassVar[dict[str, Any]] = {
-        "openvino/VariadicSplit-1": {
-            "how": "composed: torch.split, a -1 in split_lengths replaced on the host",
-            "types": list(TYPES),
-        },
-        "openvino/Slice-8": {
-            "how": "composed: indexing by slices, then torch.flip of bits for negative steps",
-            "types": list(TYPES),
-        },
-        "openvino/Broadcast-1": {
-            "how": "composed: torch.broadcast_to; in mode explicit of data reshaped on the host's "
-            "reading of axes_mapping",
-            "types": list(TYPES),
-        },
-        "openvino/Gather-8": {
-            "how": "composed: torch.index_select by int64 indices, which the host compares with "
-            "the dimension, batches by reshape, zeros by torch.where",
-            "types": list(TYPES),
-        },
-        "directml/DML_OPERATOR_SPLIT": {
-            "how": "composed: torch.split, OutputTensors compared with what it gives on the host"
-        },
-        "openvino/Split-1": {
-            "how": "composed: torch.split, equal lengths computed on the host",
-            "types": list(TYPES),
-        },
-        "openvino/Concat-1": {"how": "native: torch.cat", "types": list(TYPES)},
-        "openvino/Tile-1": {"how": "native: torch.tile", "types": list(TYPES)},
-        "openvino/Pad-1": {
-            "how": "composed: torch.nn.functional.pad; in the other modes torch.index_select by "
-            "the host's positions",
-            "types": list(TYPES),
-        },
-        "openvino/Transpose-1": {"how": "native: torch.permute", "types": list(TYPES)},
-        "openvino/Reshape-1": {
-            "how": "composed: torch.reshape, sizes that are copied replaced on the host",
-            "types": list(TYPES),
-        },
-        "openvino/GatherElements-6": {
-            "how": "composed: torch.gather of bits",
-            "types": list(TYPES),
-        },
-        "openvino/ScatterElementsUpdate-3": {
-            "how": "composed: torch.scatter of bits by int64 indices",
-            "types": list(TYPES),
-        },
-        "directml/DML_OPERATOR_JOIN": {
-            "how": "composed: torch.cat, OutputTensor compared with what it gives on the host"
-        },
-        "directml/DML_OPERATOR_SLICE1": {
-            "how": "composed: indexing by slices, the window and OutputTensor read on the host"
-        },
+        # PyTorch has every type of DirectML.
+        operator: {"how": how}
+        | ({"types": list(TYPES)} if operator.startswith("openvino/") else {})
+        for operator, how in HOW.items()
     }
 
     def __init__(self, device: str = "cpu") -> None:
-        self._torch: Any = import_runtime("torch", "torch", "torch")
+        self._torch: Any = host.import_runtime("torch", "torch", "torch")
         self._device = self._torch.device(device)
         # A device that is missing or broken fails here, before the first case.
         self._torch.zeros(1, device=self._device)
@@ -125,11 +94,11 @@ class Torch(ArrayAdapter):
 
     def _array(self, tensor: Any) -> Array:
         contiguous = self._torch.contiguous_format
-        host = tensor.to("cpu", copy=True, memory_format=contiguous)
+        copy = tensor.to("cpu", copy=True, memory_format=contiguous)
         name = self._names[tensor.dtype]
         if name in EXCHANGED_AS:
-            host = host.view(getattr(self._torch, EXCHANGED_AS[name]))
-        array: Array = host.numpy()
+            copy = copy.view(getattr(self._torch, EXCHANGED_AS[name]))
+        array: Array = copy.numpy()
         return array.view(ELEMENT_TYPES[name])
 
     def _split(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
@@ -154,11 +123,11 @@ class Torch(ArrayAdapter):
     def _broadcast(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
         if -1 in target:
             raise ValueError(f"target {target}; PyTorch keeps the size of data for a -1")
-        shape = data.shape if axes is None else spread_shape(data.shape, axes, len(target))
+        shape = data.shape if axes is None else host.spread_shape(data.shape, axes, len(target))
         return lambda: [self._torch.broadcast_to(self._tensor(data).reshape(shape), target)]
 
     def _gather(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> Compute:
-        plan = GatherPlan(data, indices, axis, batch_dims)
+        plan = host.GatherPlan(data, indices, axis, batch_dims)
 
         def compute() -> list[Any]:
             tensor = self._tensor(data)
@@ -172,7 +141,7 @@ class Torch(ArrayAdapter):
 
         return compute
 
-    def _select(self, tensor: Any, plan: GatherPlan) -> Any:
+    def _select(self, tensor: Any, plan: host.GatherPlan) -> Any:
         """Return the rows of the plan, zeros for indices out of range."""
         torch, any_in_range = self._torch, bool(plan.in_range.any())
         dtype, bits = tensor.dtype, SELECTED_AS.get(self._names[tensor.dtype])
@@ -196,8 +165,8 @@ class Torch(ArrayAdapter):
         return lambda: [self._torch.tile(self._tensor(data), repeats)]
 
     def _pad(self, data: Array, begin: Array, end: Array, mode: str, fill: Array | None) -> Compute:
-        check_padding(data, [begin, end], mode, fill)
-        pads = list(zip(to_list(begin), to_list(end), strict=True))
+        host.check_padding(data, [begin, end], mode, fill)
+        pads = list(zip(host.to_list(begin), host.to_list(end), strict=True))
         if mode == "constant":
             # The first pair is for the last dimension.
             flat = [number for pair in reversed(pads) for number in pair]
@@ -234,7 +203,7 @@ class Torch(ArrayAdapter):
         return compute
 
     def _scatter_elements(self, data: Array, indices: Array, updates: Array, axis: Any) -> Compute:
-        places = to_int64(indices)
+        places = host.to_int64(indices)
 
         def compute() -> list[Any]:
             tensor, new = self._tensor(data), self._bits(self._tensor(updates))
@@ -251,7 +220,7 @@ class Torch(ArrayAdapter):
 def _is_backwards(bounds: slice) -> bool:
     # Bounds that are not integers are left to PyTorch.
     ends = bounds.start, bounds.stop, bounds.step
-    return bounds.step is not None and are_integers(ends) and bounds.step < 0
+    return bounds.step is not None and host.are_integers(ends) and bounds.step < 0
 
 
 def _ascending(bounds: slice, extent: int) -> slice:
