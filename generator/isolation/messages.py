@@ -188,8 +188,7 @@ def receive_lines(descriptor: int) -> Iterator[bytes]:
     poll.register(descriptor, select.POLLIN)
     while True:
         is_ready_soon(poll)
-        chunk = os.read(descriptor, READ_BYTES)
-        if not chunk:
+        if not (chunk := os.read(descriptor, READ_BYTES)):
             return
         *lines, rest = (rest + chunk).split(b"\n")
         yield from lines

@@ -184,8 +184,7 @@ class Process:
                 text = f"{_quote(self._unread)}: no newline within {_MAX_LINE} bytes"
                 raise WorkerFailure("protocol", text)
             self._wait(self._readable)
-            chunk = os.read(self._replies, READ_BYTES)
-            if not chunk:
+            if not (chunk := os.read(self._replies, READ_BYTES)):
                 raise self._end_of_output()
             self._unread += chunk
         line, _, self._unread = self._unread.partition(b"\n")
@@ -367,14 +366,10 @@ def perform_handshake(
         raise BackendError(f"{prefix}{reason}")
     for key, mistake in _introduction_mistakes(answer):
         raise BackendError(f"backend '{backend}': invalid handshake: {key}: {mistake}")
-    unexpected = process.unexpected_output()
-    if unexpected:
-        raise BackendError(
-            f"backend '{backend}': unexpected output after the handshake: {unexpected}"
-        )
-    return Introduction(
-        answer["name"], answer["version"], answer.get("support"), answer.get("reuse")
-    )
+    if found := process.unexpected_output():
+        raise BackendError(f"backend '{backend}': unexpected output after the handshake: {found}")
+    support, reuse = answer.get("support"), answer.get("reuse")
+    return Introduction(answer["name"], answer["version"], support, reuse)
 
 
 def _introduction_mistakes(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -383,8 +378,7 @@ def _introduction_mistakes(answer: Mapping[str, Any]) -> Iterator[tuple[str, str
     if type(protocol) is not int or protocol != PROTOCOL:
         yield "protocol", f"found {protocol!r}; expected {PROTOCOL}"
     for key in ("name", "version"):
-        text = answer.get(key)
-        if not is_valid_name(text):
+        if not is_valid_name(text := answer.get(key)):
             yield key, f"found {safe_repr(text)}; expected {NAME_FORMAT}"
     support = answer.get("support")
     if support is not None and not isinstance(support, dict):

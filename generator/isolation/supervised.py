@@ -130,7 +130,7 @@ class SupervisedBackend(IsolatedBackend):
 
     def _stopped(self, worker: Worker | Driver, failure: WorkerFailure) -> Outcome:
         """Stop the process, and return the outcome of its last call."""
-        log = worker.take_log()
+        log = worker.process.take_log()
         self.stop()
         if failure.observed == "protocol":
             fault = Difference("protocol", failure.reason)
@@ -158,7 +158,7 @@ class SupervisedBackend(IsolatedBackend):
         """Wait for the process to exit, then kill it and its descendants."""
         if self._worker is not None:
             try:
-                self._worker.exits_within(EXIT_TIMEOUT)
+                self._worker.process.exits_within(EXIT_TIMEOUT)
             finally:
                 self.stop()
 
@@ -278,13 +278,10 @@ class CheckStep:
 
     def __str__(self) -> str:
         mark = "ok" if self.passed else "WRONG"
-        lines = self.log.strip().splitlines()[-_MAX_LINES:]
-        return "\n".join(
-            [
-                f"{mark:5}  {self.task}: {printable_line(self.result)}",
-                *(f"       printed: {printable_line(line)}" for line in lines),
-            ]
-        )
+        lines = [f"{mark:5}  {self.task}: {printable_line(self.result)}"]
+        for line in self.log.strip().splitlines()[-_MAX_LINES:]:
+            lines.append(f"       printed: {printable_line(line)}")
+        return "\n".join(lines)
 
 
 def check_driver(

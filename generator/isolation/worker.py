@@ -92,29 +92,20 @@ class _Host:
         return [n for n in numbers if n in self._returned and self._returned[n].changed]
 
     def _call(self, request: dict[str, Any], inputs: dict[str, Array]) -> dict[str, Any]:
+        operator, attributes = request["operator"], request["attributes"]
         try:
-            outcome = call_backend(
-                self._backend, request["operator"], inputs, request["attributes"]
-            )
+            outcome = call_backend(self._backend, operator, inputs, attributes)
         except KeyboardInterrupt as error:
             # The backend raised it itself: a user's interrupt reaches the supervisor alone.
-            outcome = Outcome(
-                "rejected",
-                reason=describe_error(error),
-                rejected_by="runtime",
-                lines=own_lines(error),
-            )
+            reason, lines = describe_error(error), own_lines(error)
+            outcome = Outcome("rejected", reason=reason, rejected_by="runtime", lines=lines)
         if os.getpid() != self._pid:
             # A child process that the backend forked has returned from the call as well.
             os._exit(0)
         answer = {"id": request["id"], "observed": outcome.observed}
         if outcome.observed != "outputs":
-            return {
-                **answer,
-                "reason": outcome.reason,
-                "rejected_by": outcome.rejected_by,
-                "lines": outcome.lines,
-            }
+            answer |= {"reason": outcome.reason, "rejected_by": outcome.rejected_by}
+            return {**answer, "lines": outcome.lines}
         if not isinstance(outcome.outputs, list):
             return {**answer, "returned": class_name(outcome.outputs)}
         return {**answer, **self._share_outputs(request, outcome.outputs)}
@@ -155,14 +146,8 @@ def _start(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
         reuse = declared_reuse(backend)
     except BackendError as error:
         return None, {"error": str(error)}
-    introduction = {
-        "protocol": PROTOCOL,
-        "name": backend.name,
-        "version": backend.version,
-        "support": support,
-        "reuse": reuse,
-    }
-    return backend, introduction
+    named = {"protocol": PROTOCOL, "name": backend.name, "version": backend.version}
+    return backend, {**named, "support": support, "reuse": reuse}
 
 
 def _declared_support(backend: Backend) -> dict[str, Any] | None:
@@ -176,8 +161,9 @@ def _declared_support(backend: Backend) -> dict[str, Any] | None:
     return declared_support(SimpleNamespace(support=support)).to_dict()
 
 
-def serve(requests: int, replies: int, area: SharedArea) -> None:
-    """Answer requests until their sender closes the pipe."""
+def serve(requests: int, replies: int, memory: int) -> None:
+    """Host the backend that the first request names until the sender closes the pipe."""
+    area = SharedArea(memory)
     messages = (json.loads(line.decode()) for line in receive_lines(requests))
     backend, introduction = _start(next(messages))
     send_message(replies, introduction)
@@ -189,14 +175,8 @@ def serve(requests: int, replies: int, area: SharedArea) -> None:
     close_backend(backend)
 
 
-def main() -> None:
-    """Host the backend that the first request names."""
-    requests, replies, memory = map(int, sys.argv[1:])
+if __name__ == "__main__":
     end_with_parent()
-    serve(requests, replies, SharedArea(memory))
+    serve(*map(int, sys.argv[1:]))
     # Threads that the backend still runs must not keep the process alive.
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,7 @@ from math import prod
 from typing import IO, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, InputArrays, bit_width
 from opcert.errors import BackendError, describe_error, did_you_mean
@@ -29,6 +29,7 @@ from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure, perf
 from opcert.isolation.worker import WATCHED_CALLS
 from opcert.run.comparison import Difference
 from opcert.run.outcome import Outcome, Rejecter
+from opcert.suite.format import StrictModel
 
 # How many calls are compared in one request: callers usually compare one call after the other.
 _COMPARED_TOGETHER = 8
@@ -162,7 +163,7 @@ class Worker:
         self._compared.clear()
         self._changed.update(answer["changed"])
         read_inputs_back(self._area, inputs)
-        log = self.take_log()
+        log = self.process.take_log()
         fault = None
         if answer["altered_inputs"]:
             text = f"the call changed the form of its input '{answer['altered_inputs'][0]}'"
@@ -191,7 +192,9 @@ class Worker:
         if "returned" in description:
             return _placeholder(description["returned"])
         name = description["type"]
-        dtype = ELEMENT_TYPES[name] if name in ELEMENT_TYPES else _parse_dtype(name)
+        # The name of a structured type is its list of fields.
+        fields = ast.literal_eval(name) if name.startswith("[") else name
+        dtype = ELEMENT_TYPES[name] if name in ELEMENT_TYPES else np.dtype(fields)
         # An array of objects in shared memory would be an array of another process's pointers.
         if "offset" not in description or dtype.hasobject:
             return np.broadcast_to(np.zeros((), dtype), description["shape"])
@@ -209,14 +212,6 @@ class Worker:
                 self._changed.update(answer["changed"])
         return number in self._changed
 
-    def take_log(self) -> str:
-        """Return the end of the output that the process printed since the last call."""
-        return self.process.take_log()
-
-    def exits_within(self, seconds: float) -> bool:
-        """Close the input of the process; return whether it exits within `seconds`."""
-        return self.process.exits_within(seconds)
-
     def kill(self) -> None:
         """Kill the process, its session and its descendants."""
         self.process.kill()
@@ -232,20 +227,13 @@ def _placeholder(type_name: str) -> object:
     return type(_text(type_name), (), {})()
 
 
-def _parse_dtype(name: str) -> np.dtype[Any]:
-    """Return the dtype with this name; the name of a structured dtype is its list of fields."""
-    return np.dtype(ast.literal_eval(name) if name.startswith("[") else name)
-
-
 # The maximum rank of a NumPy array.
 _MAX_RANK = 64
 _MAX_REASON_LENGTH = 500
 
 
-class _OutputDescription(BaseModel):
+class _OutputDescription(StrictModel):
     """The description of an output, whose bytes follow the answer."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     type: str
     shape: list[int]
@@ -265,10 +253,8 @@ class _OutputDescription(BaseModel):
         return None
 
 
-class _Answer(BaseModel):
+class _Answer(StrictModel):
     """The answer of a driver to a call."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     id: int
     observed: Literal["outputs", "rejected", "unsupported"]
@@ -287,8 +273,7 @@ class _Answer(BaseModel):
             return f"observed '{self.observed}' has no 'rejected_by'"
         outputs = self.outputs or []
         for position, output in enumerate(outputs):
-            mistake = output.find_mistake()
-            if mistake is not None:
+            if (mistake := output.find_mistake()) is not None:
                 return f"output {position}: {mistake}"
         total = sum(output.bytes for output in outputs)
         if total > MAX_OUTPUT_BYTES:
@@ -316,9 +301,9 @@ class Driver:
         self._number = 0
         self.process = start_driver(command, memory)
         try:
-            name = f"driver:{command}"
-            request = {"options": options}
-            self.introduction = perform_handshake(self.process, request, name, seconds)
+            self.introduction = perform_handshake(
+                self.process, {"options": options}, f"driver:{command}", seconds
+            )
         except BaseException:
             self.kill()
             raise
@@ -343,7 +328,7 @@ class Driver:
         answer = _parse_answer(self.process.exchange(request, timeout, contents), self._number)
         outputs = [self._read_output(i, output) for i, output in enumerate(answer.outputs or ())]
         self._refuse_unexpected_output("after the answer and its outputs")
-        log = self.take_log()
+        log = self.process.take_log()
         if answer.observed == "outputs":
             return Outcome("outputs", outputs, remote=_ReceivedOutputs(), log=log)
         reason = answer.reason[:_MAX_REASON_LENGTH].encode(errors="replace").decode()
@@ -364,19 +349,9 @@ class Driver:
             raise WorkerFailure("protocol", f"output {position}: {error}") from None
 
     def _refuse_unexpected_output(self, when: str) -> None:
-        text = self.process.unexpected_output()
-        if text:
-            raise WorkerFailure(
-                "protocol", f"unexpected output {when}: {text}; stdout is for answers alone"
-            )
-
-    def take_log(self) -> str:
-        """Return the end of the output that the process printed since the last call."""
-        return self.process.take_log()
-
-    def exits_within(self, seconds: float) -> bool:
-        """Close the input of the process; return whether it exits within `seconds`."""
-        return self.process.exits_within(seconds)
+        if found := self.process.unexpected_output():
+            text = f"unexpected output {when}: {found}; stdout is for answers alone"
+            raise WorkerFailure("protocol", text)
 
     def kill(self) -> None:
         """Kill the process, its session and its descendants."""
@@ -424,7 +399,6 @@ def _parse_answer(message: Mapping[str, Any], number: int) -> _Answer:
         value = "" if first["type"] == "missing" else f", found {first['input']!r}"[:100]
         text = f"malformed answer: {place}: {first['msg']}{value}"
         raise WorkerFailure("protocol", text) from None
-    mistake = answer.find_mistake(number)
-    if mistake is not None:
+    if (mistake := answer.find_mistake(number)) is not None:
         raise WorkerFailure("protocol", f"malformed answer: {mistake}")
     return answer

@@ -4,20 +4,12 @@ import importlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import (
-    EntryPoint,
-    PackageNotFoundError,
-    packages_distributions,
-    requires,
-    version,
-)
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 
 from opcert.backends.contract import DECLARED_SUPPORT
 from opcert.backends.lookup import BUILT_IN_BACKENDS, registered_backends
 from opcert.specification.files import shipped_operators
 from opcert.suite.support import declared_support
-
-UNSUPPORTED = "unsupported"
 
 
 @dataclass(frozen=True)
@@ -39,17 +31,18 @@ def available_backends() -> Iterator[AvailableBackend]:
     for name in BUILT_IN_BACKENDS:
         yield _built_in(name)
     for point in registered_backends().values():
-        yield _entry_point(point)
+        package = point.dist
+        text = f"{package.name} {package.version}" if package else point.value
+        yield AvailableBackend(point.name, True, text, {})
 
 
 def _built_in(name: str) -> AvailableBackend:
     packages = packages_of_extra(name) or ["opcert"]
     versions = {package: _version_of(package) for package in packages}
-    installed = None not in versions.values()
+    if None in versions.values():
+        return AvailableBackend(name, False, f"pip install 'opcert[{name}]'", _how(name))
     text = ", ".join(f"{package} {number}" for package, number in versions.items())
-    return AvailableBackend(
-        name, installed, text if installed else f"pip install 'opcert[{name}]'", _how(name)
-    )
+    return AvailableBackend(name, True, text, _how(name))
 
 
 def _how(name: str) -> dict[str, str]:
@@ -62,15 +55,9 @@ def _how(name: str) -> dict[str, str]:
             return {}
         declared = {operator: entry.how for operator, entry in support.items()}
     return {
-        operator: declared.get(operator, UNSUPPORTED).partition(":")[0]
+        operator: declared.get(operator, "unsupported").partition(":")[0]
         for operator in shipped_operators()
     }
-
-
-def _entry_point(point: EntryPoint) -> AvailableBackend:
-    package = point.dist
-    text = f"{package.name} {package.version}" if package else point.value
-    return AvailableBackend(point.name, True, text, {})
 
 
 def packages_of_extra(name: str) -> list[str]:

@@ -75,10 +75,7 @@ def _run_negative(
     records, log = [*first.records], first.log
     for context, called in calls:
         is_repetition = called is case
-        if is_repetition:
-            later = _call_invalid(backend, operator, case)
-        else:
-            later = _call_valid(backend, operator, called)
+        later = (_call_invalid if is_repetition else _call_valid)(backend, operator, called)
         log += later.log
         if later.observed in FATAL_OUTCOMES:
             return replace(later, reason=f"{context}: {later.reason}", log=log)

@@ -49,13 +49,8 @@ class Excerpt(StrictModel):
     @model_validator(mode="after")
     def _lies_in_the_output(self) -> Self:
         count, rest = divmod(len(self.expected), 2 * ELEMENT_TYPES[self.type].itemsize)
-        inside = self.start + count <= prod(self.shape)
-        if (
-            rest
-            or not 0 < count <= EXCERPT_SIZE
-            or not inside
-            or len(self.actual) != len(self.expected)
-        ):
+        fits = 0 < count <= EXCERPT_SIZE and self.start + count <= prod(self.shape)
+        if rest or not fits or len(self.actual) != len(self.expected):
             raise ValueError("an excerpt whose elements do not lie in an output of its shape")
         return self
 

@@ -96,12 +96,8 @@ def call_backend(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return Outcome(
-            "rejected",
-            reason=describe_error(error),
-            rejected_by=rejecter_of(error),
-            lines=own_lines(error),
-        )
+        reason, rejecter, lines = describe_error(error), rejecter_of(error), own_lines(error)
+        return Outcome("rejected", reason=reason, rejected_by=rejecter, lines=lines)
     return Outcome("outputs", outputs)
 
 
