@@ -40,19 +40,13 @@ class ArgumentChange:
 def case_reason(operator: OperatorSuite, case: IndexedCase) -> str:
     """Return why a case exists: its example, its levels, or its change to the baseline."""
     if case.baseline is not None:
-        return (
-            f"one change to its baseline: {changes_in_words(changes_from_baseline(operator, case))}"
-        )
+        changes = (change.words for change in changes_from_baseline(operator, case))
+        return f"one change to its baseline: {'; '.join(changes)}"
     if case.example or not case.levels:
         return case.example
     words = operator.index.factors
     named = (words.get(f, {}).get(level, f"{f} {level}") for f, level in case.levels.items())
     return ", ".join(filter(None, named))
-
-
-def changes_in_words(changes: Sequence[ArgumentChange]) -> str:
-    """Return the differences from the baseline as one sentence."""
-    return "; ".join(change.words for change in changes)
 
 
 def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> tuple[ArgumentChange, ...]:
@@ -135,10 +129,8 @@ def _tensor_differences(
     if before.shape != after.shape and not (are_lists and before.type == after.type):
         yield f"has the shape {list(after.shape)} instead of {list(before.shape)}"
     elif values and before.type == after.type and values[0] != values[1]:
-        is_scalar = before.shape == ()
-        yield (
-            f"is {values[1][0]} instead of {values[0][0]}" if is_scalar else _list_change(*values)
-        )
+        one, other = values
+        yield _list_change(one, other) if before.shape else f"is {other[0]} instead of {one[0]}"
 
 
 def _attribute_change(
@@ -162,12 +154,8 @@ def _value_change(before: Any, after: Any) -> str:
     if isinstance(before, list) and isinstance(after, list):
         return _list_change(before, after)
     if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
-        fields = (
-            f"{key} {_value_change(before[key], after[key])}"
-            for key in before
-            if before[key] != after[key]
-        )
-        return "has " + " and ".join(fields)
+        differing = (key for key in before if before[key] != after[key])
+        return "has " + " and ".join(f"{k} {_value_change(before[k], after[k])}" for k in differing)
     texts = [json.dumps(value, ensure_ascii=False) for value in (after, before)]
     return f"is {texts[0]} instead of {texts[1]}"
 
@@ -237,12 +225,10 @@ def case_call_text(
             else:
                 text = _stored_array(entry)
             text = f"inverted({text}, {width})" if inverts else text
-        buffer_format = entry.type, entry.shape, entry.layout
         text = layout_expression(text, entry.shape, entry.layout)
-        inputs[name] = InputText(text, buffer_format)
-    expected = None
-    if case.expects == "outputs":
-        expected = _expected_outputs(operator, case, inverted_data)
+        inputs[name] = InputText(text, (entry.type, entry.shape, entry.layout))
+    is_valid = case.expects == "outputs"
+    expected = _expected_outputs(operator, case, inverted_data) if is_valid else None
     return CallText(comment, operator.index.operator, inputs, case.attributes, expected)
 
 

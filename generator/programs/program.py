@@ -218,15 +218,10 @@ class CallText:
         """Whether the calls differ at most in their comments."""
         return self == replace(other, comment=self.comment)
 
-    def can_refill(self, previous: "CallText | None") -> bool:
-        """Whether the call can use the buffers of the previous one."""
-        if previous is None:
-            return False
-        formats = [
-            {name: text.buffer_format for name, text in call.inputs.items()}
-            for call in (self, previous)
-        ]
-        return formats[0] == formats[1]
+    @property
+    def buffer_formats(self) -> dict[str, tuple[object, ...]]:
+        """The formats of the inputs; a call can use the buffers of one that has the same."""
+        return {name: text.buffer_format for name, text in self.inputs.items()}
 
 
 def write_program(
@@ -260,10 +255,10 @@ def write_program(
     if names:
         head.append(_PACK.format(path=pack, names="".join(f"    {name!r},\n" for name in names)))
 
+    has_open = "Open(" in body
     definitions = [_ARGUMENTS] if is_variadic else []
     definitions += [_SEEDED] if "seeded(" in body else []
     definitions += [_INVERTED] if "inverted(" in body else []
-    has_open = "Open(" in body
     definitions += [_OPEN] if has_open else []
     definitions += [_MEMORY] if checks_outputs or checks_rejection else []
     if checks_outputs:
@@ -290,13 +285,11 @@ def _call_lines(calls: Sequence[CallText], backend: str | None) -> list[str]:
         lines += [f"for _ in range({times}):"] if is_loop else []
         for call in block:
             # From the second pass on, the first call of the block follows the last one.
-            if is_loop and call is block[0] and not call.can_refill(block[-1]):
+            if is_loop and call is block[0] and call.buffer_formats != block[-1].buffer_formats:
                 previous = None
             # Every call then has to restore the arguments that the others of the block changed.
-            changed_by_others = is_loop and length > 1
-            indent = "    " if is_loop else ""
-            statements = _statements(call, previous, backend, whole=changed_by_others)
-            lines += [indent + line for line in statements]
+            statements = _statements(call, previous, backend, whole=is_loop and length > 1)
+            lines += ["    " * is_loop + line for line in statements]
             previous = call
         start += length * times
     return lines
@@ -324,7 +317,7 @@ def _statements(
 ) -> list[str]:
     """Return the lines of a call: those that differ from the previous call, or all with `whole`."""
     lines = [f"# {printable_line(call.comment)}"] if call.comment else []
-    if previous is not None and call.can_refill(previous):
+    if previous is not None and call.buffer_formats == previous.buffer_formats:
         # Most callers fill the same buffers again.
         lines += [
             f"inputs[{_quoted(name)}][...] = {text.expression}"
