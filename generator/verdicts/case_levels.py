@@ -16,7 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays.calls import Call, argument_of
+from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of
 from opcert.cases.conditions import Conditions
 from opcert.cases.input_space import Observer
@@ -80,9 +80,8 @@ def _is_number(name: str, dtype: np.dtype[Any], data_inputs: Sequence[str]) -> b
 
 def _exceeds(array: Array, bits: int) -> bool:
     """Whether a signed integer of so many bits cannot hold one of the elements."""
-    if not array.size:
-        return False
-    return not -1 << (bits - 1) <= int(array.min()) <= int(array.max()) < 1 << (bits - 1)
+    least, limit = -1 << (bits - 1), 1 << (bits - 1)
+    return array.size > 0 and not least <= int(array.min()) <= int(array.max()) < limit
 
 
 def _narrowed(call: Candidate, bits: int) -> Candidate:
@@ -102,6 +101,18 @@ MUTATION, POSITION = "mutation", "position"
 NEIGHBOUR, BEHAVIOUR = "neighbour", "behaviour "
 OUTPUT_SIZE, OUTPUT_RANK = "output elements", "output rank"
 NARROWED = "narrowed integers"
+# What a call with a level of these has, in words.
+PHRASES = {
+    VIOLATED_RULE: "a violation of {}",
+    MUTATED: "a change of {}",
+    CHANGE: "{}",
+    MUTATION: "the mutation {}",
+    POSITION: "a change at the position {}",
+    NARROWED: "integers that {} cannot hold without changing the result",
+    NEIGHBOUR: "the difference '{}' from the previous call",
+    OUTPUT_RANK: "an output of rank {}",
+    OUTPUT_SIZE: "outputs of {} elements",
+}
 # The least numbers of elements of the ranges of output sizes.
 _SIZES = (0, 1, 2, 16, 64, 256, 1024, 1 << 14, 1 << 17)
 # A case without elements, or with equal ones, passes in spite of a fault of these kinds.
@@ -154,13 +165,17 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: st
             points[case.id] = _invalid_points(operator, case, points[case.baseline])
         else:
             planned = {name: frozenset([level]) for name, level in case.levels.items()}
-            own = _levels_of_outputs([output.shape for output in case.outputs])
+            shapes = [output.shape for output in case.outputs]
+            size = max(least for least in _SIZES if least <= sum(map(prod, shapes)))
+            own = {
+                OUTPUT_SIZE: frozenset([_size_range(size)]),
+                OUTPUT_RANK: frozenset(str(len(shape)) for shape in shapes),
+            }
             own |= {f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in case.rules}
             if case.change is not None:
                 own[NEIGHBOUR] = frozenset([case.change.kind])
-            points[case.id] = [
-                {**planned, **levels, **own} for levels in observed.get(case.id, [planned])
-            ]
+            levels_of_points = observed.get(case.id, [planned])
+            points[case.id] = [{**planned, **levels, **own} for levels in levels_of_points]
         if narrowing is not None:
             narrowed = {NARROWED: narrowing.levels(operator, case)}
             points[case.id] = [{**point, **narrowed} for point in points[case.id]]
@@ -169,11 +184,8 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: st
         name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
     }
     factors |= {name: dict.fromkeys(levels) for name, levels in operator.index.factors.items()}
-    factors |= {
-        OUTPUT_RANK: dict.fromkeys(map(str, range(_RANKS))),
-        NEIGHBOUR: {},
-        OUTPUT_SIZE: dict.fromkeys(map(_size_range, _SIZES)),
-    }
+    factors |= {OUTPUT_RANK: dict.fromkeys(map(str, range(_RANKS))), NEIGHBOUR: {}}
+    factors |= {OUTPUT_SIZE: dict.fromkeys(map(_size_range, _SIZES))}
     for case_points in points.values():
         for point in case_points:
             for name, levels in point.items():
@@ -191,20 +203,8 @@ def _observed(
     """Yield each valid case with the levels that its call exhibits at each point."""
     observer = Observer(spec_file.spec, profile)
     for name, call in valid_calls(operator).items():
-        yield name, _observed_points(observer, call)
-
-
-def _observed_points(observer: Observer, call: Call) -> list[Point]:
-    observations = observer.observe(call)
-    return [{factor: seen.levels(factor) for factor in observer.levels} for seen in observations]
-
-
-def _levels_of_outputs(shapes: Sequence[Sequence[int]]) -> dict[str, frozenset[str]]:
-    size = max(least for least in _SIZES if least <= sum(map(prod, shapes)))
-    return {
-        OUTPUT_SIZE: frozenset([_size_range(size)]),
-        OUTPUT_RANK: frozenset(str(len(shape)) for shape in shapes),
-    }
+        observations = observer.observe(call)
+        yield name, [{factor: o.levels(factor) for factor in observer.levels} for o in observations]
 
 
 def _size_range(least: int) -> str:

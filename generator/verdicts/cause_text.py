@@ -15,18 +15,7 @@ from opcert.run.call_protocol import SessionStep
 from opcert.run.comparison import FailureKind
 from opcert.suite.format import IndexedCase, Shape, StoredArray, StrictModel, TypeName
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.case_levels import (
-    BEHAVIOUR,
-    CHANGE,
-    MUTATED,
-    MUTATION,
-    NARROWED,
-    NEIGHBOUR,
-    OUTPUT_RANK,
-    OUTPUT_SIZE,
-    POSITION,
-    VIOLATED_RULE,
-)
+from opcert.verdicts.case_levels import BEHAVIOUR, PHRASES, VIOLATED_RULE
 
 # The most elements of an array that people read.
 _READABLE = 64
@@ -85,18 +74,6 @@ _EFFECTS = {
     "protocol": "breaks the protocol",
     "crash": "crashes",
     "hang": "hangs",
-}
-# Phrases of factors that no spec declares.
-_PHRASES = {
-    VIOLATED_RULE: "a violation of {}",
-    MUTATED: "a change of {}",
-    CHANGE: "{}",
-    MUTATION: "the mutation {}",
-    POSITION: "a change at the position {}",
-    NARROWED: "integers that {} cannot hold without changing the result",
-    NEIGHBOUR: "the difference '{}' from the previous call",
-    OUTPUT_RANK: "an output of rank {}",
-    OUTPUT_SIZE: "outputs of {} elements",
 }
 # The first words of phrases that are no nouns.
 _ADVERBS = (
@@ -180,8 +157,8 @@ def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
 
 
 def _phrase(factor: str, level: str, operator: OperatorSuite) -> str:
-    if factor in _PHRASES:
-        return _PHRASES[factor].replace("{}", level.rpartition("/")[2])
+    if factor in PHRASES:
+        return PHRASES[factor].replace("{}", level.rpartition("/")[2])
     phrase = operator.index.factors.get(factor, {}).get(level, "")
     if not phrase:
         return f"{factor.replace('_', ' ')} {level.replace('_', ' ')}"
@@ -281,12 +258,9 @@ class SerializedArray(StrictModel):
     @property
     def array(self) -> Array:
         """The elements in C order, with the alternatives of open elements."""
-        dtype = ELEMENT_TYPES[self.type]
-        array, *others = (
-            np.frombuffer(bytes.fromhex(elements), dtype).reshape(self.shape)
-            for elements in (self.elements, *self.alternatives)
-        )
-        return with_alternatives(array, others)
+        dtype, texts = ELEMENT_TYPES[self.type], (self.elements, *self.alternatives)
+        arrays = [np.frombuffer(bytes.fromhex(text), dtype).reshape(self.shape) for text in texts]
+        return with_alternatives(arrays[0], arrays[1:])
 
 
 class SerializedCall(StrictModel):
@@ -299,17 +273,10 @@ class SerializedCall(StrictModel):
     @classmethod
     def from_step(cls, step: SessionStep) -> Self:
         """Return the call of a step in serialized form."""
-        outputs = step.golden
-        return cls(
-            inputs={
-                name: SerializedArray.from_array(array, step.layouts[name])
-                for name, array in step.inputs.items()
-            },
-            attributes=dict(step.attributes),
-            outputs=None
-            if outputs is None
-            else tuple(SerializedArray.from_array(array, "c") for array in outputs),
-        )
+        serialized, golden = SerializedArray.from_array, step.golden
+        inputs = {n: serialized(array, step.layouts[n]) for n, array in step.inputs.items()}
+        outputs = None if golden is None else tuple(serialized(array, "c") for array in golden)
+        return cls(inputs=inputs, attributes=dict(step.attributes), outputs=outputs)
 
 
 class Reproduction(StrictModel):

@@ -110,16 +110,12 @@ class Diagnosis:
             for name, own in by_operator.items()
             for cause in self._operator_causes(name, own, reproductions or {})
         ]
-        return tuple(
-            sorted(
-                causes,
-                key=lambda cause: (
-                    not any(kind in _SEVERE for kind in cause.kinds),
-                    cause.kinds == ("bits",),
-                    -len(cause.cases),
-                ),
-            )
-        )
+
+        def order(cause: Cause) -> tuple[bool, bool, int]:
+            is_severe = any(kind in _SEVERE for kind in cause.kinds)
+            return not is_severe, cause.kinds == ("bits",), -len(cause.cases)
+
+        return tuple(sorted(causes, key=order))
 
     def _operator_causes(
         self, name: str, verdicts: Sequence[Verdict], reproductions: Mapping[str, Reproduction]
@@ -260,9 +256,8 @@ def _merge(first: _Draft, second: _Draft, levels: CaseLevels) -> _Draft | None:
         passing = first.passing | second.passing
     conditions = [draft.condition for draft in (first, second) if draft.condition]
     if len(conditions) == 2 and [n for n, _ in conditions[0]] == [n for n, _ in conditions[1]]:
-        pairs = [
-            (name, {*own}, {*other}) for (name, own), (_, other) in zip(*conditions, strict=True)
-        ]
+        both = zip(*conditions, strict=True)
+        pairs = [(name, {*own}, {*other}) for (name, own), (_, other) in both]
         # Levels of which none is common to both kinds are more likely to be two causes.
         if all(own <= other or other <= own for _, own, other in pairs):
             factors = levels.table.factors
@@ -299,11 +294,8 @@ def _cause(
     reproductions: Mapping[str, Reproduction],
 ) -> Cause:
     matched = levels.table.matching(draft.condition)
-    counts = [
-        int((mask & which).sum())
-        for mask in (matched, ~matched)
-        for which in (draft.failing, draft.passing)
-    ]
+    ends = draft.failing, draft.passing
+    counts = [int((mask & end).sum()) for mask in (matched, ~matched) for end in ends]
     condition = terms_of(draft.condition, operator, levels.table)
     name = operator.index.operator
     alternatives = tuple(terms_of(other, operator, levels.table) for other in draft.alternatives)

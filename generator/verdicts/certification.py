@@ -114,7 +114,8 @@ class Certification:
         if feature_level is not None and feature_level not in suite.feature_levels:
             near = did_you_mean(feature_level, suite.feature_levels)
             raise OpcertError(f"no operator has feature level '{feature_level}'{near}")
-        self._verdicts = {verdict.case: verdict for verdict in former}
+        # The verdicts so far, by case.
+        self.verdicts = {verdict.case: verdict for verdict in former}
         # The case whose call was repeated, by operator.
         self._repeated = {
             suite.cases[case][0].index.operator: case for case in repeated if case in suite.cases
@@ -122,7 +123,7 @@ class Certification:
         self._repeats = repeats
         self._max_crashes = max_crashes
         # How often the process has crashed or hung in this run, by operator.
-        self._crashes = Counter(crashes)
+        self.crashes = Counter(crashes)
         self.excerpts: dict[str, Excerpt] = {}
         # The case that ran last, and the verdict of its baseline.
         self._last: tuple[str, Verdict | None] | None = None
@@ -134,29 +135,19 @@ class Certification:
         """The cases whose calls were repeated, one for each operator."""
         return tuple(self._repeated.values())
 
-    @property
-    def crashes(self) -> Mapping[str, int]:
-        """How often the process has crashed or hung in this run, by operator."""
-        return self._crashes
-
-    @property
-    def verdicts(self) -> Mapping[str, Verdict]:
-        """The verdicts so far, by case."""
-        return self._verdicts
-
     def verdict(self, case_id: str, retain: bool = True) -> Verdict:
         """Return the verdict of a case; run it, after its baseline, unless it has already run.
 
         With `retain`, its inputs and outputs are checked again after later cases.
         """
-        if case_id in self._verdicts:
-            return self._verdicts[case_id]
+        if case_id in self.verdicts:
+            return self.verdicts[case_id]
         verdict, records = self._run(*self.suite.cases[case_id], retain)
         _, case = self.suite.cases[case_id]
         if verdict.status == "unsupported" and self._scope.is_claimed(verdict.operator, case):
             # A claim overrides what the backend declares.
             verdict = _undeclared(verdict, f"claimed, but not supported: {verdict.detail}")
-        self._verdicts[case_id] = verdict
+        self.verdicts[case_id] = verdict
         if verdict.status not in FAILURE_STATUSES and retain:
             self._retain(case_id, records)
         return verdict
@@ -166,23 +157,22 @@ class Certification:
     ) -> tuple[Verdict, Sequence[CallRecord]]:
         """Return the verdict of a case, and the records to check again later."""
         name = operator.index.operator
-        exclusion = self._scope.exclusion(operator, case)
-        if exclusion is not None:
+        if (exclusion := self._scope.exclusion(operator, case)) is not None:
             status, reason = exclusion
             return Verdict(case.id, name, status, None, "not-run", case.rules, reason), ()
         if case.baseline is not None:
             self.verdict(case.baseline, retain)
         self._fail_last_if_it_ended()
-        if self._crashes[name] >= self._max_crashes:
-            reason = f"{self._crashes[name]} crashes and hangs ended the run of {name}"
+        if self.crashes[name] >= self._max_crashes:
+            reason = f"{self.crashes[name]} crashes and hangs ended the run of {name}"
             return Verdict(case.id, name, "not-run", None, "not-run", case.rules, reason), ()
-        baseline = None if case.baseline is None else self._verdicts[case.baseline]
+        baseline = None if case.baseline is None else self.verdicts[case.baseline]
         start = perf_counter()
         self._last = case.id, baseline
         outcome = redact_outcome(self._outcome(operator, case, baseline))
         seconds = round(perf_counter() - start, 6)
         verdict = replace(judge(name, case, outcome, baseline), seconds=seconds)
-        self._crashes[name] += verdict.status in FATAL_OUTCOMES
+        self.crashes[name] += verdict.status in FATAL_OUTCOMES
         if verdict.status in FAILURE_STATUSES:
             if outcome.fault is not None and outcome.fault.excerpt is not None:
                 self.excerpts[case.id] = outcome.fault.excerpt
@@ -190,7 +180,8 @@ class Certification:
             lines = [*outcome.lines, *(f"printed: {line}" for line in printed)]
             context = failure_context(operator, case, verdict.kind)
             detail = "\n    ".join([f"{verdict.detail}{context}", *lines, *self._release_lost()])
-            verdict = replace(verdict, detail=_storable(detail))
+            # A backend's text may have surrogates, which no file can hold.
+            verdict = replace(verdict, detail=detail.encode(errors="replace").decode())
         return verdict, outcome.records
 
     def _outcome(
@@ -230,7 +221,7 @@ class Certification:
     def _check(self, case: str, record: CallRecord) -> None:
         """Fail the case of a released record if an input or output has changed."""
         self._retained_bytes -= record.nbytes
-        if self._verdicts[case].status == "fail":
+        if self.verdicts[case].status == "fail":
             return
         kind: FailureKind
         if record.outputs_changed:
@@ -240,8 +231,8 @@ class Certification:
         else:
             return
         detail = cite_contract(kind, text) + failure_context(*self.suite.cases[case], kind)
-        failed = replace(self._verdicts[case], status="fail", kind=kind, detail=detail)
-        self._verdicts[case] = failed
+        failed = replace(self.verdicts[case], status="fail", kind=kind, detail=detail)
+        self.verdicts[case] = failed
 
     def _release_lost(self) -> Iterator[str]:
         """Release the records that have ended with their process; yield a sentence about them."""
@@ -250,7 +241,7 @@ class Certification:
             case, record = self._retained.pop()
             self._check(case, record)
             lost.add(case)
-        lost = {case for case in lost if self._verdicts[case].status not in FAILURE_STATUSES}
+        lost = {case for case in lost if self.verdicts[case].status not in FAILURE_STATUSES}
         if lost:
             yield (
                 f"the outputs of {len(lost)} earlier cases ended with the process; whether they "
@@ -263,14 +254,14 @@ class Certification:
             return
         case_id, baseline = self._last
         ended = self.backend.take_end()
-        former = self._verdicts.get(case_id)
+        former = self.verdicts.get(case_id)
         if ended is None or former is None or former.status in FAILURE_STATUSES:
             return
         operator, case = self.suite.cases[case_id]
         verdict = judge(operator.index.operator, case, redact_outcome(ended), baseline)
         context = failure_context(operator, case, verdict.kind)
         detail = "\n    ".join([f"{verdict.detail}{context}", *self._release_lost()])
-        self._verdicts[case_id] = replace(verdict, detail=detail, seconds=former.seconds)
+        self.verdicts[case_id] = replace(verdict, detail=detail, seconds=former.seconds)
 
     def accept(
         self,
@@ -280,10 +271,10 @@ class Certification:
     ) -> None:
         """Take over what another process of the run has reached."""
         for verdict in verdicts:
-            former = self._verdicts.get(verdict.case)
-            self._verdicts[verdict.case] = verdict
+            former = self.verdicts.get(verdict.case)
+            self.verdicts[verdict.case] = verdict
             if former is None:
-                self._crashes[verdict.operator] += verdict.status in FATAL_OUTCOMES
+                self.crashes[verdict.operator] += verdict.status in FATAL_OUTCOMES
         self.excerpts |= excerpts or {}
         self._repeated |= {self.suite.cases[case].operator: case for case in repeated}
 
@@ -292,19 +283,15 @@ class Certification:
         while self._retained:
             self._check(*self._retained.popleft())
         self._fail_last_if_it_ended()
-        return [*self._verdicts.values()]
+        return [*self.verdicts.values()]
 
     def finish(self) -> list[Verdict]:
         """Check the retained records, decide the declined cases, and return all verdicts."""
         verdicts = self.release()
         unsupported = unsupported_types(
-            (
-                verdict.operator,
-                self.suite.cases[verdict.case][1].type,
-                verdict.status == "unsupported",
-            )
-            for verdict in verdicts
-            if verdict.status != "implementation-defined" and verdict.observed != "not-run"
+            (v.operator, self.suite.cases[v.case][1].type, v.status == "unsupported")
+            for v in verdicts
+            if v.status != "implementation-defined" and v.observed != "not-run"
         )
         return [self._decide_declined(verdict, unsupported) for verdict in verdicts]
 
@@ -321,11 +308,6 @@ class Certification:
             f"declare in `support` what is not supported: {verdict.detail}"
         )
         return _undeclared(verdict, text)
-
-
-def _storable(text: str) -> str:
-    """Replace surrogates, which a backend's text may have and no file can hold."""
-    return text.encode(errors="replace").decode()
 
 
 def _undeclared(verdict: Verdict, text: str) -> Verdict:

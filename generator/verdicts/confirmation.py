@@ -7,6 +7,7 @@ kind `state`.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from opcert.errors import BackendError
 from opcert.isolation.supervised import SupervisedBackend
@@ -75,9 +76,7 @@ class Confirmation:
 
         A backend that cannot be restarted ends the confirmation.
         """
-        failures = [
-            verdict for verdict in self._verdicts.values() if verdict.status in FAILURE_STATUSES
-        ]
+        failures = [v for v in self._verdicts.values() if v.status in FAILURE_STATUSES]
         # Failures of these two kinds follow from other cases, not from their own calls.
         causes = [
             cause
@@ -108,16 +107,15 @@ class Confirmation:
             self._confirmed.verdicts[verdict.case] = replace(verdict, detail=detail)
             return reproduction
         others = len(reproduction.calls) - 1
-        if others > 0:
-            text = f"it fails after {others} other call{'s' * (others > 1)}"
-        else:
-            text = "it was not reproduced"
+        after = f"it fails after {others} other call{'s' * (others > 1)}"
+        text = after if others > 0 else "it was not reproduced"
         self._confirmed.verdicts[verdict.case] = _as_state(verdict, text)
         return reproduction
 
     def _reproduce(self, verdict: Verdict) -> Reproduction:
         operator, case = self._suite.cases[verdict.case]
         kind = verdict.kind
+        extent: Literal["alone", "after-other-calls"]
         self._backend.restart()
         # Without the baseline: a cached valid call must not influence the result.
         again = judge(verdict.operator, case, run_vector(self._backend, operator, case), None)
@@ -127,24 +125,15 @@ class Confirmation:
             needs_earlier = (
                 kind == "value" and len(calls) > 1 and not self._failing_calls(operator, calls[-1:])
             )
-            return Reproduction(
-                reproduced="after-other-calls" if needs_earlier else "alone",
-                calls=tuple(calls),
-                kind=kind,
-                reduced=(),
-            )
+            extent = "after-other-calls" if needs_earlier else "alone"
+            return Reproduction(reproduced=extent, calls=tuple(calls), kind=kind, reduced=())
         for candidate in self._candidates(verdict, operator, case):
-            calls = self._failing_calls(operator, candidate)
-            if calls:
+            if calls := self._failing_calls(operator, candidate):
                 calls = self._shorten(operator, calls)
                 own_calls = {call.case for call in calls} == {case.id}
                 alone = own_calls and kind in _KINDS_OF_SEVERAL_CALLS
-                return Reproduction(
-                    reproduced="alone" if alone else "after-other-calls",
-                    calls=tuple(calls),
-                    kind=kind,
-                    reduced=(),
-                )
+                extent = "alone" if alone else "after-other-calls"
+                return Reproduction(reproduced=extent, calls=tuple(calls), kind=kind, reduced=())
         return Reproduction(reproduced="never", calls=(), kind=kind, reduced=())
 
     def _candidates(
@@ -157,10 +146,7 @@ class Confirmation:
             yield [baseline, calls[0]]
             yield [calls[0], baseline, calls[0]]
         if case.id in self._repeated:
-            yield [
-                ReproducedCall(case=case.id, inverted_data=inverted)
-                for inverted in repetition_plan()
-            ]
+            yield [ReproducedCall(case=case.id, inverted_data=i) for i in repetition_plan()]
         # Other failing cases would end the sequence before this one.
         ids = [
             name
@@ -218,11 +204,8 @@ class Confirmation:
         An operator that loses data, for example by saturation, returns equal results as well.
         """
         changed = self._confirmed.verdicts
-        echoes = [
-            verdict
-            for verdict in failures
-            if verdict.detail.startswith(ECHO_PREFIX) and verdict.case not in changed
-        ]
+        unchanged = [verdict for verdict in failures if verdict.case not in changed]
+        echoes = [verdict for verdict in unchanged if verdict.detail.startswith(ECHO_PREFIX)]
         for verdict in echoes[:MAX_CAUSES]:
             operator, _ = self._suite.cases[verdict.case]
             call = ReproducedCall(case=verdict.case, inverted_data=True)
@@ -235,19 +218,15 @@ class Confirmation:
         A single process makes all of them, once each, since there may be hundreds.
         """
         changed = self._confirmed.verdicts
-        accepted = [
-            verdict
-            for verdict in failures
-            if verdict.kind == "accepted" and verdict.case not in changed
-        ]
+        accepted = [v for v in failures if v.kind == "accepted" and v.case not in changed]
         if not accepted:
             return
         self._backend.restart()
         session = Session(self._backend)
         for verdict in accepted:
             operator, _ = self._suite.cases[verdict.case]
-            outcome = session.execute(step_of_call(operator, ReproducedCall(case=verdict.case)))
-            if outcome.observed == "rejected":
+            step = step_of_call(operator, ReproducedCall(case=verdict.case))
+            if session.execute(step).observed == "rejected":
                 text = "it is rejected in a process that has made no valid call"
                 changed[verdict.case] = _as_state(verdict, text)
 
@@ -284,9 +263,8 @@ class Confirmation:
             self._backend.restart()
             if fails(steps):
                 reduced = tuple(SerializedCall.from_step(step) for step in steps)
-                self._confirmed.reproductions[name] = reproduction.model_copy(
-                    update={"reduced": reduced}
-                )
+                whole = reproduction.model_copy(update={"reduced": reduced})
+                self._confirmed.reproductions[name] = whole
 
 
 def _as_state(verdict: Verdict, text: str) -> Verdict:

@@ -167,12 +167,9 @@ class Reduction:
 
 def is_small(step: SessionStep) -> bool:
     """Whether a call is small enough to read."""
-    outputs = step.golden or ()
-    input_size = sum(array.size for array in step.inputs.values())
-    output_size = sum(array.size for array in outputs)
-    arrays = [*step.inputs.values(), *outputs]
-    small_ranks = all(array.ndim <= SMALL_RANK for array in arrays)
-    return max(input_size, output_size) <= SMALL_SIZE and small_ranks
+    sides = [*step.inputs.values()], [*(step.golden or ())]
+    small_ranks = all(array.ndim <= SMALL_RANK for side in sides for array in side)
+    return small_ranks and max(sum(a.size for a in side) for side in sides) <= SMALL_SIZE
 
 
 def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
@@ -375,8 +372,7 @@ def _integers_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, int]]:
     if isinstance(value, int):
         yield path, value
     elif isinstance(value, dict | list):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in items:
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _integers_in(item, (*path, key))
 
 

@@ -201,8 +201,7 @@ class Verdict:
 
     def without_waiver(self) -> Self:
         """Return the verdict before a waiver was applied to it."""
-        before = self.before_waiver
-        if before is None:
+        if (before := self.before_waiver) is None:
             return self
         return replace(
             self, status=before.status, kind=before.kind, detail=before.detail, before_waiver=None
