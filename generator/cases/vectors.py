@@ -1,6 +1,6 @@
 """Case -> vector: a case with arrays and golden outputs, checked against the spec and its laws.
 
-They are metamorphic relations (Chen, Cheung and Yiu, 1998): the parts of a split, for instance,
+Laws are metamorphic relations (Chen, Cheung and Yiu, 1998): the parts of a split, for instance,
 concatenate to its input. They can reveal a wrong reference although the right outputs are unknown.
 """
 

@@ -1,10 +1,13 @@
 """The commands about backends: `backends`, `claim`, `explore` and `driver-check`."""
 
+import importlib
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,8 +18,14 @@ from rich.console import Console
 from rich.table import Table
 
 from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.backends.contract import Backend
-from opcert.backends.lookup import DRIVER_PREFIX, parse_backend_options, setup_code
+from opcert.backends.contract import DECLARED_SUPPORT, Backend
+from opcert.backends.lookup import (
+    BUILT_IN_BACKENDS,
+    DRIVER_PREFIX,
+    parse_backend_options,
+    registered_backends,
+    setup_code,
+)
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict, certify
 from opcert.certificate.file import refuse_path_in_suite
@@ -29,15 +38,79 @@ from opcert.exploration.explore import explore as run
 from opcert.exploration.explore import result_text
 from opcert.isolation.supervised import check_driver
 from opcert.report.files import console, print_line, table_cell
-from opcert.run.backend_list import AvailableBackend, available_backends
 from opcert.run.settings import RunSettings
 from opcert.specification.files import shipped_operators
 from opcert.suite.format import IndexedCase
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
-from opcert.suite.support import rules_and_levels
+from opcert.suite.support import declared_support, rules_and_levels
 from opcert.system import check_output_folder, write_files
 from opcert.verdicts.verdict import FAILURE_STATUSES
+
+
+@dataclass(frozen=True)
+class AvailableBackend:
+    """A backend with the versions of its packages, or the command that installs them.
+
+    `how` is native, composed or unsupported, by operator. It is empty if the backend declares no
+    support, so that every operator counts as supported.
+    """
+
+    name: str
+    installed: bool
+    packages: str
+    how: Mapping[str, str]
+
+
+def available_backends() -> Iterator[AvailableBackend]:
+    """Yield every backend that `load` knows by name."""
+    for name in BUILT_IN_BACKENDS:
+        yield _built_in(name)
+    for point in registered_backends().values():
+        package = point.dist
+        text = f"{package.name} {package.version}" if package else point.value
+        yield AvailableBackend(point.name, True, text, {})
+
+
+def _built_in(name: str) -> AvailableBackend:
+    packages = packages_of_extra(name) or ["opcert"]
+    versions = {package: _version_of(package) for package in packages}
+    if None in versions.values():
+        return AvailableBackend(name, False, f"pip install 'opcert[{name}]'", _how(name))
+    text = ", ".join(f"{package} {number}" for package, number in versions.items())
+    return AvailableBackend(name, True, text, _how(name))
+
+
+def _how(name: str) -> dict[str, str]:
+    """Return the first word of the declared `how` of each operator."""
+    declared = DECLARED_SUPPORT.get(name)
+    if declared is None:
+        module, _, attribute = BUILT_IN_BACKENDS[name].rpartition(":")
+        support = declared_support(getattr(importlib.import_module(module), attribute)).declared
+        if support is None:
+            return {}
+        declared = {operator: entry.how for operator, entry in support.items()}
+    return {
+        operator: declared.get(operator, "unsupported").partition(":")[0]
+        for operator in shipped_operators()
+    }
+
+
+def packages_of_extra(name: str) -> list[str]:
+    """Return the packages in opcert's extra `name`."""
+    pattern = re.compile(rf"""([\w.-]+).*;.*extra\s*==\s*["']{re.escape(name)}["']""")
+    matches = (pattern.match(requirement) for requirement in requires("opcert") or [])
+    return [match[1] for match in matches if match]
+
+
+def _version_of(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        # A build for another device has another name and the same module.
+        builds = packages_distributions().get(package.replace("-", "_"), [])
+        return f"{version(builds[0])} ({builds[0]})" if builds else None
+
 
 # A key of a claim's scope and one of its values, such as ("ranks", 7).
 Property = tuple[str, str | int]

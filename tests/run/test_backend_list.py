@@ -7,8 +7,8 @@ from importlib.metadata import EntryPoint, PackageNotFoundError
 import pytest
 
 from opcert.backends.lookup import BUILT_IN_BACKENDS, ENTRY_POINT_GROUP
-from opcert.run import backend_list
-from opcert.run.backend_list import available_backends, packages_of_extra
+from opcert.commands import backends
+from opcert.commands.backends import available_backends, packages_of_extra
 from opcert.specification.files import shipped_operators
 
 
@@ -46,8 +46,8 @@ def test_a_missing_package_comes_with_how_to_install_it(monkeypatch: pytest.Monk
             raise PackageNotFoundError(package)
         return "1.0"
 
-    monkeypatch.setattr(backend_list, "version", version)
-    monkeypatch.setattr(backend_list, "packages_distributions", dict)
+    monkeypatch.setattr(backends, "version", version)
+    monkeypatch.setattr(backends, "packages_distributions", dict)
     backend = next(entry for entry in available_backends() if entry.name == "torch")
     assert (backend.installed, backend.packages) == (False, "pip install 'opcert[torch]'")
 
@@ -58,22 +58,22 @@ def test_a_build_under_another_name_counts(monkeypatch: pytest.MonkeyPatch) -> N
             raise PackageNotFoundError(package)
         return "2.0"
 
-    monkeypatch.setattr(backend_list, "version", version)
-    monkeypatch.setattr(backend_list, "packages_distributions", lambda: {"torch": ["torch-xpu"]})
+    monkeypatch.setattr(backends, "version", version)
+    monkeypatch.setattr(backends, "packages_distributions", lambda: {"torch": ["torch-xpu"]})
     backend = next(entry for entry in available_backends() if entry.name == "torch")
     assert (backend.installed, backend.packages) == (True, "torch 2.0 (torch-xpu)")
 
 
 def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("vendor", "no_such_module:Backend", ENTRY_POINT_GROUP)
-    monkeypatch.setattr(backend_list, "registered_backends", lambda: {"vendor": point})
+    monkeypatch.setattr(backends, "registered_backends", lambda: {"vendor": point})
     last = list(available_backends())[-1]
     assert (last.name, last.installed, last.packages) == ("vendor", True, "no_such_module:Backend")
 
 
 def test_no_runtime_is_imported() -> None:
     program = (
-        "import sys; from opcert.run.backend_list import available_backends; "
+        "import sys; from opcert.commands.backends import available_backends; "
         "list(available_backends()); "
         "print([m for m in ('torch', 'jax', 'array_api_compat') if m in sys.modules])"
     )
