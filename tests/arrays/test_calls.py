@@ -155,12 +155,5 @@ def test_an_omitted_argument_can_be_added() -> None:
 
 
 def test_expressions_call_builders_and_changes_by_their_own_names() -> None:
-    assert set(TENSOR_BUILDERS) == {
-        "filled",
-        "tensor",
-        "vector",
-        "scalar",
-        "with_layout",
-        "uniform",
-    }
+    assert set(TENSOR_BUILDERS) == {"filled", "tensor", "vector", "scalar"}
     assert set(TENSOR_CHANGES) == {"with_values", "with_type", "with_shape"}

@@ -63,7 +63,6 @@ def conditions(**changed: Any) -> Conditions:
         "outputs": [{"name": "output", "type": "T", "text": "", "shape": "[count, 2]"}],
         "rules": [NOT_NEGATIVE, ENOUGH, WITH_MASK, ALL_ROWS],
         "ambiguities": [NONE],
-        "cases": {"factors": {}, "inputs": {}},
     }
     return Conditions(Spec.model_validate(whole | changed, strict=False))
 
