@@ -239,11 +239,6 @@ class PlainCall:
     shape: tuple[int, ...] = (2,)
     index_types: tuple[str, ...] = INTEGERS
 
-    @property
-    def has_more_data(self) -> bool:
-        """Whether other inputs than the first have the type of data."""
-        return len(self.data) + len(self.fills) > 1
-
 
 PLAIN_CALLS: Mapping[str, PlainCall] = {
     "openvino/VariadicSplit-1": PlainCall({"axis": 0, "split_lengths": [2]}),
@@ -327,7 +322,8 @@ def probe_types(
         types = [name for name in plain.index_types if accepted("f32", dict.fromkeys(group, name))]
         types_by_input |= dict.fromkeys(group, types)
     distinct = {tuple(types) for types in types_by_input.values()}
-    if len(distinct) == 1 and not plain.has_more_data:
+    # Where other inputs than the first have the type of data, each input has types of its own.
+    if len(distinct) == 1 and len(plain.data) + len(plain.fills) == 1:
         support["index_types"] = list(*distinct)
     else:
         narrower = {

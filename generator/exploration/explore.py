@@ -32,8 +32,6 @@ from opcert.specification.files import load_references, read_specs_in
 _MAX_LISTED = 64
 # How many values of an input a line lists.
 _MAX_LISTED_IN_LINE = 16
-# The kinds of faults of calls that do not return, as the program then notes.
-_FATAL_KINDS = ("crash", "hang", "protocol")
 
 
 def result_text(result: ExplorationResult, setup: Callable[[], str]) -> str:
@@ -73,8 +71,8 @@ def program_text(counterexample: Counterexample, setup: str) -> str:
     """
     fault = counterexample.fault
     *before, last = counterexample.steps
-    is_fatal = fault.kind in _FATAL_KINDS
-    calls = [*map(_call_text, before), _call_text(last, fault.kind if is_fatal else None)]
+    fatal_kind = fault.kind if fault.kind in ("crash", "hang", "protocol") else None
+    calls = [*map(_call_text, before), _call_text(last, fatal_kind)]
     title = f"{counterexample.operator}, {fault.kind}: {printable_line(fault.text)}"
     return write_program(calls, setup, [title])
 
@@ -101,11 +99,10 @@ def example_text(counterexample: Counterexample) -> str:
     If the last call must be rejected, the entry is the valid call that it changes.
     """
     last, fault = counterexample.steps[-1], counterexample.fault
-    step, comment = last, f"# For {last.operator}.\n"
+    step, changed = last, ""
     if last.golden is None:
         step = counterexample.valid
-        changed = f"the valid call that {last.relation} ({last.rule}) changes"
-        comment = f"# For {step.operator}: {changed}.\n"
+        changed = f": the valid call that {last.relation} ({last.rule}) changes"
     name = f"found-{fault.kind}-{short_digest(str(counterexample.call))}"
     text = f"Found by exploring: {printable_line(fault.text)}"
     golden = step.golden or []
@@ -126,7 +123,7 @@ def example_text(counterexample: Counterexample) -> str:
     attributes = [f"    {key}: {json.dumps(value)}\n" for key, value in step.attributes.items()]
     return "".join(
         [
-            comment,
+            f"# For {step.operator}{changed}.\n",
             f"- id: {name}\n  clause: Found by exploring\n  text: {json.dumps(text[:200])}\n",
             "  inputs:\n",
             *inputs,
@@ -200,9 +197,14 @@ def _opener(
         options = with_reference_specs(backend, options, specs)
         first = start_backend(backend, options, isolated, timeout=timeout, memory=memory)
         close_backend(first)
-        if isinstance(first, SupervisedBackend):
-            return lambda: _restarted(first)
-        return lambda: _made(lambda: load(backend, **options))
+        if not isinstance(first, SupervisedBackend):
+            return lambda: _made(lambda: load(backend, **options))
+
+        def restarted() -> Backend:
+            first.restart()
+            return first
+
+        return lambda: _made(restarted)
     if isinstance(backend, type) or (callable(backend) and not hasattr(backend, "run")):
         with _made(backend) as made:
             in_process_backend(made, isolated)
@@ -215,15 +217,6 @@ def _opener(
 def _made(make: MakeBackend) -> Iterator[Backend]:
     backend = make()
     try:
-        yield backend
-    finally:
-        close_backend(backend)
-
-
-@contextmanager
-def _restarted(backend: SupervisedBackend) -> Iterator[Backend]:
-    try:
-        backend.restart()
         yield backend
     finally:
         close_backend(backend)

@@ -149,14 +149,8 @@ class Search:
             first_fault = self._session.first_fault(steps)
             if first_fault is not None:
                 number, fault = first_fault
-                self._best = Counterexample(
-                    self._trials.spec.operator,
-                    fault,
-                    trial.call,
-                    steps[0],
-                    steps[: number + 1],
-                    repeatable=False,
-                )
+                operator, failing = self._trials.spec.operator, steps[: number + 1]
+                self._best = Counterexample(operator, fault, trial.call, steps[0], failing, False)
                 return trial
             self._declined += self._session.declined or not steps
             self._history.extend(steps)
@@ -223,8 +217,7 @@ class Search:
                 return self._same_failure(counterexample, candidate_steps) is not None
             # To start a process for each call would take long. Whether the failure depends on
             # earlier calls is checked below, on a fresh backend.
-            first_fault = self._session.first_fault(candidate_steps)
-            if first_fault is None:
+            if (first_fault := self._session.first_fault(candidate_steps)) is None:
                 return False
             number, fault = first_fault
             return (fault.kind, candidate_steps[number].rule) == counterexample.failure
@@ -248,8 +241,7 @@ class Search:
 
     def _drop_steps(self, counterexample: Counterexample) -> Counterexample:
         """Drop each earlier step without which the last step still fails in the same way."""
-        last = self._same_failure(counterexample, counterexample.steps[-1:])
-        if last is not None:
+        if last := self._same_failure(counterexample, counterexample.steps[-1:]):
             return last
         number = 0
         while number < len(counterexample.steps) - 1 and not self._is_time_up():

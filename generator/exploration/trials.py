@@ -89,14 +89,9 @@ class Trials:
         self._conditions = Conditions(spec_file.spec)
         self._formulas = ElementFormulas(spec_file)
         self._laws = Laws(spec_file, references)
-        self._mutations: list[Mutation | tuple[str, Violation]] = [
-            *mutations_of(self.spec),
-            *(
-                (f"{rule.id}.{name}", violation)
-                for rule in self.spec.rules
-                for name, violation in rule.violations.items()
-            ),
-        ]
+        self._mutations: list[Mutation | tuple[str, Violation]] = [*mutations_of(self.spec)]
+        for rule in self.spec.rules:
+            self._mutations += [(f"{rule.id}.{name}", v) for name, v in rule.violations.items()]
         try:
             self._space = InputSpace(self.spec)
             feasible, _ = self._space.feasible_rows()
@@ -180,8 +175,7 @@ class Trials:
             golden = self._golden_outputs(call, inverted)
             steps.append(self._step(call, inverted, golden, "with every bit of the data inverted"))
         steps.append(self._step(call, inputs, outputs, "repeated"))
-        rejections = self._rejections(call, inputs, mutation)
-        if rejections:
+        if rejections := self._rejections(call, inputs, mutation):
             steps += [*rejections, self._step(call, inputs, outputs, "after the rejection")]
         return [*steps, *self._steps_of_law(law, call, inputs, outputs)]
 
@@ -199,9 +193,7 @@ class Trials:
             call.attributes,
             golden,
             layouts={name: tensor.requested_layout for name, tensor in call.inputs.items()},
-            data_inputs=tuple(
-                name for name, tensor in call.inputs.items() if tensor.values is None
-            ),
+            data_inputs=tuple(n for n, tensor in call.inputs.items() if tensor.values is None),
             relation=relation,
             rule=rule,
         )

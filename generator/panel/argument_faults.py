@@ -237,14 +237,6 @@ def _clamped(bits: int, number: int) -> int:
     return max(-(1 << (bits - 1)), min(number, (1 << (bits - 1)) - 1))
 
 
-def _through_f32(number: int) -> int:
-    return int(np.float32(number))
-
-
-def _as_u32(number: int) -> int:
-    return number % (1 << 32)
-
-
 def _outer(elements: Sequence[Any]) -> list[Any]:
     half = len(elements) // 2
     return [*([elements[0]] * half), *([elements[-1]] * (len(elements) - half))]
@@ -254,8 +246,8 @@ def _outer(elements: Sequence[Any]) -> list[Any]:
 _MISREADINGS: tuple[tuple[str, str, Callable[[int], int]], ...] = (
     *((f"cut-to-{n}-bits", f"is cut to {n} bits", partial(_truncated, n)) for n in (8, 16, 32)),
     *((f"clamped-to-{n}-bits", f"is clamped to {n} bits", partial(_clamped, n)) for n in (16, 32)),
-    ("through-f32", "is rounded to a 32-bit float", _through_f32),
-    ("as-u32", "is read as an unsigned integer of 32 bits", _as_u32),
+    ("through-f32", "is rounded to a 32-bit float", lambda n: int(np.float32(n))),
+    ("as-u32", "is read as an unsigned integer of 32 bits", lambda n: n % (1 << 32)),
     ("without-sign", "loses its sign", abs),
     ("at-least-zero", "is raised to 0 where it is negative", partial(max, 0)),
     ("negative-one-high", "is one too high where it is negative", lambda n: n + (n < 0)),

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
+from math import prod
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -115,27 +117,21 @@ def stateless(name: str, text: str, run: Run) -> Fault:
     return Fault(name, text, lambda: run)
 
 
-def misreading(name: str, text: str, misread: Misreading) -> Fault:
-    """Return a fault that takes a call for another one, before its checks."""
-
-    def run(call: ArrayCall, reference: RunReference) -> Outputs | None:
-        misread_call = misread(call)
-        return None if misread_call is call else reference(misread_call)
-
-    return stateless(name, text, run)
-
-
-def misreading_after_checks(name: str, text: str, misread: Misreading) -> Fault:
-    """Return a fault that checks a call, and then takes it for another one."""
+def misreading(name: str, text: str, misread: Misreading, is_checked: bool = False) -> Fault:
+    """Return a fault that takes a call for another one; with `is_checked`, after its checks."""
 
     def run(call: ArrayCall, reference: RunReference) -> Outputs | None:
         misread_call = misread(call)
         if misread_call is call:
             return None
-        reference(call)
+        if is_checked:
+            reference(call)
         return reference(misread_call)
 
     return stateless(name, text, run)
+
+
+misreading_after_checks = partial(misreading, is_checked=True)
 
 
 def corrupting(name: str, text: str, where: Callable[[ArrayCall, Outputs], bool]) -> Fault:
@@ -282,10 +278,8 @@ def _all_like(number: int) -> Callable[[list[Array]], list[Array]]:
 
 
 def _in_shape_of_first(tensors: list[Array]) -> list[Array]:
-    return [
-        array if array.shape == tensors[0].shape else np.resize(array, tensors[0].shape)
-        for array in tensors
-    ]
+    shape = tensors[0].shape
+    return [array if array.shape == shape else np.resize(array, shape) for array in tensors]
 
 
 def _later_in_c_order(tensors: list[Array]) -> list[Array]:
@@ -321,7 +315,7 @@ def _limit_faults(name: str) -> Iterator[Fault]:
 
 
 def _first(limit: int, tensors: list[Array]) -> list[Array]:
-    return tensors if len(tensors) <= limit else tensors[:limit]
+    return tensors[:limit]
 
 
 def _has_more(name: str, limit: int, call: ArrayCall, _: Outputs = ()) -> bool:
@@ -406,11 +400,10 @@ def _reusing_forms(name: str, key_of: Callable[[list[Array]], Hashable]) -> Run:
         elements = np.concatenate([array.ravel() for array in tensors])
         if not elements.size:
             return [output[:0] for output in outputs]
-        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in planned)])
-        pairs = zip(planned, ends[:-1], strict=True)
+        ends = np.cumsum([0, *map(prod, planned)])
         misread = [
-            elements.take(range(start, start + int(np.prod(shape))), mode="wrap").reshape(shape)
-            for shape, start in pairs
+            elements.take(range(start, end), mode="wrap").reshape(shape)
+            for shape, (start, end) in zip(planned, pairwise(ends), strict=True)
         ]
         return reference(_with_tensors(name, misread, call))
 

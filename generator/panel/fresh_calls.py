@@ -63,7 +63,9 @@ class BoundedReference:
         """
         for name in self._signature.integers:
             product = prod(max(1, abs(number)) for number in call.integers(name))
-            if product > _MAX_PRODUCT and not self._has_small_outputs(call):
+            if product > _MAX_PRODUCT and not _has_small_outputs(
+                self._conditions, self.declared(call), _MAX_OUTPUT_ELEMENTS
+            ):
                 raise LargeOutputsError(f"outputs of more than {_MAX_OUTPUT_ELEMENTS} elements")
         return call_reference(self._reference, call.inputs, call.attributes)
 
@@ -81,11 +83,12 @@ class BoundedReference:
         }
         return Call(tensors, call.attributes)
 
-    def _has_small_outputs(self, call: ArrayCall) -> bool:
-        """Whether the call has no large outputs; the spec need not determine any."""
-        with suppress(ExpressionError, Inapplicable):
-            return self._conditions.has_small_outputs(self.declared(call), _MAX_OUTPUT_ELEMENTS)
-        return True
+
+def _has_small_outputs(conditions: Conditions, call: Call, most: int) -> bool:
+    """Whether a call has no outputs of more than `most` elements; it may have none at all."""
+    with suppress(ExpressionError, Inapplicable):
+        return conditions.has_small_outputs(call, most)
+    return True
 
 
 # How many calls of the suite are mutated, and how many mutations of each are tried.
@@ -117,11 +120,7 @@ def fresh_calls(
     """Yield calls that are valid, or violate exactly one requirement, and touch no ambiguity."""
     random = Random(0)  # noqa: S311 -- draws, no secrets
     order = tuple(conditions.spec.defaults)
-    small = [
-        call
-        for call in valid
-        if all(tensor.size <= _MAX_BASE_SIZE for tensor in call.inputs.values())
-    ]
+    small = [c for c in valid if all(t.size <= _MAX_BASE_SIZE for t in c.inputs.values())]
     for number, base in enumerate(random.sample(small, min(_MAX_BASES, len(small)))):
         base_call, base_result = _run(reference, base, f"panel|{number}")
         if isinstance(base_result, Exception):
@@ -161,20 +160,14 @@ def _violated_rule(conditions: Conditions, call: Call) -> str | None:
             return None
         if violated:
             # A wrong backend may accept the call.
-            return spec.full_id(violated[0]) if _has_small_outputs(conditions, call) else None
+            is_small = _has_small_outputs(conditions, call, _MAX_SIZE)
+            return spec.full_id(violated[0]) if is_small else None
         # What a fault changes may then be right as well.
         if conditions.open_elements(call) is not None:
             return None
         is_valid = _is_declared(conditions, call)
         return "" if is_valid and conditions.has_small_outputs(call, _MAX_SIZE) else None
     return None
-
-
-def _has_small_outputs(conditions: Conditions, call: Call) -> bool:
-    """Whether an invalid call has no large outputs; the spec need not determine any."""
-    with suppress(ExpressionError, Inapplicable):
-        return conditions.has_small_outputs(call, _MAX_SIZE)
-    return True
 
 
 def _is_declared(conditions: Conditions, call: Call) -> bool:

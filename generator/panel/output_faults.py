@@ -30,14 +30,10 @@ def output_faults(signature: OperatorSignature) -> Iterator[Fault]:
         ("first-missing", "the first of several outputs is missing", lambda outputs: outputs[1:]),
         ("none", "no outputs are returned", lambda _: []),
         ("one-more", "one output too many is returned", lambda outputs: [*outputs, *outputs[-1:]]),
-        (
-            "first-repeated",
-            "every output is the first one",
-            lambda outputs: outputs[:1] * len(outputs),
-        ),
+        ("first-repeated", "every output is the first one", lambda x: x[:1] * len(x)),
         ("empty-missing", "outputs without elements are missing", _without_empty),
         ("bare", "a single output is returned without a list around it", _bare),
-        ("flat", "empty outputs have the shape [0]", partial(_map_empty, _flat)),
+        ("flat", "empty outputs have the shape [0]", partial(_map_empty, np.ravel)),
         ("untyped", "empty outputs have type f64", partial(_map_empty, _untyped)),
         ("scalar-as-list", "a scalar output has the shape [1]", _scalars_as_lists),
         ("squeezed", "outputs lose their dimensions of 1", _squeezed),
@@ -66,10 +62,6 @@ def _bare(outputs: list[Array]) -> Any:
 
 def _map_empty(change: Callable[[Array], Array], outputs: list[Array]) -> list[Array]:
     return [output if output.size else change(output) for output in outputs]
-
-
-def _flat(output: Array) -> Array:
-    return np.zeros(0, output.dtype)
 
 
 def _untyped(output: Array) -> Array:
@@ -146,13 +138,9 @@ def _reusing_buffers(length: int) -> Run:
 
     def in_buffer(position: int, output: Array) -> Array:
         ring = buffers.setdefault((position, output.dtype, output.shape), [])
-        if len(ring) < length:
-            ring.append(output.copy())
-            return ring[-1]
-        oldest = ring.pop(0)
-        oldest[...] = output
-        ring.append(oldest)
-        return oldest
+        ring.append(output.copy() if len(ring) < length else ring.pop(0))
+        ring[-1][...] = output
+        return ring[-1]
 
     return lambda call, reference: [
         in_buffer(i, output) for i, output in enumerate(reference(call))

@@ -112,15 +112,10 @@ class Panel:
         self._decisive = [case for case in operator.index.cases if case.ambiguity is None]
         self._known: dict[str, tuple[_KnownCall, ...]] = {}
         self._valid = [*valid_calls(operator).values()]
-        keys = [
-            key
-            for argument in spec_file.spec.inputs
-            for key in (
-                (argument.name,)
-                if argument.variadic is None
-                else (tensor_key(argument.name, k) for k in range(_REPRESENTATIVES))
-            )
-        ]
+        keys: list[str] = []
+        for argument in spec_file.spec.inputs:
+            tensor_keys = [tensor_key(argument.name, k) for k in range(_REPRESENTATIVES)]
+            keys += [argument.name] if argument.variadic is None else tensor_keys
         tensors = {
             key: [call.inputs[key] for call in self._valid if key in call.inputs] for key in keys
         }
