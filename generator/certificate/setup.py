@@ -180,7 +180,10 @@ class Setup:
     def entries(
         self, backend: Backend, suite: Suite, files: SourceFiles
     ) -> tuple[BackendEntry, Run]:
-        """Return how a certificate describes the started backend, and how its calls are made."""
+        """Return how a certificate describes the started backend, and how its calls are made.
+
+        Limits of 0 and infinity become None.
+        """
         support = checked_support(backend, suite)
         entry = backend_entry(backend, self.backend, self.options, support, files.digests)
         isolated, settings = isinstance(backend, IsolatedBackend), self.settings
