@@ -1,4 +1,1 @@
-"""Verdicts -> certificate: whole and resumed runs, the file, the submission, the signature.
-
-Import the module `signing` by its name: it needs an optional package.
-"""
+"""Verdicts -> certificate: whole and resumed runs, the file, the submission, the signature."""
