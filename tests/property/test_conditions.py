@@ -131,7 +131,8 @@ def changed_attribute(draw: st.DrawFn, value: Any) -> Any:
         sizes = draw(changed_numbers(value["Sizes"]))
         types = st.sampled_from([value["DataType"], "FLOAT32", "INT64"])
         return {**value, "Sizes": sizes, "DataType": draw(types)}
-    if isinstance(value, list) and not any(isinstance(each, dict) for each in value):
+    # An empty list may be one of records, and remains empty.
+    if isinstance(value, list) and value and not any(isinstance(each, dict) for each in value):
         return draw(changed_numbers(value))
     if isinstance(value, int):
         return draw(st.integers(-10, 10) | st.sampled_from([-(2**31), 2**31 - 1]))
