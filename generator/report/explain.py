@@ -44,7 +44,7 @@ class TensorDescription:
 
 @dataclass(frozen=True)
 class CaseDescription:
-    """One case with its index, and what is said of its call.
+    """One case with its index, and its call in words.
 
     `changes` are the differences from the baseline, `open_count` the number of elements of the
     outputs that an ambiguity leaves open, and `errata` those that affect the expectation.
