@@ -46,7 +46,6 @@ MOVE = Spec.model_validate(
                 "holds": "True",
             },
         ),
-        "cases": {"factors": {"n": "1"}, "inputs": {"data": "filled('f32', [1])"}},
     },
     strict=False,
 )
