@@ -4,13 +4,13 @@ A command is a function in a module of `opcert.commands`; its docstring is its h
 of the command that is called is imported.
 """
 
-import ast
 import os
+import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 from traceback import print_exc
 from typing import Annotated, cast
 
@@ -90,14 +90,12 @@ class Opcert(CommandGroup):
 
     def summary(self, name: str) -> str:
         """Return the first line of a command's help, without importing its module."""
-        module = _COMMANDS[name][0]
-        tree = ast.parse(files("opcert.commands").joinpath(f"{module}.py").read_text("utf-8"))
-        function = next(
-            node
-            for node in tree.body
-            if isinstance(node, ast.FunctionDef) and node.name == name.replace("-", "_")
+        module, function = _COMMANDS[name][0], name.replace("-", "_")
+        source = Path(__file__).with_name("commands").joinpath(f"{module}.py").read_text("utf-8")
+        docstring = re.search(
+            rf'^def {function}\(.*?"""([^"\n]+)', source, re.DOTALL | re.MULTILINE
         )
-        return (ast.get_docstring(function) or "").partition("\n")[0]
+        return docstring[1] if docstring else ""
 
     def load(self, name: str) -> Command:
         """Return a command."""
