@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 from pydantic import JsonValue
 
 from opcert.arrays.calls import Call
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels
-from opcert.roles.factors import Factor
+from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import Role
 
 

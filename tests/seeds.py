@@ -3,7 +3,7 @@
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from opcert.roles.draws import Sampler
+from opcert.roles.factors import Sampler
 
 MANY = settings(max_examples=250, deadline=None, derandomize=True)
 SEEDS = st.integers(0, 10**6).map(str)

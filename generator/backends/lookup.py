@@ -1,4 +1,4 @@
-"""Finds a backend by name; the files of its code; the NumPy reference as a backend."""
+"""Finds a backend by name, and the files of its code."""
 
 import ast
 import importlib
@@ -13,11 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from opcert import __version__
-from opcert.arrays.element_types import Array
 from opcert.backends.contract import Backend, as_backend_error, check_backend, has_backend_parts
 from opcert.errors import BackendError, did_you_mean, safe_repr
-from opcert.specification.files import load_references
 from opcert.system import import_file
 
 if TYPE_CHECKING:
@@ -29,7 +26,7 @@ ALL_VALUES = "all"
 # Precedes the command that starts a driver.
 DRIVER_PREFIX = "driver:"
 BUILT_IN_BACKENDS = {
-    "reference": "opcert.backends.lookup:Reference",
+    "reference": "opcert.backends.reference:Reference",
     "onnxruntime": "opcert.backends.onnxruntime:OnnxRuntime",
     "openvino": "opcert.backends.openvino:OpenVino",
     "torch": "opcert.backends.torch:Torch",
@@ -365,23 +362,3 @@ def _files_of_module(module: str) -> list[Path]:
             break
         folders = list(spec.submodule_search_locations or ())
     return [Path(spec.origin)] if spec is not None and spec.origin else []
-
-
-class Reference:
-    """Runs the reference function of every spec in `specs`, by default of opcert's own specs."""
-
-    name = "reference"
-
-    def __init__(self, specs: str | Path | None = None) -> None:
-        self.version = __version__
-        self._functions = load_references(Path(specs) if specs is not None else None)
-
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> list[Array]:
-        """Call the operator's reference function."""
-        try:
-            function = self._functions[operator]
-        except KeyError:
-            raise NotImplementedError(f"no reference for {operator}") from None
-        return function(**inputs, **attributes)

@@ -23,8 +23,13 @@ from opcert.combinatorics.feasible_rows import FeasibleRows, solve_constraints
 from opcert.combinatorics.tables import LevelConstraint, Row
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.roles.data import DataRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, RandomSource
-from opcert.roles.factors import is_plain_value
+from opcert.roles.factors import (
+    BuildContext,
+    ObservationPoint,
+    ObservedLevels,
+    RandomSource,
+    is_plain_value,
+)
 from opcert.specification.expressions import abbreviate, evaluate, parse_expression
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Example, Spec

@@ -16,7 +16,7 @@ from opcert.cases.mutations import Mutation, mutations_of
 from opcert.cases.vectors import Laws, References, add_special_values
 from opcert.combinatorics.feasible_rows import RandBelow, RowSampler
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
-from opcert.roles.draws import RandomSource
+from opcert.roles.factors import RandomSource
 from opcert.run.call_protocol import SessionStep
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.support import Support

@@ -10,9 +10,19 @@ from opcert.roles.counts import CountRole, CountsRole
 from opcert.roles.data import DataRole
 from opcert.roles.descriptors import DescriptorRole, DescriptorsRole
 from opcert.roles.dims import LeadingDimsRole, PermutationRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
 from opcert.roles.element_indices import ElementIndicesRole
-from opcert.roles.factors import Constraint, DerivedFactor, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    DerivedFactor,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.indices import IndicesRole
 from opcert.roles.lengths import LengthsRole, PartsRole
 from opcert.roles.mapping import MappingRole

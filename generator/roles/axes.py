@@ -7,8 +7,17 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, Tensor, wrap
 from opcert.arrays.element_types import lowest
 from opcert.roles.data import AXIS_POSITIONS, DataRole, axis_position_constraints
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 
 _FORMS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}

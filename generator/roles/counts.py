@@ -8,8 +8,17 @@ from opcert.arrays.calls import Call, tensors_in
 from opcert.arrays.element_types import ELEMENT_TYPES, fits
 from opcert.errors import did_you_mean
 from opcert.roles.data import MILLION, PAST_A_TILE
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.lengths import PerAxis
 from opcert.roles.role import Requirement, Role
 from opcert.roles.scalar_values import ModeRole

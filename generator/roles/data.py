@@ -8,8 +8,17 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, Tensor, extent_kinds, insert
 from opcert.arrays.element_types import LAYOUTS, TYPE_SETS
 from opcert.arrays.tensor_functions import filled, with_layout
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler
-from opcert.roles.factors import Constraint, Factor, LevelName, RankBounds, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    RankBounds,
+    Sampler,
+    forbid,
+)
 from opcert.roles.role import Requirement, Role
 
 # Lengths of the tested axis: around the limits of 8 bits, prime or divisible.

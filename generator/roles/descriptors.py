@@ -10,8 +10,18 @@ from opcert.errors import did_you_mean
 from opcert.roles.axes import AxisRole
 from opcert.roles.counts import CountRole
 from opcert.roles.data import DataRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, ExpressionText, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    ExpressionText,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.partition import (
     COUNTS,
     LENGTHS,

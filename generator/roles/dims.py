@@ -6,8 +6,16 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, wrap
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, levels_where
-from opcert.roles.factors import Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    forbid,
+    levels_where,
+)
 from opcert.roles.lengths import PerAxis
 from opcert.roles.role import OMITTED, Requirement, Role
 

@@ -9,8 +9,17 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS, LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
 from opcert.arrays.tensor_functions import tensor, with_layout
 from opcert.roles.data import LAYOUT_WORDS, MILLION, PAST_A_TILE
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.index_levels import (
     LONG,
     ORDERS,

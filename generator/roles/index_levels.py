@@ -10,7 +10,7 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
-from opcert.roles.draws import ObservationPoint, Sampler, levels_where
+from opcert.roles.factors import ObservationPoint, Sampler, levels_where
 from opcert.roles.role import DerivedAmbiguity, Requirement, Role
 
 # A longer axis has few indices next to it.

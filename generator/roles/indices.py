@@ -10,8 +10,18 @@ from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits
 from opcert.arrays.tensor_functions import tensor, with_layout
 from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE
 from opcert.roles.dims import LeadingDimsRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, DerivedFactor, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    DerivedFactor,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.index_levels import (
     EXTENTS,
     ORDERS,

@@ -8,8 +8,16 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS, fits
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, Factor, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.role import ListRole, Requirement, Role
 
 

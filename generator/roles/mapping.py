@@ -7,8 +7,16 @@ from typing import ClassVar, Literal, TypeAlias
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.roles.data import DataRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, Factor, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.role import ListRole, Requirement, Role
 from opcert.roles.scalar_values import ModeRole
 

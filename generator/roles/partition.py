@@ -7,8 +7,17 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, Tensor, insert, replace
 from opcert.arrays.element_types import highest, lowest
 from opcert.roles.axes import AxisRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.role import ListRole, Requirement
 
 # Numbers of parts: up to and past a vector, and past fixed arrays that a runtime may use.

@@ -10,8 +10,16 @@ from pydantic import Field
 from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, insert
 from opcert.arrays.element_types import fits, lowest
 from opcert.roles.data import DataRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, Factor, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.role import OMITTED, ListRole, Requirement
 from opcert.roles.scalar_values import FlagRole
 

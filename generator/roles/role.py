@@ -10,15 +10,17 @@ from pydantic import Field, JsonValue, PrivateAttr
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS, Layout
 from opcert.arrays.tensor_functions import vector, with_layout
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels
 from opcert.roles.factors import (
     ATTRIBUTE_TYPES,
     Argument,
+    BuildContext,
     Constraint,
     DerivedFactor,
     ElementKind,
     Factor,
     LevelName,
+    ObservationPoint,
+    ObservedLevels,
     RankBounds,
     forbid,
 )

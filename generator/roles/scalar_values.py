@@ -11,8 +11,17 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.tensor_functions import filled
 from opcert.errors import did_you_mean
 from opcert.roles.data import DataRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, ElementKind, Factor, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    ElementKind,
+    Factor,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 from opcert.roles.slicing_steps import SlicingStepsRole
 

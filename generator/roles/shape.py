@@ -9,8 +9,17 @@ from pydantic import Field
 from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, extent_kinds, insert
 from opcert.arrays.element_types import ELEMENT_TYPES, LONG_AXES_NEEDED, fits, highest
 from opcert.roles.data import DataRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.mapping import (
     ALIGNED,
     FAR,

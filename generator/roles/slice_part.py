@@ -10,7 +10,7 @@ import numpy as np
 from opcert.arrays.calls import python_slice
 from opcert.arrays.element_types import Array, fits, highest, lowest
 from opcert.roles.data import DataRole
-from opcert.roles.draws import Sampler
+from opcert.roles.factors import Sampler
 from opcert.roles.role import ListRole, Requirement, Role
 
 # A constant, or a function of the length of the axis and the element type.

@@ -6,8 +6,18 @@ from typing import Any, Literal
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, DerivedFactor, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    DerivedFactor,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 from opcert.roles.slice_part import (
     ENDPOINTS,

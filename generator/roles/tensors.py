@@ -9,8 +9,17 @@ from opcert.arrays.calls import Call, Tensor, extent_kinds, insert, tensors_in
 from opcert.arrays.element_types import LONG_AXES_NEEDED, Layout
 from opcert.arrays.tensor_functions import filled
 from opcert.roles.data import DataRole
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.role import Requirement
 
 # How many tensors there are: few, and one more than tables and kernels often have room for.

@@ -6,8 +6,17 @@ from functools import cached_property, partial
 from typing import Any, Literal
 
 from opcert.arrays.calls import Call
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels, Sampler, levels_where
-from opcert.roles.factors import Constraint, Factor, LevelName, forbid
+from opcert.roles.factors import (
+    BuildContext,
+    Constraint,
+    Factor,
+    LevelName,
+    ObservationPoint,
+    ObservedLevels,
+    Sampler,
+    forbid,
+    levels_where,
+)
 from opcert.roles.lengths import PerAxis
 from opcert.roles.role import Requirement
 

@@ -8,7 +8,8 @@ import pytest
 from opcert import certify
 from opcert.arrays.element_types import LAYOUTS
 from opcert.backends.contract import Backend
-from opcert.backends.lookup import Reference, load
+from opcert.backends.lookup import load
+from opcert.backends.reference import Reference
 from opcert.errors import BackendError
 from tests.backends.bits import are_identical, move_bits
 from tests.backends.calls import (

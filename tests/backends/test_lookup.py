@@ -28,7 +28,7 @@ def test_a_factory_is_called() -> None:
 
 
 def test_a_module_attribute_loads() -> None:
-    assert load("opcert.backends.lookup:Reference").name == "reference"
+    assert load("opcert.backends.reference:Reference").name == "reference"
 
 
 def test_a_file_imports_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,7 @@ import numpy.typing as npt
 from opcert.arrays.calls import Call
 from opcert.arrays.tensor_functions import filled
 from opcert.reference.rules import require
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels
-from opcert.roles.factors import Factor
+from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import Role
 
 Array = npt.NDArray[Any]

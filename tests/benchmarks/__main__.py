@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
-from opcert.backends.lookup import Reference
+from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
 from opcert.specification.files import read_specs_in
 from opcert.suite.format import StoredArray

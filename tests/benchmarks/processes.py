@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.backends.lookup import Reference
+from opcert.backends.reference import Reference
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.outcome import Outcome
 from opcert.suite.suite import Suite

@@ -11,8 +11,7 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.tensor_functions import filled
 from opcert.cases.input_space import InputSpace
 from opcert.errors import ExpressionError
-from opcert.roles.draws import BuildContext
-from opcert.roles.factors import DerivedFactor, Factor, LevelName
+from opcert.roles.factors import BuildContext, DerivedFactor, Factor, LevelName
 from opcert.roles.role import Role
 from opcert.specification.model import Spec
 

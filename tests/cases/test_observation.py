@@ -11,8 +11,7 @@ from opcert.arrays.calls import Call, Tensor, extent_kinds
 from opcert.arrays.element_types import Array, bits_of
 from opcert.arrays.tensor_functions import filled, vector
 from opcert.cases.input_space import Observation, Observer
-from opcert.roles.draws import BuildContext, ObservationPoint, ObservedLevels
-from opcert.roles.factors import Factor
+from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import Role
 from opcert.specification.files import read_specs_in
 from opcert.specification.model import Spec

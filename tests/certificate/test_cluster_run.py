@@ -113,7 +113,7 @@ class Backend:
         os.abort()
 """
 RIGHT = """
-from opcert.backends.lookup import Reference as Backend
+from opcert.backends.reference import Reference as Backend
 """
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from opcert.arrays.element_types import Array
 from opcert.backends.contract import Backend
-from opcert.backends.lookup import Reference
+from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
 
 SPLIT = "openvino/VariadicSplit-1"

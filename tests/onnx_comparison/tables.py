@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from opcert.backends.lookup import Reference
+from opcert.backends.reference import Reference
 from tests.faults.finding import core_suite
 from tests.onnx_comparison.calls import onnx_cases, onnx_failure
 from tests.onnx_comparison.findings import Finding

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("onnx", reason="onnx of the extra 'onnx' is not installed")
 
-from opcert.backends.lookup import Reference
+from opcert.backends.reference import Reference
 from tests.faults.fault import Fault
 from tests.faults.finding import core_suite
 from tests.onnx_comparison.calls import onnx_cases, onnx_failure

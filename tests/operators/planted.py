@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from opcert.backends.lookup import Reference
+from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
 from opcert.verdicts import certification
 from opcert.verdicts.verdict import Verdict

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcert.arrays.calls import HUGE_EXTENT, LONG_EXTENT, WIDE_EXTENT, extent_kinds
-from opcert.roles.draws import MAX_DRAWN_ELEMENTS
+from opcert.roles.factors import MAX_DRAWN_ELEMENTS
 from tests.seeds import MANY, SEEDS, seeded
 
 # The elements that a kind takes in any case.

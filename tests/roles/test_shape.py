@@ -13,7 +13,7 @@ from opcert.arrays.element_types import Array
 from opcert.cases.input_space import InputSpace, Observer
 from opcert.certificate.certify_suite import certify
 from opcert.errors import SpecError
-from opcert.roles.draws import Sampler
+from opcert.roles.factors import Sampler
 from opcert.roles.mapping import STRETCHED, Stretch, observed_stretches, stretched_shapes
 from opcert.specification.files import read_spec
 from opcert.specification.role_rules import derived_requirements

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import LAYOUTS, Array
-from opcert.backends.lookup import Reference
+from opcert.backends.reference import Reference
 from opcert.run.call_protocol import run_vector
 from opcert.run.outcome import Outcome
 from opcert.suite.format import IndexedCase
