@@ -8,13 +8,14 @@ import shutil
 import signal
 import stat
 import sys
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opcert.errors import OpcertError
 
@@ -150,6 +151,8 @@ def write_files(
     names: list[str] = []
     try:
         with _writing(folder, _UNCHANGED):
+            if stage.is_symlink() or stage.is_file():
+                stage.unlink()
             shutil.rmtree(stage, ignore_errors=True)
             stage.mkdir(parents=True)
         for name, data in files:
@@ -167,9 +170,8 @@ def write_files(
             with suppress(OSError):
                 target.rmdir()
         raise
-    written.append(target)
     # If this fails, the hidden folder stays.
-    with _writing(folder, _PARTLY_CHANGED):
+    with interrupts_wait(), _writing(folder, _PARTLY_CHANGED):
         for name in names[:-1]:
             _move(stage, target, name)
         for name in obsolete:
@@ -177,6 +179,28 @@ def write_files(
         for name in names[-1:]:
             _move(stage, target, name)
         shutil.rmtree(stage)
+        written.append(target)
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let an interrupt wait: in the middle of moving files, it would leave some of them old."""
+    arrived: list[int] = []
+    handlers: dict[int, Any] = {}
+    # Only the main thread has handlers.
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and callable(handler := signal.getsignal(number)):
+                handlers[number] = handler
+                signal.signal(number, lambda number, _: arrived.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for number in arrived[:1]:
+        handlers[number](number, None)
 
 
 def files_below(folder: Path, ignored: Collection[str] = (STAGE,)) -> Iterator[str]:

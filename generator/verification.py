@@ -257,7 +257,7 @@ def form_findings(name: str, content: bytes, certificate: Certificate) -> Iterat
 
 def folder_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
     """Yield the differences between the files in `folder` and those that a certificate names."""
-    names = [*islice(files_below(folder, ignored=()), MAX_FILES)]
+    names = [*islice(files_below(folder), MAX_FILES)]
     if len(names) == MAX_FILES:
         text = f"found {MAX_FILES} files or more; only the first ones were checked"
         yield Finding(str(folder), text)

@@ -1,5 +1,7 @@
 """Files that are written together: each is the former or the new one, whatever ends the process."""
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,21 +96,47 @@ def test_an_error_while_files_are_made_changes_nothing(tmp_path: Path, out: Path
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize(("step", "text"), [(None, "nothing was written"), (0, "wrote to {}")])
-def test_an_interrupt_is_reported_with_the_folders_that_changed(
-    step: int | None, text: str, out: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_interrupt_while_files_are_made_changes_nothing(
+    tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def made() -> Iterator[tuple[str, bytes]]:
         yield from FILES.items()
-        if step is None:
-            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
+    before = contents(tmp_path)
     monkeypatch.setattr(system, "written", [])
-    if step is not None:
-        failing_at(step, KeyboardInterrupt(), monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         write_files(out, made(), FORMER)
-    assert interruption_text() == f"opcert: interrupted; {text.format(out)}"
+    assert interruption_text() == "opcert: interrupted; nothing was written"
+    assert contents(tmp_path) == before
+
+
+def test_an_interrupt_while_files_are_moved_waits_until_all_are(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted_move(source: Path, target: Path) -> None:
+        signal.raise_signal(signal.SIGINT)
+        os.replace(source, target)  # noqa: PTH105 -- `Path.replace` is this function
+
+    monkeypatch.setattr(system, "written", [])
+    monkeypatch.setattr(Path, "replace", interrupted_move)
+    with pytest.raises(KeyboardInterrupt):
+        write_files(out, FILES.items(), FORMER)
+    assert contents(out) == {**FILES, **NOTE}
+    assert interruption_text() == f"opcert: interrupted; wrote to {out}"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_what_has_the_name_of_the_hidden_folder_makes_way_for_it(kind: str, out: Path) -> None:
+    put(out.parent / "mine", {"c": b"mine"})
+    if kind == "file":
+        (out / ".opcert-new").write_bytes(b"")
+    else:
+        (out / ".opcert-new").symlink_to("../mine")
+    write_files(out, FILES.items(), FORMER)
+    assert contents(out) == {**FILES, **NOTE}
+    assert contents(out.parent / "mine") == {"c": b"mine"}
 
 
 @pytest.mark.parametrize("exists", [True, False])
@@ -131,7 +159,7 @@ def test_a_link_in_place_of_a_file_is_replaced_and_not_followed(out: Path) -> No
     assert (out / "a").read_bytes() == b"new"
 
 
-@pytest.mark.parametrize("name", ["new", "sub", ".opcert-new"])
+@pytest.mark.parametrize("name", ["new", "sub"])
 def test_a_link_in_place_of_a_folder_within_is_an_error(name: str, out: Path) -> None:
     put(out.parent / "mine", {"c": b"mine"})
     (out / "sub" / "c").unlink()

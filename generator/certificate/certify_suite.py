@@ -165,7 +165,11 @@ def _execution(setup: Setup, suite: Suite, cluster: Cluster | None) -> Iterator[
     try:
         yield execution
     finally:
-        execution.close()
+        try:
+            execution.close()
+        except KeyboardInterrupt:
+            # All verdicts are there; only the backend takes its time to end.
+            execution.interrupt()
 
 
 def _not_run(suite: Suite, case_id: str) -> Verdict:

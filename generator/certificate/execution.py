@@ -125,7 +125,8 @@ def _run_batches(connection: Connection, setup: Setup, files: SourceFiles, suite
     except (EOFError, ConnectionError):
         # The run has ended before this batch, for example by an interrupt.
         pass
-    except OpcertError as error:
+    except (OpcertError, KeyboardInterrupt) as error:
+        # A backend may raise KeyboardInterrupt, which ends the run as in one process.
         connection.send(error)
     finally:
         close_backend(backend)

@@ -38,7 +38,7 @@ from opcert.report.files import conclusion_line, console, print_certificate, rep
 from opcert.run.settings import OPTIONS, RunSettings
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
-from opcert.system import check_output_folder
+from opcert.system import check_output_folder, interrupts_wait
 from opcert.yaml_files import YamlSource, read_source
 
 _RESULTS = {
@@ -254,7 +254,8 @@ class _Request:
         Only a finished run has a report.
         """
         reports = report_files(certificate, self.suite) if certificate.is_finished else {}
-        written = write_submission(certificate, target, {**self.copies, **reports}, self.signer)
+        with interrupts_wait():
+            written = write_submission(certificate, target, {**self.copies, **reports}, self.signer)
         announcer(self.quiet)(f"wrote {target}{' and its signature' if self.signer else ''}")
         return written
 

@@ -53,6 +53,12 @@ class SharedArea:
             self._map = mmap.mmap(self.descriptor, new_size)
             self._bytes = np.frombuffer(self._map, np.uint8)
 
+    def close(self) -> None:
+        """Close the descriptor, if that has not happened; arrays keep the memory."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
     def check(self) -> None:
         """Check that the descriptor still is that of the memory.
 

@@ -288,8 +288,9 @@ class Process:
 
     def kill(self) -> None:
         """Kill the process and its descendants, also those that are no longer its children."""
-        for descriptor in self._open:
-            os.close(descriptor)
+        # Once each: an interrupt in here may call this again.
+        while self._open:
+            os.close(self._open.pop())
         descendants = []
         with suppress(psutil.Error):
             descendants = psutil.Process(self._process.pid).children(recursive=True)

@@ -146,6 +146,9 @@ def _start(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
         reuse = declared_reuse(backend)
     except BackendError as error:
         return None, {"error": str(error)}
+    except KeyboardInterrupt:
+        # A worker gets no interrupt of the terminal: the backend raised it.
+        return None, {"error": f"{request['backend']}: raised KeyboardInterrupt"}
     named = {"protocol": PROTOCOL, "name": backend.name, "version": backend.version}
     return backend, {**named, "support": support, "reuse": reuse}
 

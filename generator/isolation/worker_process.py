@@ -215,7 +215,7 @@ class Worker:
     def kill(self) -> None:
         """Kill the process, its session and its descendants."""
         self.process.kill()
-        os.close(self._area.descriptor)
+        self._area.close()
 
 
 def _text(value: Any) -> str:

@@ -297,3 +297,16 @@ def test_a_certificate_of_a_wrong_date_is_refused(
     former = partly.replace(platform=platform)
     with pytest.raises(OpcertError, match=f"{re.escape(problem)}.*; set the clock"):
         certify(wrong.Right(), core_suite(), operator=SPLIT, case="*f32*", resume=former)
+
+
+class InterruptedAtItsEnd(wrong.Right):
+    """Gets an interrupt while it closes."""
+
+    def close(self) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_after_the_last_verdict_keeps_the_certificate() -> None:
+    certificate = certify(InterruptedAtItsEnd(), few_cases(), operator=SPLIT, case="*-f32-*")
+    assert certificate.is_finished
+    assert certificate.conformant

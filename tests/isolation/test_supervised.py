@@ -295,3 +295,12 @@ def test_a_start_may_take_its_own_timeout_or_that_of_a_call_if_longer(
     monkeypatch.setattr(supervised, "START_TIMEOUT", 0.5)
     with pytest.raises(BackendError, match=f"cannot be started: no answer within {seconds} s"):
         SupervisedBackend("driver:sleep 600", timeout=timeout)
+
+
+def test_to_kill_a_process_twice_is_no_error() -> None:
+    backend = SupervisedBackend("tests.wrong_backends:Right", {})
+    worker = backend._worker
+    assert worker is not None
+    worker.kill()
+    # As an interrupt of the first one would.
+    backend.stop()
