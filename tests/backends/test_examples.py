@@ -61,6 +61,7 @@ def test_the_javascript_driver_follows_the_protocol_and_is_bit_exact(tmp_path: P
     assert (content["conformant"], content["grade"]) == (True, "bit-exact")
 
 
+@pytest.mark.slow
 def test_the_waivers_cover_what_onnxruntime_fails(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="needs the extra onnxruntime", exc_type=ImportError)
     waivers = ["--waivers", str(EXAMPLES / "waivers.yaml")]
@@ -101,6 +102,7 @@ def checkout(workflow: dict[str, Any], tmp_path_factory: pytest.TempPathFactory)
     return folder
 
 
+@pytest.mark.slow
 def test_the_workflow_certifies_and_uploads_the_report(
     workflow: dict[str, Any], checkout: Path
 ) -> None:
@@ -110,6 +112,7 @@ def test_the_workflow_certifies_and_uploads_the_report(
     assert (checkout / upload["with"]["path"] / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_the_numpy_backend_of_the_workflow_is_bit_exact(
     workflow: dict[str, Any], checkout: Path
 ) -> None:

@@ -56,6 +56,7 @@ def test_a_hang_is_a_verdict(cluster: Cluster) -> None:
     assert certificate.is_finished
 
 
+@pytest.mark.slow
 def test_cases_that_end_three_workers_are_crashes_and_the_others_run(cluster: Cluster) -> None:
     split = "directml/DML_OPERATOR_SPLIT"
     certificate = certify(
@@ -91,6 +92,7 @@ def certify_while_a_worker_is_lost(folder: Path, backend: str, operator: str) ->
     return certificate
 
 
+@pytest.mark.slow
 def test_what_ran_on_a_lost_worker_runs_elsewhere(tmp_path: Path) -> None:
     assert certify_while_a_worker_is_lost(tmp_path, "reference", SPLIT).conformant
 
@@ -125,6 +127,7 @@ def test_a_backend_that_ends_workers_as_it_starts_is_an_error(
         certify(f"{tmp_path / 'backend.py'}:Backend", core_suite(), isolated=False, cluster=cluster)
 
 
+@pytest.mark.slow
 def test_a_run_of_a_cluster_in_another_folder_is_resumed_here(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()
@@ -153,6 +156,7 @@ def test_an_interrupted_run_is_resumed(cluster: Cluster) -> None:
     assert sum(worker.cases for worker in resumed.run.cluster.platforms) == len(resumed.verdicts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "reason"), [(0, "the scheduler is gone"), (1, "all workers are gone")]
 )

@@ -106,7 +106,15 @@ def is_set_up(command: Command) -> bool:
     return command.text.startswith("python3 -m venv ")
 
 
-@with_guide
+@pytest.mark.parametrize(
+    "guide",
+    # Those of generated/ and generator/ take half a minute each.
+    [
+        pytest.param(each, marks=pytest.mark.slow if each.name.startswith("generat") else ())
+        for each in GUIDES
+    ],
+    ids=repr,
+)
 def test_the_quick_commands_succeed(guide: Guide, tmp_path: Path) -> None:
     run_all(guide, tmp_path, slow=False)
 

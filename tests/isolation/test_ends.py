@@ -72,6 +72,7 @@ def test_a_daemon_of_a_backend_ends_with_an_interrupt(number: signal.Signals, jo
 LOOPS = ("--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=loop")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
 @pytest.mark.parametrize(
     "command",

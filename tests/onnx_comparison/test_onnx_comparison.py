@@ -30,6 +30,7 @@ def fault(make: type[Right], mechanism: str) -> Fault:
     return Fault(make.__name__, SLICE, mechanism, make)
 
 
+@pytest.mark.slow
 def test_onnx_has_cases_of_every_operator() -> None:
     counts = Counter(case.operator for case in onnx_cases())
     assert counts.keys() == set(OPERATORS)
