@@ -10,11 +10,10 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -32,17 +31,9 @@ from opcert.system import (
 )
 from opcert.yaml_files import describe_first_error
 
-# Only signatures need this package, which is an extra.
-with suppress(ModuleNotFoundError):
-    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-        Ed25519PublicKey,
-    )
-    from cryptography.hazmat.primitives.serialization import (
-        load_pem_private_key,
-        load_pem_public_key,
-    )
+# Only signatures need the package cryptography, which is an extra, and they import it.
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 CERTIFICATE_FILE = "certificate.json"
 # Ten times the size of the largest suite's certificate.
@@ -228,6 +219,10 @@ def load_signer(path: Path) -> Sign:
     expected = "expected the PEM file of an Ed25519 private key"
     if b"PUBLIC KEY-----" in data:
         raise OpcertError(f"{path}: is a public key; {expected}")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
     # The library's errors may quote a part of the key, so they are replaced.
     try:
         key: object = load_pem_private_key(data, None)
@@ -243,6 +238,9 @@ def load_signer(path: Path) -> Sign:
 def _decrypt(path: Path, data: bytes, passphrase: str | None) -> object:
     if passphrase is None:
         raise OpcertError(f"{path}: is encrypted; expected its passphrase in {PASSPHRASE_VARIABLE}")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
     try:
         return load_pem_private_key(data, passphrase.encode())
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -265,6 +263,10 @@ def load_public_key(path: Path) -> "Ed25519PublicKey":
     expected = "expected the PEM file of an Ed25519 public key"
     if b"PRIVATE KEY-----" in data:
         raise OpcertError(f"{path}: is a private key, which only its owner should have; {expected}")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
     try:
         key = load_pem_public_key(data)
     except (ValueError, UnsupportedAlgorithm):
@@ -276,6 +278,8 @@ def load_public_key(path: Path) -> "Ed25519PublicKey":
 
 def signature_error(text: bytes, data: bytes, key: "Ed25519PublicKey") -> str | None:
     """Return the error in the `text` of a signature of `data`, or None if it is valid."""
+    from cryptography.exceptions import InvalidSignature
+
     try:
         signature = base64.b64decode(text, validate=False)
         # Base64 can encode the same bytes differently; only the canonical text is accepted.

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment
 from markupsafe import Markup
 
 from opcert.arrays.calls import flatten_variadic
@@ -30,6 +29,9 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import RuleCases, cases_by_rule, valid_calls
 from opcert.suite.suite import Suite
 from opcert.system import FileContents, template_environment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 # These characters have a meaning in text, or at its beginning.
 _MARKUP = re.compile(r"[\\`*<|&{\[]|(?<!\w)_|_(?!\w)|^[-+=>#%(:@^!]|(?<=^\d)[.)]")
@@ -117,7 +119,7 @@ def render(template: str, **names: object) -> bytes:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
     environment = template_environment()
     environment.finalize = lambda value: value if isinstance(value, Markup) else plain(value)
     environment.filters |= {"code": _code, "link": _link, "elements": _elements}

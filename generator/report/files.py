@@ -8,10 +8,9 @@ from datetime import timedelta
 from functools import cache
 from threading import Event, Thread
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from jinja2 import Environment
 from markupsafe import Markup
 from rich.console import Console
 from rich.markup import escape
@@ -43,6 +42,9 @@ from opcert.system import FileContents, template_environment
 from opcert.verdicts.causes import Cause
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 _JSON_ESCAPE = re.compile(r"\\(?:u....|.)")
 
 
@@ -52,7 +54,7 @@ def render_template(template: str, **names: Any) -> bytes:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
     environment = template_environment()
     environment.filters["capitalize_first"] = _capitalize_first
     # The data of a report is large.

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment
 from pydantic import TypeAdapter
 
 from opcert.arrays.calls import Tensor
@@ -47,6 +46,9 @@ from opcert.suite.format import (
     json_file,
 )
 from opcert.system import FileContents, template_environment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 # An operator's id, its entry in the manifest, and its files.
 OperatorPart = tuple[str, OperatorEntry, FileContents]
@@ -296,7 +298,7 @@ class _Pack:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
     environment = template_environment()
     environment.filters |= {"tensor": _tensor_literal, "literal": _literal}
     environment.filters |= {"docstring": _docstring, "comment": printable_line}
