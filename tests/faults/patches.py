@@ -10,7 +10,7 @@ from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
 from opcert.arrays.element_types import Array, bits_of, copy_in_layout, invert_bits
 from opcert.run import call_protocol, comparison
-from opcert.run.comparison import Difference, input_states
+from opcert.run.comparison import Difference, compare_outputs, input_states
 from opcert.run.outcome import Outcome
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
@@ -26,7 +26,7 @@ Arrays: TypeAlias = dict[str, Array]
 
 def comparing(change: Callable[[Golden, Any], Any]) -> Patch:
     """Compare what `change` makes of the outputs, given the golden ones."""
-    wrong = lambda golden, outputs: comparison.compare_outputs(golden, change(golden, outputs))  # noqa: E731
+    wrong = lambda golden, outputs: compare_outputs(golden, change(golden, outputs))  # noqa: E731
     return calling("compare_outputs", wrong)
 
 
@@ -89,7 +89,7 @@ def first_only(golden: Golden, outputs: Any) -> Any:
 
 def values_only(patch: MonkeyPatch) -> None:
     def wrong(golden: Golden, outputs: Any) -> Difference | None:
-        found = comparison.compare_outputs(golden, outputs)
+        found = compare_outputs(golden, outputs)
         return None if found is None or found.kind == "bits" else found
 
     calling("compare_outputs", wrong)(patch)
