@@ -323,10 +323,14 @@ def _tensor_literal(
         inner = " " * (indent + 4)
         parts = (f"{inner}{_tensor_literal(part, indent + 4)},\n" for part in documented)
         return f"[\n{''.join(parts)}{' ' * indent}]"
+    packed = f'packed("{documented.type}", {list(documented.shape)})'
     if documented.values is None:
-        return f'packed("{documented.type}", {list(documented.shape)})'
+        return packed
     dtype = ELEMENT_TYPES[documented.type]
     nested = np.array(documented.values, dtype).reshape(documented.shape).tolist()
+    # Nested lists do not show what follows an extent of 0.
+    if np.shape(nested) != documented.shape:
+        return packed
     return f'tensor("{documented.type}", {_literal(nested, indent)})'
 
 

@@ -12,7 +12,9 @@ import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
 from opcert.arrays.patterns import read_elements
+from opcert.specification.expressions import DocumentedTensor
 from opcert.specification.files import SpecFile, read_specs_in
+from opcert.suite import emit
 from opcert.suite.format import FORMAT
 from tests.small_suite import OPERATOR, files
 
@@ -227,3 +229,8 @@ def test_paths_and_text_files_are_the_same_on_every_system() -> None:
             assert data.endswith(b"\n")
             assert not data.endswith(b"\n\n")
             assert b"\r" not in data
+
+
+def test_nested_lists_that_hide_an_extent_are_replaced_by_the_shape() -> None:
+    empty = DocumentedTensor(type="f32", shape=(0, 4), values=())
+    assert emit._tensor_literal(empty, 0) == 'packed("f32", [0, 4])'
