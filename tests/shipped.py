@@ -24,6 +24,11 @@ from tests.faults.finding import core_suite
 SPECS = {path.stem: path for path in find_spec_files(None)}
 # Those whose suites are committed.
 CORE = [name.partition("/")[2] for name in CORE_OPERATORS]
+# One of each document, by id and file.
+QUICK = (
+    *("directml/DML_OPERATOR_SPLIT", "DML_OPERATOR_SPLIT"),
+    *("openvino/Broadcast-1", "Broadcast-1"),
+)
 
 # All the tests of a module with one spec run before those with the next.
 each_spec = pytest.mark.parametrize("name", SPECS, scope="module")
@@ -31,12 +36,11 @@ each_core_spec = pytest.mark.parametrize("name", CORE, scope="module")
 
 
 def at_length(arguments: str, rows: Iterable[tuple[str, ...]]) -> pytest.MarkDecorator:
-    """Try operators, by id or file, each first in its row; those the core suite lacks are slow.
+    """Try operators, by id or file, each first in its row; all but `QUICK` are slow.
 
     It is for tests that take long with an operator: most of them generate its suite.
     """
-    core = {*CORE, *CORE_OPERATORS}
-    marked = [pytest.param(*row, marks=() if row[0] in core else pytest.mark.slow) for row in rows]
+    marked = [pytest.param(*row, marks=() if row[0] in QUICK else pytest.mark.slow) for row in rows]
     return pytest.mark.parametrize(arguments, marked, scope="module")
 
 

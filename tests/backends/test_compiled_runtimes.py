@@ -48,6 +48,7 @@ def test_unknown_operators_and_types_are_unsupported(name: str) -> None:
         assert make_call(loaded(name), call)[0] == "NotImplementedError"
 
 
+@pytest.mark.slow
 @each_runtime
 def test_cached_models_give_the_results_of_new_ones(name: str) -> None:
     cached, new = loaded(name), loaded(name, cache="off")

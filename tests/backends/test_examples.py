@@ -31,6 +31,7 @@ def operators_that_pass(content: dict[str, Any]) -> list[str]:
     return [name for name, counts in content["operators"].items() if counts["pass"]]
 
 
+@pytest.mark.slow
 def test_the_claim_fits_the_numpy_backend(tmp_path: Path) -> None:
     backend, claim = f"{EXAMPLES}/numpy_backend.py:Backend", str(EXAMPLES / "claim.yaml")
     content = certificate(tmp_path, "--backend", backend, "--claim", claim)
@@ -49,6 +50,7 @@ def test_the_torch_backend_is_bit_exact(device: str, tmp_path: Path) -> None:
     assert (content["conformant"], content["grade"]) == (True, "bit-exact")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_the_javascript_driver_follows_the_protocol_and_is_bit_exact(tmp_path: Path) -> None:
     version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True)

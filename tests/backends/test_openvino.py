@@ -6,6 +6,7 @@ import pytest
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.backends.contract import DECLARED_SUPPORT, Backend
 from opcert.backends.lookup import load
+from tests.at_length import at_length
 from tests.backends.calls import (
     SQUARE,
     broadcast,
@@ -29,7 +30,7 @@ def dynamic() -> Backend:
     return load("openvino")
 
 
-@pytest.mark.parametrize(("feed", "indices"), FEEDS)
+@pytest.mark.parametrize(("feed", "indices"), at_length(FEEDS, 5))
 def test_all_ways_of_feeding_give_the_same_results(feed: str, indices: str) -> None:
     fed = load("openvino", feed=feed, indices=indices)
     explicit = broadcast(SQUARE, 3, 2, 4, 3, mode="explicit")
@@ -39,7 +40,9 @@ def test_all_ways_of_feeding_give_the_same_results(feed: str, indices: str) -> N
     assert [describe_difference(fed, REFERENCE, call) for call in calls] == [""] * len(calls)
 
 
-@pytest.mark.parametrize("name", [name for name in ELEMENT_TYPES if name not in NARROWED])
+@pytest.mark.parametrize(
+    "name", at_length([name for name in ELEMENT_TYPES if name not in NARROWED], 5)
+)
 def test_elements_of_every_type_arrive_and_return(dynamic: Backend, name: str) -> None:
     # ReverseSequence converts elements to f32, which a finding shows.
     exact = set(DECLARED_SUPPORT["openvino"]) - {"openvino/ReverseSequence-1"}

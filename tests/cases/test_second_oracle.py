@@ -105,7 +105,16 @@ def wrong_by(spec_file: SpecFile, wrong: Mistake) -> SpecFile:
     return replace(spec_file, reference=reference)
 
 
-@pytest.mark.parametrize(("operator", "name"), MISTAKES)
+# The cases of the others take seconds to generate.
+@pytest.mark.parametrize(
+    ("operator", "name"),
+    [
+        pytest.param(
+            *row, marks=() if row[0] in (SHIFT, "DML_OPERATOR_SPLIT") else pytest.mark.slow
+        )
+        for row in MISTAKES
+    ],
+)
 def test_the_formula_alone_detects_a_wrong_value(operator: str, name: str, folder: Path) -> None:
     spec_file, cases = spec_and_cases(operator, folder)
     wrong = wrong_by(spec_file, MISTAKES[operator, name])
@@ -120,7 +129,7 @@ def test_the_formula_alone_detects_a_wrong_value(operator: str, name: str, folde
     assert len(make_vectors(replace(wrong, spec=silent), cases)) == len(cases)
 
 
-@pytest.mark.parametrize("operator", sorted({operator for operator, _ in MISTAKES}))
+@shipped.at_length("operator", sorted({(operator,) for operator, _ in MISTAKES}))
 def test_the_formula_accepts_right_values(operator: str, folder: Path) -> None:
     spec_file, cases = spec_and_cases(operator, folder)
     assert len(make_vectors(wrong_by(spec_file, lambda right, **_: right), cases)) == len(cases)

@@ -12,11 +12,16 @@ CRASHES, ENDS = f"{MISBEHAVING}:Misbehaves", {"how": "exit"}
 with_backends = pytest.mark.parametrize(
     ("backend", "options"),
     [
-        ("reference", {}),
         (f"{WRONG}:AcceptsEverything", {}),
-        (f"{WRONG}:DeclinesHighRanks", {}),
-        (f"{WRONG}:CachesByShape", {}),
-        (CRASHES, ENDS),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (
+                ("reference", {}),
+                (f"{WRONG}:DeclinesHighRanks", {}),
+                (f"{WRONG}:CachesByShape", {}),
+                (CRASHES, ENDS),
+            )
+        ),
     ],
 )
 

@@ -25,6 +25,7 @@ def cluster() -> Iterator[Cluster]:
         yield started
 
 
+@pytest.mark.slow
 @with_backends
 def test_the_verdicts_are_those_of_one_machine(
     cluster: Cluster, backend: str, options: Mapping[str, str]
@@ -41,6 +42,7 @@ def test_the_verdicts_are_those_of_one_machine(
     assert [*verify_certificate(many, core_suite())] == []
 
 
+@pytest.mark.slow
 def test_a_hang_is_a_verdict(cluster: Cluster) -> None:
     certificate = certify(
         CRASHES,
@@ -119,6 +121,7 @@ from opcert.backends.reference import Reference as Backend
 """
 
 
+@pytest.mark.slow
 def test_a_backend_that_ends_workers_as_it_starts_is_an_error(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -140,6 +143,7 @@ def test_a_run_of_a_cluster_in_another_folder_is_resumed_here(tmp_path: Path) ->
             assert code == 0, stderr
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_is_resumed(cluster: Cluster) -> None:
     def interrupt(_: object, number: int, __: int) -> None:
         if number == 30:
@@ -195,6 +199,7 @@ class Backend:
 """
 
 
+@pytest.mark.slow
 def test_two_versions_of_a_backend_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "backend.py").write_text(VERSIONED)
     workers = ({"RUNTIME": "1"}, {"RUNTIME": "2"})
@@ -204,16 +209,19 @@ def test_two_versions_of_a_backend_are_an_error(tmp_path: Path) -> None:
             certify(f"{tmp_path / 'backend.py'}:Backend", core_suite(), cluster=cluster)
 
 
+@pytest.mark.slow
 def test_a_backend_that_cannot_be_started_is_an_error(cluster: Cluster) -> None:
     with pytest.raises(OpcertError, match="cannot be started"):
         certify(f"{MISBEHAVING}:CannotBeMade", core_suite(), cluster=cluster)
 
 
+@pytest.mark.slow
 def test_an_object_cannot_be_sent(cluster: Cluster) -> None:
     with pytest.raises(OpcertError, match="need a backend by name"):
         certify(Right(), core_suite(), cluster=cluster)
 
 
+@pytest.mark.slow
 def test_a_generated_suite_reaches_the_workers(cluster: Cluster) -> None:
     case = "*-f32-*"
     assert certify("reference", operator="openvino/Tile-1", case=case, cluster=cluster).conformant

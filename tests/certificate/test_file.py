@@ -94,7 +94,7 @@ def validator() -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(certificate_json_schema())
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(certificate=CERTIFICATES)
 def test_what_is_written_is_read(
     certificate: Certificate, tmp_path_factory: pytest.TempPathFactory
@@ -120,6 +120,7 @@ def test_the_schema_refuses_what_the_reader_refuses(written: bytes) -> None:
         jsonschema.validate(data, certificate_json_schema())
 
 
+@pytest.mark.slow
 def test_the_schema_does_not_depend_on_the_process() -> None:
     printed = {
         opcert_program("schema", "--certificate", env={**os.environ, "PYTHONHASHSEED": seed})

@@ -77,6 +77,7 @@ def test_the_verdicts_are_those_of_one_process(backend: str, options: Mapping[st
     assert command_line(two).endswith(" --jobs 2")
 
 
+@pytest.mark.slow
 def test_crashes_and_hangs_of_all_processes_count_together() -> None:
     certificate = certify(
         CRASHES, core_suite(), options=ENDS, operator=SPLIT, jobs=2, max_crashes=1
@@ -101,6 +102,7 @@ def test_an_interrupted_run_keeps_what_was_reached_and_ends_its_processes() -> N
     assert resumed.conformant
 
 
+@pytest.mark.slow
 def test_a_run_stops_at_its_first_failure() -> None:
     certificate = certify(
         f"{WRONG}:AcceptsEverything", core_suite(), operator=SPLIT, jobs=2, stop_at_failure=True
@@ -114,6 +116,7 @@ def test_a_backend_that_ends_the_process_in_which_it_runs_is_an_error() -> None:
         certify(CRASHES, core_suite(), isolated=False, options=ENDS, operator=SPLIT, jobs=2)
 
 
+@pytest.mark.slow
 def test_a_suite_that_is_damaged_meanwhile_is_an_error(tmp_path: Path) -> None:
     folder = tmp_path / "suite"
     shutil.copytree(core_suite().folder, folder)
@@ -149,6 +152,7 @@ def test_an_object_cannot_be_shared() -> None:
         certify(Right(), core_suite(), jobs=2)
 
 
+@pytest.mark.slow
 def test_a_generated_suite_reaches_the_processes() -> None:
     certificate = certify("reference", operator="openvino/Tile-1", case="*-f32-*", jobs=2)
     assert certificate.conformant

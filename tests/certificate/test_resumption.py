@@ -71,7 +71,7 @@ class Recording(wrong.Right):
     ("backend", "case", "pieces"),
     [
         (wrong.AcceptsEverything, "*-i32-*", 1),
-        (wrong.DeclinesHighRanks, "*", 25),
+        pytest.param(wrong.DeclinesHighRanks, "*", 25, marks=pytest.mark.slow),
         (wrong.WrongEveryThirdCall, "*", 25),
     ],
 )
@@ -131,6 +131,7 @@ def test_waived_failures_and_claims_are_as_in_one_run(tmp_path: Path) -> None:
     assert apart_from_times(pieced) == apart_from_times(whole)
 
 
+@pytest.mark.slow
 def test_failures_are_confirmed_once_every_case_has_run() -> None:
     backend = f"{MISBEHAVING}:Misbehaves"
     given: dict[str, Any] = {"options": {"how": "abort"}, "case": "dml-split/valid-f32-[234]-*"}

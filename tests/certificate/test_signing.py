@@ -279,6 +279,7 @@ def test_no_key_gets_into_a_certificate_or_a_message(
         assert line not in written
 
 
+@pytest.mark.slow
 def test_without_the_package_the_extra_is_named(folder: Path, keys: Path) -> None:
     program = (
         "import sys; sys.modules['cryptography'] = None; sys.argv[0] = 'opcert'; "

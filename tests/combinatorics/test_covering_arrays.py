@@ -16,7 +16,7 @@ from tests.constraints import constraint
 # Factors with their levels.
 Tuple = tuple[tuple[int, int], ...]
 
-MANY = settings(max_examples=120, deadline=None, derandomize=True)
+MANY = settings(max_examples=40, deadline=None, derandomize=True)
 
 
 @dataclass(frozen=True)

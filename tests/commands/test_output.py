@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from opcert.suite.writing import write_suite
+from tests.at_length import at_length
 from tests.small_suite import files
 
 Done = subprocess.CompletedProcess[str]
@@ -28,7 +29,9 @@ def opcert(*arguments: str | Path, out: str = "", code: str = "utf-8") -> Done:
     return subprocess.run(shell, capture_output=True, text=True, check=False, env=environment)
 
 
-@pytest.mark.parametrize("out", [">/dev/full", ">&-"], ids=["full", "closed"])
+@pytest.mark.parametrize(
+    "out", [">/dev/full", pytest.param(">&-", marks=pytest.mark.slow)], ids=["full", "closed"]
+)
 def test_a_certificate_is_written_even_if_the_summary_cannot_be_printed(
     suite: Path, tmp_path: Path, out: str
 ) -> None:
@@ -39,13 +42,14 @@ def test_a_certificate_is_written_even_if_the_summary_cannot_be_printed(
     assert last.startswith("opcert: error: output could not be printed: ")
 
 
+@pytest.mark.slow
 def test_a_full_stderr_ends_no_run(suite: Path, tmp_path: Path) -> None:
     done = opcert("certify", "--suite", suite, "--out", tmp_path / "out", out="2>/dev/full")
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1].startswith("CONFORMANT")
 
 
-@pytest.mark.parametrize("argument", ["--version", "--help", "schema"])
+@pytest.mark.parametrize("argument", at_length(["--version", "--help", "schema"], 3))
 def test_a_full_disk_is_reported_in_one_line(argument: str) -> None:
     done = opcert(argument, out=">/dev/full")
     assert done.returncode == 3

@@ -126,6 +126,7 @@ def test_the_page_of_another_suite_is_made_with_that_suite(tmp_path: Path) -> No
     assert opcert("report", out, *specs, "--out", tmp_path / "html").exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_suite_of_shipped_specs_is_generated_again_for_the_page(tmp_path: Path) -> None:
     for name, data in files().items():
         (tmp_path / "small" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -189,7 +190,7 @@ def test_json_of_several_configurations_is_refused(tmp_path: Path) -> None:
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("no_colour", [False, True])
+@pytest.mark.parametrize("no_colour", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_no_color_overrides_forced_colour(no_colour: bool) -> None:
     environment = {**os.environ, "FORCE_COLOR": "1"}
     if no_colour:

@@ -27,6 +27,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.mark.slow
 def test_it_is_certified_bit_exact(driver: Path, tmp_path: Path) -> None:
     done = opcert("certify", "--backend", f"driver:'{driver}'", "--out", str(tmp_path))
     assert done.exit_code == 0, done.stdout
@@ -48,6 +49,7 @@ def test_it_passes_driver_check(driver: Path) -> None:
     assert done.exit_code == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_exploration_finds_no_counterexample(driver: Path) -> None:
     explored = list(explore(f"driver:'{driver}'", operator="*/[VG]*-[18]", minutes=0.05))
     assert [each.operator for each in explored] == ["openvino/Gather-8", "openvino/VariadicSplit-1"]

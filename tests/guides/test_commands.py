@@ -108,9 +108,12 @@ def is_set_up(command: Command) -> bool:
 
 @pytest.mark.parametrize(
     "guide",
-    # Those of generated/ and generator/ take half a minute each.
+    # The others take many seconds each.
     [
-        pytest.param(each, marks=pytest.mark.slow if each.name.startswith("generat") else ())
+        pytest.param(
+            each,
+            marks=pytest.mark.slow if re.match(r"README|specs/README|generat", each.name) else (),
+        )
         for each in GUIDES
     ],
     ids=repr,

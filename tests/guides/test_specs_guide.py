@@ -77,6 +77,7 @@ def output_of(command: str) -> list[str]:
     return f"{stderr}{stdout}".splitlines()
 
 
+@pytest.mark.slow
 def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     (tmp_path / "my_specs").mkdir()
     spec: dict[str, str] = {}
@@ -193,6 +194,7 @@ def test_the_formula_finds_the_fault_that_the_tutorial_suggests(example: Path) -
     assert any("chunk-1/example-1: output 0 of the example is" in line for line in printed)
 
 
+@pytest.mark.slow
 def test_the_law_of_the_guide_holds_for_the_operator_of_the_tutorial(example: Path) -> None:
     (law,) = re.findall(r"^```yaml\n(laws:\n.*?)^```$", section("Laws"), re.MULTILINE | re.DOTALL)
     with example.open("a") as file:
@@ -200,6 +202,7 @@ def test_the_law_of_the_guide_holds_for_the_operator_of_the_tutorial(example: Pa
     assert output_of(f"opcert check --no-strength {example}")[-1] == "9 rules, each exercised"
 
 
+@pytest.mark.slow
 def test_named_values_can_shorten_the_spec_of_the_tutorial(example: Path) -> None:
     (names,) = re.findall(r"^```yaml\n(names:\n.*?)^```$", section("Expressions"), re.M | re.S)
     text = example.read_text()

@@ -18,6 +18,7 @@ from opcert.isolation import process
 from opcert.isolation.process import WorkerFailure
 from opcert.isolation.supervised import SupervisedBackend, start_backend
 from opcert.isolation.worker_process import Driver
+from tests.at_length import at_length
 from tests.isolation.judging import SUITE, judged
 
 MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"
@@ -30,16 +31,19 @@ def driver(how: str) -> str:
 
 @pytest.mark.parametrize(
     ("how", "status", "reason"),
-    [
-        ("abort", "crash", "ended by SIGABRT"),
-        ("kill", "crash", "ended by SIGKILL"),
-        ("exit", "crash", "exited with 0"),
-        ("dies-in-the-middle", "crash", "of outputs had come"),
-        ("sleep", "hang", "no answer within 1.5 s"),
-        ("gives-less", "hang", r"no answer within 1.5 s; \d+ of \d+ bytes of outputs had come"),
-        # Side effects beyond the call change no verdict.
-        *((how, "pass", "") for how in ("child", "says-much", "stays")),
-    ],
+    at_length(
+        [
+            ("abort", "crash", "ended by SIGABRT"),
+            ("kill", "crash", "ended by SIGKILL"),
+            ("exit", "crash", "exited with 0"),
+            ("sleep", "hang", "no answer within 1.5 s"),
+            ("dies-in-the-middle", "crash", "of outputs had come"),
+            ("gives-less", "hang", r"no answer within 1.5 s; \d+ of \d+ bytes of outputs had come"),
+            # Side effects beyond the call change no verdict.
+            *((how, "pass", "") for how in ("says-much", "child", "stays")),
+        ],
+        3,
+    ),
 )
 def test_what_a_driver_does_is_the_verdict_of_its_case_alone(
     how: str, status: str, reason: str, monkeypatch: pytest.MonkeyPatch
@@ -54,39 +58,42 @@ def test_what_a_driver_does_is_the_verdict_of_its_case_alone(
 
 @pytest.mark.parametrize(
     ("how", "message"),
-    [
-        ("garbage", "PNG.* is not a line of JSON"),
-        ("no-json", "b'done' is not a line of JSON"),
-        ("no-object", r"b'\[1, 2\]' is not a JSON object"),
-        ("no-utf-8", "is not a line of JSON"),
-        ("deep", "is not a line of JSON"),
-        ("endless-line", "no newline within"),
-        ("in-front", r"b'\[info\] rank 3' is not a line of JSON"),
-        (
-            "trailing",
-            r"unexpected output after the answer and its outputs: b'done\\n'; stdout",
-        ),
-        ("too-many-bytes", "unexpected output after the answer and its outputs"),
-        ("wrong-id", r"malformed answer: id \d+; expected \d+"),
-        ("text-id", "id: Input should be a valid integer, found '"),
-        ("no-outputs", "observed 'outputs' needs 'outputs'"),
-        ("rejected-with-outputs", "observed 'rejected' has no 'outputs'"),
-        ("unknown-observed", "observed: .*'outputs', 'rejected' or 'unsupported', found 'ok'"),
-        ("unknown-key", "time: Extra inputs are not permitted"),
-        ("missing-key", "observed: Field required"),
-        ("null-reason", "reason: Input should be a valid string, found None"),
-        ("unknown-type", "output 0: unknown type 'float32'"),
-        ("negative-shape", r"output 0: shape \[-1, 2\]; expected"),
-        ("huge-shape", "at most 4294967296 are read"),
-        ("long-shape", "output 0: "),
-        ("deep-shape", "expected at most 64 extents"),
-        ("fraction", "outputs.0.shape.0: "),
-        ("no-list", "outputs.0.shape: Input should be a valid list, found 3"),
-        ("wrong-bytes", r"output 0: 3 bytes; f32\[.*\] has \d+"),
-        ("much", r"\d+ bytes of outputs; at most"),
-        ("no-bool", "a byte 0x02; boolean has at most 1"),
-        ("closes-stdout", "the process closed its output without exiting"),
-    ],
+    at_length(
+        [
+            ("garbage", "PNG.* is not a line of JSON"),
+            ("no-json", "b'done' is not a line of JSON"),
+            ("no-object", r"b'\[1, 2\]' is not a JSON object"),
+            ("no-utf-8", "is not a line of JSON"),
+            ("deep", "is not a line of JSON"),
+            ("endless-line", "no newline within"),
+            ("in-front", r"b'\[info\] rank 3' is not a line of JSON"),
+            (
+                "trailing",
+                r"unexpected output after the answer and its outputs: b'done\\n'; stdout",
+            ),
+            ("too-many-bytes", "unexpected output after the answer and its outputs"),
+            ("wrong-id", r"malformed answer: id \d+; expected \d+"),
+            ("text-id", "id: Input should be a valid integer, found '"),
+            ("no-outputs", "observed 'outputs' needs 'outputs'"),
+            ("rejected-with-outputs", "observed 'rejected' has no 'outputs'"),
+            ("unknown-observed", "observed: .*'outputs', 'rejected' or 'unsupported', found 'ok'"),
+            ("unknown-key", "time: Extra inputs are not permitted"),
+            ("missing-key", "observed: Field required"),
+            ("null-reason", "reason: Input should be a valid string, found None"),
+            ("unknown-type", "output 0: unknown type 'float32'"),
+            ("negative-shape", r"output 0: shape \[-1, 2\]; expected"),
+            ("huge-shape", "at most 4294967296 are read"),
+            ("long-shape", "output 0: "),
+            ("deep-shape", "expected at most 64 extents"),
+            ("fraction", "outputs.0.shape.0: "),
+            ("no-list", "outputs.0.shape: Input should be a valid list, found 3"),
+            ("wrong-bytes", r"output 0: 3 bytes; f32\[.*\] has \d+"),
+            ("much", r"\d+ bytes of outputs; at most"),
+            ("no-bool", "a byte 0x02; boolean has at most 1"),
+            ("closes-stdout", "the process closed its output without exiting"),
+        ],
+        4,
+    ),
 )
 def test_a_malformed_answer_is_of_the_kind_protocol(
     how: str, message: str, monkeypatch: pytest.MonkeyPatch

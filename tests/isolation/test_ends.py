@@ -19,7 +19,14 @@ from tests.misbehaving import SLEEPS
 CASES = "dml-split/valid-f32-[234]-*"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
+    ],
+)
 def test_an_interrupt_writes_the_certificate_so_far_and_leaves_no_process(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -47,12 +54,13 @@ def daemons(run: int) -> list[psutil.Process]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no sessions")
-@pytest.mark.parametrize("how", ["daemon", "daemon-abort"])
+@pytest.mark.parametrize("how", ["daemon", pytest.param("daemon-abort", marks=pytest.mark.slow)])
 def test_a_daemon_of_a_backend_ends_with_the_run(how: str) -> None:
     certify(f"{MISBEHAVING}:Misbehaves", core_suite(), options={"how": how}, case=CASES)
     assert not psutil.wait_procs(daemons(os.getpid()), timeout=30)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no sessions")
 @pytest.mark.parametrize(
     ("number", "jobs"), [(signal.SIGINT, "1"), (signal.SIGTERM, "1"), (signal.SIGTERM, "2")]

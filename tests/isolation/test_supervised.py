@@ -30,6 +30,11 @@ from tests.misbehaving import GUESSED_IDS
 CASES = "dml-split/valid-f32-[234]-*"
 
 
+def slow(*values: Any) -> Any:
+    """Return the values of a parametrised test that needs a process like that of another."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def certified(name: str, **more: Any) -> Certificate:
     """Return a misbehaving backend's certificate."""
     arguments: dict[str, Any] = {"case": CASES, "timeout": 20, "memory": 1 << 28, **more}
@@ -59,24 +64,25 @@ def assert_others_pass(certificate: Certificate) -> None:
     ("how", "status", "kind", "reason"),
     [
         ("segfault", "crash", None, "ended by SIGSEGV"),
-        ("abort", "crash", None, "ended by SIGABRT"),
-        ("exit", "crash", None, "exited with 0"),
-        ("kill", "crash", None, "ended by SIGKILL"),
+        slow("abort", "crash", None, "ended by SIGABRT"),
+        slow("exit", "crash", None, "exited with 0"),
+        slow("kill", "crash", None, "ended by SIGKILL"),
         ("close-all", "crash", None, "exited with 1"),
-        ("close-memory", "crash", None, "exited with 1"),
-        ("grow", "crash", None, "MiB of memory; the limit is 256"),
+        slow("close-memory", "crash", None, "exited with 1"),
+        slow("grow", "crash", None, "MiB of memory; the limit is 256"),
         ("grow-in-a-child", "crash", None, "MiB of memory; the limit is 256"),
         ("loop", "hang", None, "no answer within 1.5 s"),
-        ("sleep", "hang", None, "no answer within 1.5 s"),
-        *((how, "fail", "rejected", "") for how in ("odd-error", "interrupt", "leave")),
-        *((how, "fail", "type", "") for how in ("array", "none", "generator", "lists", "scalars")),
-        *((how, "fail", "dtype", "") for how in ("objects", "records", "text", "huge")),
-        ("nameless", "fail", "type", ""),
+        slow("sleep", "hang", None, "no answer within 1.5 s"),
+        ("odd-error", "fail", "rejected", ""),
+        *(slow(how, "fail", "rejected", "") for how in ("interrupt", "leave")),
+        ("none", "fail", "type", ""),
+        *(slow(how, "fail", "type", "") for how in ("array", "generator", "lists", "scalars")),
+        ("objects", "fail", "dtype", ""),
+        *(slow(how, "fail", "dtype", "") for how in ("records", "text", "huge")),
+        slow("nameless", "fail", "type", ""),
         # Side effects beyond the call change no verdict.
-        *(
-            (how, "pass", None, "")
-            for how in ("close-stdout", "print", "thread", "process", "fork")
-        ),
+        ("close-stdout", "pass", None, ""),
+        *(slow(how, "pass", None, "") for how in ("print", "thread", "process", "fork")),
     ],
 )
 def test_what_a_call_does_is_the_verdict_of_its_case_alone(
@@ -92,9 +98,9 @@ def test_what_a_call_does_is_the_verdict_of_its_case_alone(
 @pytest.mark.parametrize(
     "how",
     [
-        *("noise", "array", "bytes", "stale", "grown", "unknown", "nobody", "numbers"),
-        *("unattributed", "lists", "nameless", "outside", "before", "enormous", "deep"),
-        *GUESSED_IDS,
+        *("noise", "stale", "outside", "deep", *GUESSED_IDS[:1]),
+        *map(slow, ("array", "bytes", "grown", "unknown", "nobody", "numbers")),
+        *map(slow, ("unattributed", "lists", "nameless", "before", "enormous", *GUESSED_IDS[1:])),
     ],
 )
 def test_a_forged_answer_is_the_fault_of_its_case_alone(how: str) -> None:
@@ -151,7 +157,7 @@ def test_the_end_of_the_main_thread_alone_is_the_verdict_of_the_case_before_it(
 
 
 @pytest.mark.skipif(not hasattr(os, "pwrite"), reason="the system has no copy that refuses memory")
-@pytest.mark.parametrize("held", [1, 3, 40])
+@pytest.mark.parametrize("held", [slow(1), slow(3), 40])
 def test_outputs_whose_memory_is_gone_have_changed(held: int) -> None:
     options = {"held": held}
     certificate = certified("Unmaps", options=options)

@@ -130,6 +130,7 @@ def certify(folder: Path, backend: str, out: str, *options: str, exit_code: int 
     return run("certify", "--backend", path, *own, *options, exit_code=exit_code)
 
 
+@pytest.mark.slow
 def test_check_finds_no_mistake(folder: Path) -> None:
     text = run("check", "--no-strength", folder / "specs" / "Select-1.yaml")
     assert "10 rules, each exercised" in text
@@ -174,6 +175,7 @@ def test_a_wrong_implementation_fails(old: str, new: str, folder: Path) -> None:
     assert any(verdict.status == "fail" for verdict in certificate.verdicts)
 
 
+@pytest.mark.slow
 def test_the_pytest_files_give_the_same_verdict(folder: Path) -> None:
     path = f"{folder / 'specs' / 'backend.py'}:Crossed"
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]

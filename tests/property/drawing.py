@@ -18,8 +18,8 @@ Ranks: TypeAlias = st.SearchStrategy[int]
 Call: TypeAlias = dict[str, Any]
 Calls: TypeAlias = st.SearchStrategy[Call]
 
-MANY = settings(max_examples=150, deadline=None, derandomize=True)
-FEW = settings(MANY, max_examples=30)
+MANY = settings(max_examples=60, deadline=None, derandomize=True)
+FEW = settings(MANY, max_examples=25)
 
 INTEGER_TYPES = tuple(map(np.dtype, ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 IEEE_TYPES = tuple(map(np.dtype, ("f2", "f4", "f8")))

@@ -154,7 +154,7 @@ def test_open_elements_are_stored_with_their_candidates(suite: Path) -> None:
     assert not any(getattr(output, "alternatives", ()) for c in plain for output in c.outputs)
 
 
-@pytest.mark.parametrize("isolated", [False, True])
+@pytest.mark.parametrize("isolated", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_other_order_is_right(suite: Path, isolated: bool) -> None:
     if isolated:
         path = suite.parent / "other.py"
@@ -171,6 +171,7 @@ def test_the_other_order_is_right(suite: Path, isolated: bool) -> None:
     assert certificate.grade == "bit-exact"
 
 
+@pytest.mark.slow
 def test_an_order_that_changes_from_call_to_call_is_right(suite: Path) -> None:
     calls = count()
 
@@ -277,6 +278,7 @@ def test_candidates_without_an_ambiguity_are_a_mistake(tmp_path: Path) -> None:
     assert "several candidates, but no ambiguity" in " ".join(checked.output.split())
 
 
+@pytest.mark.slow
 def test_a_reference_that_gives_no_candidate_is_a_mistake(tmp_path: Path) -> None:
     wrong = REFERENCE.replace("= updates\n", "= updates[::-1]\n")
     path = write_spec(tmp_path, "up", HEAD + SPEC, wrong)

@@ -15,7 +15,10 @@ from tests.roles.gathers import FOLDER, NAMES, mistakes, write_changed
 from tests.roles.made_up import certified_suite, random_calls, unobserved_levels
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name == "take_at" else pytest.mark.slow) for name in NAMES],
+)
 def test_the_reference_passes_the_suite_which_covers_the_levels(name: str, tmp_path: Path) -> None:
     suite = certified_suite(write_changed(tmp_path, name))
     assert len(Suite(suite, tmp_path).cases) > 100

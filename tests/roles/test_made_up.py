@@ -16,11 +16,19 @@ from tests.roles.made_up import (
     read,
 )
 
+# Those whose suites take longest; the core suite has operators with the same roles.
+LONG = ("lengths", "select", "spans", "spans_inputs")
+
 
 def rows(key: str) -> list[Any]:
     """Return each operator with each row of a list that it has."""
     return [
-        pytest.param(name, row, id=f"{name}-{number}")
+        pytest.param(
+            name,
+            row,
+            id=f"{name}-{number}",
+            marks=pytest.mark.slow if key == "wrong" and name in LONG else (),
+        )
         for name, operator in MADE_UP.items()
         for number, row in enumerate(operator.get(key, ()))
     ]

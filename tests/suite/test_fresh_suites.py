@@ -52,6 +52,7 @@ def certified(backend: Right, suite: Path | None) -> Certificate:
     return certify(backend, suite, isolated=False, operator=OPERATOR)
 
 
+@pytest.mark.slow
 def test_a_backend_that_has_memorised_the_shipped_suite_fails_a_fresh_one(fresh: Path) -> None:
     backend = Memorising()
     assert certified(backend, None).conformant
@@ -60,6 +61,7 @@ def test_a_backend_that_has_memorised_the_shipped_suite_fails_a_fresh_one(fresh:
     assert not certified(backend, fresh).conformant
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_calls(fresh: Path) -> None:
     """Planned calls differ, unless their data has only a few bits."""
 

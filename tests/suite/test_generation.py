@@ -124,6 +124,7 @@ def test_an_operator_has_the_same_bytes_with_and_without_others(
     assert {name: together[name] for name in of_copy} == {name: alone[name] for name in of_copy}
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_bytes_of_the_core_suite(tmp_path: Path) -> None:
     operator, out = small_suite.OPERATOR, tmp_path / "out"
     program = (

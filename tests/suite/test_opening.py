@@ -91,6 +91,7 @@ def test_generate_writes_every_shipped_operator_that_matches(
     assert sorted(generated) == sorted(shipped_operators())
 
 
+@pytest.mark.slow
 def test_a_generated_suite_has_the_bytes_of_generate(suite: Suite, tmp_path: Path) -> None:
     assert [*suite.operators] == [LACKING]
     generate(tmp_path / "suite", operator=LACKING)
@@ -132,6 +133,7 @@ def test_the_suite_of_a_case_has_the_case(generated: list[str]) -> None:
     assert generated == [LACKING]
 
 
+@pytest.mark.slow
 def test_the_commands_generate_what_the_core_suite_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from tests import small_spec
 HERE = version("opcert")
 
 
+@pytest.mark.slow
 def test_a_suite_made_on_a_cluster_is_that_of_one_process(tmp_path: Path) -> None:
     operator = "openvino/Transpose-1"
     with Cluster("local:1") as cluster:
@@ -38,6 +39,7 @@ def test_a_worker_with_another_version_of_opcert_is_an_error(tmp_path: Path) -> 
         make_part_elsewhere("9.9", PartTask(tmp_path / "any.yaml", "core", 0))
 
 
+@pytest.mark.slow
 def test_relative_specs_are_those_of_the_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
