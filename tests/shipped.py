@@ -24,11 +24,8 @@ from tests.faults.finding import core_suite
 SPECS = {path.stem: path for path in find_spec_files(None)}
 # Those whose suites are committed.
 CORE = [name.partition("/")[2] for name in CORE_OPERATORS]
-# One of each document, by id and file.
-QUICK = (
-    *("directml/DML_OPERATOR_SPLIT", "DML_OPERATOR_SPLIT"),
-    *("openvino/Broadcast-1", "Broadcast-1"),
-)
+# The smallest, by id and file.
+QUICK = ("directml/DML_OPERATOR_SPLIT", "DML_OPERATOR_SPLIT")
 
 # All the tests of a module with one spec run before those with the next.
 each_spec = pytest.mark.parametrize("name", SPECS, scope="module")
@@ -36,7 +33,7 @@ each_core_spec = pytest.mark.parametrize("name", CORE, scope="module")
 
 
 def at_length(arguments: str, rows: Iterable[tuple[str, ...]]) -> pytest.MarkDecorator:
-    """Try operators, by id or file, each first in its row; all but `QUICK` are slow.
+    """Try operators, by id or file, each first in its row; all but the smallest are slow.
 
     It is for tests that take long with an operator: most of them generate its suite.
     """

@@ -15,6 +15,7 @@ from opcert import certify
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from tests import wrong_backends
+from tests.at_length import at_length
 from tests.command_line import WRONG
 from tests.small_suite import INDEX, MANIFEST, OPERATOR, PACK, TESTS, edit, files, reseal
 
@@ -74,7 +75,9 @@ def run_pytest(
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 
     def run(*arguments: str) -> tuple[int, str]:
-        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        # To look for garbage after each session takes long where tests share much.
+        left_out = ("cacheprovider", "xdist", "unraisableexception")
+        options = ["-q", *(word for name in left_out for word in ("-p", f"no:{name}"))]
         code = pytest.main([str(suite), *options, *arguments])
         return code, "".join(capsys.readouterr())
 
@@ -82,7 +85,8 @@ def run_pytest(
 
 
 @pytest.mark.parametrize(
-    "name", ["ThroughFloat16", "AcceptsEverything", "WritesToItsInput", "LosesNaNPayloads"]
+    "name",
+    at_length(["AcceptsEverything", "ThroughFloat16", "WritesToItsInput", "LosesNaNPayloads"], 4),
 )
 def test_a_faulty_backend_fails_no_other_cases_than_with_certify(
     suite: Path, run_pytest: RunInProcess, name: str, tmp_path: Path
@@ -112,6 +116,7 @@ def test_undeclared_unsupported_cases_fail_the_session(run_pytest: RunInProcess)
     assert "FAILED (undeclared) dml-split/" in output
 
 
+@pytest.mark.slow
 def test_a_damaged_suite_is_not_a_failure_of_the_backend(tmp_path: Path) -> None:
     copy = tmp_path / "damaged"
     write_suite(copy, files().items())
@@ -135,6 +140,7 @@ def test_documented_examples_are_written_out(suite: Path) -> None:
     assert 'tensor("f32", [[[[1.0, 2.0], [3.0, 4.0]]]])' in text
 
 
+@pytest.mark.slow
 def test_an_example_that_contradicts_the_pack_is_an_error(tmp_path: Path) -> None:
     copy = tmp_path / "edited"
     write_suite(copy, files().items())
@@ -205,12 +211,15 @@ def test_an_unused_waiver_ends_the_session_with_2(run_pytest: RunInProcess, tmp_
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["--feature-level", "9"],
-        ["--backend-option", "device"],
-        ["--claim", "nowhere.yaml"],
-        ["--waivers", "nowhere.yaml"],
-    ],
+    at_length(
+        [
+            ["--feature-level", "9"],
+            ["--backend-option", "device"],
+            ["--claim", "nowhere.yaml"],
+            ["--waivers", "nowhere.yaml"],
+        ],
+        2,
+    ),
 )
 def test_a_wrong_option_ends_the_session_with_2(
     run_pytest: RunInProcess, arguments: list[str]

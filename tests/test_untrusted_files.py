@@ -118,6 +118,7 @@ def test_a_certificate_that_is_no_regular_file(suite: Path, tmp_path: Path, put:
     assert_reports(opcert("certify", "--suite", suite, "--resume", "--out", out), out)
 
 
+@pytest.mark.slow
 def test_a_pack_that_is_a_pipe(suite: Path) -> None:
     (suite / PACK).unlink()
     os.mkfifo(suite / PACK)

@@ -28,9 +28,7 @@ RETIRED = {
     "is none": "unknown, does not exist",
 }
 # A retired word may be part of an identifier: _told, told_apart.
-PATTERN = re.compile(
-    "|".join(rf"(?<![A-Za-z])(?:{word})(?![A-Za-z])" for word in RETIRED), re.IGNORECASE
-)
+PATTERN = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(RETIRED)})(?![A-Za-z])", re.IGNORECASE)
 FOLDERS = ("generator", "reference", "specs", "tests", "generated", ".ci")
 # Compiled modules, arrays and pictures.
 BINARY = {".pyc", ".npz", ".png"}

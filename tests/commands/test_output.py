@@ -60,6 +60,7 @@ def test_invalid_input_keeps_its_exit_code(suite: Path) -> None:
     assert opcert("certify", "--suite", suite / "none", out=">/dev/full").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_no_run(suite: Path, tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)

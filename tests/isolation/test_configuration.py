@@ -139,6 +139,7 @@ def test_without_out_each_conclusion_is_printed() -> None:
     assert result.stdout.count("CONFORMANT") == 2
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_all_configurations_and_each_resumes(tmp_path: Path) -> None:
     call = (*interrupts(tmp_path), "--backend-option", "which=all")
     arguments = (*call, "--out", tmp_path / "out")

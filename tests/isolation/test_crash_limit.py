@@ -24,7 +24,7 @@ def test_after_too_many_crashes_the_rest_of_each_operator_is_not_run(tmp_path: P
         assert f"{counts['not-run']} cases of {operator} were not run" in done.stderr
 
 
-def test_a_run_that_gave_up_is_finished(tmp_path: Path) -> None:
+def test_a_run_that_gave_up_is_finished_and_can_be_resumed(tmp_path: Path) -> None:
     opcert("certify", *BACKEND, "--max-crashes", 1, "--out", tmp_path)
     certificate = read_certificate(tmp_path / "certificate.json")
     assert not certificate.conformant
@@ -33,9 +33,5 @@ def test_a_run_that_gave_up_is_finished(tmp_path: Path) -> None:
     }
     assert (tmp_path / "report.html").exists()
     assert opcert("verify", tmp_path).exit_code == 0
-
-
-def test_what_was_given_up_can_be_resumed(tmp_path: Path) -> None:
-    opcert("certify", *BACKEND, "--max-crashes", 1, "--out", tmp_path)
     opcert("certify", *BACKEND, "--out", tmp_path, "--resume")
     assert not read_certificate(tmp_path / "certificate.json").counts["not-run"]

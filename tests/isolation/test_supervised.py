@@ -125,6 +125,7 @@ def test_a_leak_in_quick_calls_meets_the_limit_of_memory(monkeypatch: pytest.Mon
     assert "MiB of memory; the limit is 256" in crash.reason
 
 
+@pytest.mark.slow
 def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None:
     def wait_for_the_end(verdict: Verdict, *_: int) -> None:
         if verdict.case.startswith("dml-split/valid-f32-3"):
@@ -137,6 +138,7 @@ def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None
         assert "ended by SIGABRT" in verdict.detail
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is not known")
 def test_the_end_of_the_main_thread_alone_is_the_verdict_of_the_case_before_it(
     monkeypatch: pytest.MonkeyPatch,
@@ -191,6 +193,7 @@ def test_a_failure_that_passes_alone_is_of_the_kind_state() -> None:
     assert certificate.reproductions[crashed.case].reproduced != "alone"
 
 
+@pytest.mark.slow
 def test_a_backend_that_cannot_restart_crashes_in_every_later_case(tmp_path: Path) -> None:
     options = {"trace": str(tmp_path / "lost")}
     certificate = certified("IsLost", options=options)

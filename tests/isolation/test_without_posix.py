@@ -37,6 +37,7 @@ for backend in ("reference", sys.argv[1]):
 """
 
 
+@pytest.mark.slow
 def test_everything_imports_and_certifies_without_posix() -> None:
     command = [sys.executable, "-c", PROGRAM, f"{WRONG}:ReturnsViews"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

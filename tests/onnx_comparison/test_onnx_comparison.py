@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("onnx", reason="onnx of the extra 'onnx' is not installed")
 
 from opcert.backends.reference import Reference
-from tests.at_length import at_length
 from tests.faults.fault import Fault
 from tests.faults.finding import core_suite
 from tests.onnx_comparison.calls import onnx_cases, onnx_failure
@@ -39,17 +38,20 @@ def test_onnx_has_cases_of_every_operator() -> None:
     assert len({(case.name, case.operator) for case in onnx_cases()}) == counts.total()
 
 
-@pytest.mark.parametrize("operator", at_length(OPERATORS, 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_the_reference_passes(operator: str) -> None:
     assert not onnx_failure(Reference(), operator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [RejectsEverything, DoesNothing, WrongDtype, WrongShape])
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_wrong_in_every_call(wrong: type[Right], operator: str) -> None:
     assert onnx_failure(wrong(), operator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missed", [ThroughFloat16, LosesNegativeZero])
 def test_what_a_tolerance_lets_through(missed: type[Right]) -> None:
     assert not any(onnx_failure(missed(), operator) for operator in OPERATORS)

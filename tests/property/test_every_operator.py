@@ -77,7 +77,7 @@ def test_every_data_type_is_moved_by_the_formula(
     assert subject.outputs(call) == subject.formula(**call)
 
 
-@of_each_with("index_type", lambda subject: subject.index_types, step=3)
+@of_each_with("index_type", lambda subject: subject.index_types, step=6)
 @drawing.FEW
 @given(drawn=st.data())
 def test_every_integer_type_says_where_by_the_formula(

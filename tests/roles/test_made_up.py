@@ -17,7 +17,9 @@ from tests.roles.made_up import (
 )
 
 # Those whose suites take longest; the core suite has operators with the same roles.
-LONG = ("lengths", "select", "spans", "spans_inputs")
+LONG = (
+    *("counts", "lengths", "partition", "reshape", "select", "spans", "spans_inputs", "windows"),
+)
 
 
 def rows(key: str) -> list[Any]:

@@ -13,6 +13,7 @@ from opcert.run.call_protocol import run_vector
 from opcert.run.outcome import Outcome
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
+from tests.at_length import at_length
 from tests.faults.finding import core_suite
 from tests.wrong_backends import Attributes, Inputs, Right
 
@@ -63,7 +64,7 @@ class RecordsLayouts(Reference):
         return super().run(operator, inputs, attributes)
 
 
-@each_operator
+@pytest.mark.parametrize("name", at_length(SUITE.manifest.operators, 3))
 def test_each_input_has_the_layout_of_the_index_at_every_call(name: str) -> None:
     operator, backend = SUITE.operators[name], RecordsLayouts()
     for case in operator.index.cases:

@@ -23,6 +23,7 @@ def test_a_suite_made_on_a_cluster_is_that_of_one_process(tmp_path: Path) -> Non
     assert generate(tmp_path / "suite", operator=operator, seed=1, check=True) == []
 
 
+@pytest.mark.slow
 def test_shipped_specs_are_found_in_another_folder_too() -> None:
     (path,) = (path for path in find_spec_files(None) if path.stem == "Transpose-1")
     elsewhere = PartTask(Path("/nowhere", *path.parts[-2:]), "core", 0)

@@ -10,6 +10,7 @@ from opcert.run.call_protocol import Session, SessionStep
 from opcert.verdicts.cause_text import ReproducedCall, step_of_call
 from opcert.verdicts.reduction import Candidate, Reduction, is_small
 from tests import shipped
+from tests.at_length import at_length
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found
 
@@ -48,7 +49,7 @@ def reduced(name: str) -> tuple[Candidate, list[SessionStep], str | None]:
     return smaller, steps, rule
 
 
-@pytest.mark.parametrize("name", [each for each in NAMES if each in FAULTS])
+@pytest.mark.parametrize("name", at_length((each for each in NAMES if each in FAULTS), 4))
 def test_a_reduced_call_fails_in_the_same_way_and_violates_the_same_rule(name: str) -> None:
     smaller, steps, rule = reduced(name)
     conditions = Conditions(core_suite().spec_files[FAULTS[name].operator].spec)
