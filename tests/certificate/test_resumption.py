@@ -176,8 +176,8 @@ def test_a_saved_certificate_leads_to_that_of_one_run(saved: list[Certificate]) 
     whole = run(save=saved.append)
     left = [certificate.counts["not-run"] for certificate in saved]
     assert left == [*reversed(range(len(whole.verdicts)))]
-    for former in (saved[20], saved[-1]):
-        assert apart_from_times(run(resume=former)) == apart_from_times(whole)
+    former = saved[len(saved) // 2]
+    assert apart_from_times(run(resume=former)) == apart_from_times(whole)
 
 
 def test_an_unused_waiver_is_found_again(tmp_path: Path, saved: list[Certificate]) -> None:

@@ -14,6 +14,7 @@ GATHERS = len(core_suite().select("openvino/Gather-8", "*"))
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 
 
+@pytest.mark.slow
 def test_docs_writes_guides_and_pages_of_each_operator_and_replaces_them(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     result = opcert("docs", "--out", folder)

@@ -166,7 +166,10 @@ def test_an_unfinished_run_has_no_report(tmp_path: Path) -> None:
     assert set(contents(tmp_path)) == {"certificate.json"}
 
 
-@pytest.mark.parametrize(("backend", "code"), [("Right", 0), ("ThroughFloat16", 1)])
+@pytest.mark.parametrize(
+    ("backend", "code"),
+    [("Right", 0), pytest.param("ThroughFloat16", 1, marks=pytest.mark.slow)],
+)
 def test_json_is_the_certificate_and_nothing_else(backend: str, code: int, tmp_path: Path) -> None:
     named = f"{WRONG}:{backend}"
     result = opcert("certify", "--json", "--backend", named, *SMALL, "--out", tmp_path)

@@ -22,6 +22,8 @@ from tests.wrong_backends import (
     WrongShape,
 )
 
+# To import ONNX's cases takes seconds.
+pytestmark = pytest.mark.slow
 OPERATORS = tuple(core_suite().operators)
 SLICE = "openvino/Slice-8"
 
@@ -30,7 +32,6 @@ def fault(make: type[Right], mechanism: str) -> Fault:
     return Fault(make.__name__, SLICE, mechanism, make)
 
 
-@pytest.mark.slow
 def test_onnx_has_cases_of_every_operator() -> None:
     counts = Counter(case.operator for case in onnx_cases())
     assert counts.keys() == set(OPERATORS)
@@ -38,20 +39,17 @@ def test_onnx_has_cases_of_every_operator() -> None:
     assert len({(case.name, case.operator) for case in onnx_cases()}) == counts.total()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_the_reference_passes(operator: str) -> None:
     assert not onnx_failure(Reference(), operator)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [RejectsEverything, DoesNothing, WrongDtype, WrongShape])
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_wrong_in_every_call(wrong: type[Right], operator: str) -> None:
     assert onnx_failure(wrong(), operator)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("missed", [ThroughFloat16, LosesNegativeZero])
 def test_what_a_tolerance_lets_through(missed: type[Right]) -> None:
     assert not any(onnx_failure(missed(), operator) for operator in OPERATORS)

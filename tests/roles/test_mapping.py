@@ -9,6 +9,7 @@ from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.specification.model import Spec
 from opcert.specification.role_rules import derived_requirements
+from tests.at_length import at_length
 from tests.roles.made_expand.specs import write_changed
 
 # By the keys that decide when it is given: the changes to the made-up spec.
@@ -35,7 +36,7 @@ def spec(folder: Path, way: str, ones: str = "open") -> Spec:
     return read_spec(write_changed(folder, *changes, name="embed")).spec
 
 
-@pytest.mark.parametrize("ones", ["kept", "stretched", "open"])
+@pytest.mark.parametrize("ones", at_length(["open", "kept", "stretched"], 3))
 @pytest.mark.parametrize("way", _WAYS)
 def test_built_calls_exhibit_their_levels(way: str, ones: str, tmp_path: Path) -> None:
     described = spec(tmp_path, way, ones)

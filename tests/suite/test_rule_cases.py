@@ -33,6 +33,7 @@ def test_the_cases_of_a_rule_are_those_that_the_index_names(name: str) -> None:
             assert list(cases_of_rule.positive) == positive
 
 
+@pytest.mark.slow
 def test_a_planned_case_has_the_rules_that_check_counts_it_for() -> None:
     name = "DML_OPERATOR_SPLIT"
     operator = SUITE.operators[spec(name).spec.operator]

@@ -28,6 +28,7 @@ def test_a_correct_spec_has_cases_of_each_rule(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_shipped_spec_is_correct() -> None:
     result = opcert("check", "--no-strength", str(SPECS["DML_OPERATOR_SPLIT"]))
     assert result.exit_code == 0, result.stderr

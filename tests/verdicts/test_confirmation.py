@@ -45,6 +45,7 @@ def test_a_failure_that_needs_no_earlier_call_is_reproduced_alone() -> None:
         assert {call.case for call in reproduction.calls} == {case}
 
 
+@pytest.mark.slow
 def test_a_cached_result_is_of_kind_state() -> None:
     found = certificate("KeepsByShape", "dml-split/valid-i32-[12]-*")
     assert {v.kind for v in found.verdicts if v.status == "fail"} == {"state"}
