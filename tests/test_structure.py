@@ -18,6 +18,7 @@ ROOMS = [
     "cluster",
     "arrays",
     "yaml_files",
+    "choices",
     "combinatorics",
     "roles",
     "specification",

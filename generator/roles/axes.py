@@ -6,7 +6,10 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor, wrap
 from opcert.arrays.element_types import lowest
+from opcert.arrays.tensor_functions import vector
+from opcert.errors import Inapplicable
 from opcert.roles.data import AXIS_POSITIONS, DataRole, axis_position_constraints
+from opcert.roles.drawing import Drawing, places
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -135,6 +138,37 @@ class AxisRole(Role):
         form = choice.level(self.factor("form")) if len(self.form) > 1 else self.form[0]
         shape = (1,) if form == "one_element" else ()
         return Tensor(choice[self.type_factor], shape, (axis,))
+
+    def draw_axis(self, call: Drawing) -> int:
+        """Draw the axis, counted from the front."""
+        named = places(call.fact(self.data.draw_rank))
+        if self.other_than is not None:
+            other = call.fact(self.related(self.other_than, AxisRole).draw_axis)
+            named = {name: place for name, place in named.items() if place != other}
+        if self.data.draws_own_shape:
+            shape = call.fact(self.data.draw_shape)
+            longer = {name: place for name, place in named.items() if shape[place] != 1}
+            if longer:
+                # An axis of one element shows little.
+                short = {name: place for name, place in named.items() if name not in longer}
+                return call.one(self, "position", longer, short)
+        return call.one(self, "position", named)
+
+    def draw(self, call: Drawing) -> Any:
+        """Return the axis, counted from the front or from the end, None if it is omitted."""
+        axis, rank = call.fact(self.draw_axis), call.fact(self.data.draw_rank)
+        element_type = "i64" if self.is_attribute else call.fact(self.draw_type)
+        ways: dict[str, int | None] = {"from the front": axis}
+        if self.negative and lowest(element_type) < 0:
+            ways["from the end"] = axis - rank
+        if not self.required and self._is_default(axis, rank):
+            ways[OMITTED] = None
+        value = call.one(self, "sign", ways)
+        if value is None or self.is_attribute:
+            return value
+        shapes = {"scalar": (), "one_element": (1,)}
+        form = call.one(self, "form", self.form)
+        return Tensor(element_type, shapes[form], (value,))
 
     def value_in(self, call: Call) -> int:
         """Return the axis as a call gives it, negative or not; an omitted one is its default."""
@@ -308,6 +342,47 @@ class AxesRole(ListRole):
         if self.is_attribute:
             return values
         return self.integer_tensor(context, values, choice[self.factor("layout")])
+
+    def draw_listed(self, call: Drawing) -> tuple[int, ...]:
+        """Draw the listed axes in order, counted from the front."""
+        rank = call.fact(self.data.draw_rank)
+        axes, least = range(rank), 1 if self.omitted == "first" else 0
+        if not call.fact(self.draw_given):
+            if rank < least:
+                raise Inapplicable("there is no first axis")
+            if self.omitted == "all":
+                return tuple(axes)
+            return tuple(axes[: call.one(self, "number", range(1, rank + 1))])
+        listings = ["one", "all", "some", "all in another order", "descending", "some in any order"]
+        least_ranks = dict(zip(listings, (1, 2, 3, 3, 2, 3), strict=True))
+        listing = call.one(
+            self, "listing", [name for name in listings if rank >= least_ranks[name]]
+        )
+        if listing == "one":
+            return (call.one(self, "position", places(rank)),)
+        if listing in ("all", "descending"):
+            return tuple(axes if listing == "all" else axes[::-1])
+        count = call.integer(self, "number", 2, rank - 1) if listing.startswith("some") else rank
+        order = call.sample(self, "order", axes, count)
+        return tuple(sorted(order) if listing == "some" else order)
+
+    def draw(self, call: Drawing) -> Any:
+        """Return the axes; all, none or some of them count from the end."""
+        listed, rank = call.fact(self.draw_listed), call.fact(self.data.draw_rank)
+        if not call.fact(self.draw_given):
+            return None
+        element_type = "i64" if self.is_attribute else call.fact(self.draw_type)
+        signs = ["from the front"]
+        if self.negative and lowest(element_type) < 0:
+            signs += ["from the end", "mixed"] if len(listed) > 1 else ["from the end"]
+        sign = call.one(self, "sign", signs)
+        values = tuple(
+            axis - rank if sign == "from the end" or (sign == "mixed" and k % 2 == 0) else axis
+            for k, axis in enumerate(listed)
+        )
+        if self.is_attribute:
+            return [*values]
+        return call.laid_out(self, vector(element_type, values))
 
     def listed_in(self, call: Call) -> Sequence[int]:
         """Return the axes of a call in order, counted from the front."""

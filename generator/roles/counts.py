@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, tensors_in
-from opcert.arrays.element_types import ELEMENT_TYPES, fits
-from opcert.errors import did_you_mean
+from opcert.arrays.element_types import ELEMENT_TYPES, fits, highest
+from opcert.arrays.tensor_functions import vector
+from opcert.errors import Inapplicable, did_you_mean
 from opcert.roles.data import MILLION, PAST_A_TILE
+from opcert.roles.drawing import MAX_OUTPUTS, Drawing, near, places
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -45,6 +48,10 @@ class CountRole(Role):
         """Return the number of descriptions."""
         count: int = context.choice[f"{self.of}_count"]
         return count
+
+    def draw(self, call: Drawing) -> int:
+        """Return the number of tensors."""
+        return call.fact(self.related(self.of, Role).draw_count)
 
     def following(self, call: Call, _: Callable[[str], Any]) -> int | None:
         """Return the number of tensors of a variadic input."""
@@ -85,6 +92,8 @@ _SURPLUS = {
 }
 _WITHOUT_COUNTS = "empty"
 _LIMIT = "limit"
+# The most elements of a large output that is drawn: counts past 16 bits need it.
+_MAX_CHANGED = 1 << 19
 
 
 class CountsRole(PerAxis):
@@ -317,6 +326,90 @@ class CountsRole(PerAxis):
         if tested >= 0:
             numbers[tested] = choice[self.factor("count")]
         return numbers
+
+    @property
+    def _earlier(self) -> list["CountsRole"]:
+        """The counts of the same data that come before these."""
+        roles = [role for role in self._signature.roles if isinstance(role, CountsRole)]
+        alike = [role for role in roles if role.of == self.of]
+        return alike[: [role.name for role in alike].index(self.name)]
+
+    def _changed(self, n: int, count: int) -> int:
+        """Return what an axis of `n` becomes."""
+        return n + count if self.zero == "keeps" else n * count
+
+    def _draw_surplus(self, call: Drawing) -> int:
+        """Draw how many more counts than axes there are."""
+        rank, most = call.fact(self.data.draw_rank), int(self.data.rank[1])
+        kinds = {"as many": 0, "one more": 1, "one fewer": -1, "two more": 2, "two fewer": -2}
+        if most - rank > max(kinds.values()):
+            kinds["as many as possible"] = most - rank
+        possible = {kind: k for kind, k in kinds.items() if min(rank, 1) <= rank + k <= most}
+        return call.one(self, "number", possible, {"none": -rank} if rank else {})
+
+    def draw_counts(self, call: Drawing) -> list[int]:
+        """Draw the counts; one of them is near the size of its axis, or past the limits of types.
+
+        How large they are depends on what the output has room for, next to earlier counts.
+        """
+        shape = call.fact(self.data.draw_shape)
+        surplus = self._draw_surplus(call) if self.aligned else 0
+        own = [*(1,) * surplus, *shape[max(0, -surplus) :]]
+        limits, count = self._limits(call, own), len(own)
+        if any(limit < self.neutral for limit in limits):
+            raise Inapplicable("an axis has no element to repeat")
+        if not count:
+            return []
+        extents = own
+        for role in self._earlier:
+            earlier = call.fact(role.draw_counts)
+            extents = [role._changed(n, k) for n, k in zip(extents, earlier, strict=True)]
+        rooms = {"up to 2^14": MAX_OUTPUTS}, {"up to 2^19": _MAX_CHANGED}
+        size = prod(max(1, n) for n in (*shape[: max(0, -surplus)], *extents))
+        room = max(2, call.one(self, "size", *rooms) // size)
+        tested = call.one(self, "place", places(count))
+        others = [k for k in call.sample(self, "order", range(count), count) if k != tested]
+        also = {"only it": 0, "one more": 1, "all": count - 1}
+        also = {name: k for name, k in also.items() if k < count and (name != "all" or k > 1)}
+        numbers = [self.neutral] * count
+        for k in [tested, *others[: call.one(self, "changed", also)]]:
+            n = max(1, extents[k])
+            most = min(limits[k], n * (room - 1) if self.zero == "keeps" else room)
+            if k == tested:
+                numbers[k] = self._draw_tested(call, own[k], most)
+            else:
+                least = min(self.neutral + 1, most)
+                numbers[k] = call.integer(self, f"count {k}", least, max(least, min(most, 4)))
+            room = max(1, room * n // max(1, self._changed(n, numbers[k])))
+        return numbers
+
+    def _limits(self, call: Drawing, extents: Sequence[int]) -> list[int]:
+        """Return the greatest counts that the mode and the type allow."""
+        most = _MAX_CHANGED
+        if not self.is_attribute:
+            most = min(most, highest(call.fact(self.draw_type)))
+        if self.mode is None:
+            return [most] * len(extents)
+        word = call.fact(self.related(self.mode, ModeRole).draw_word)
+        limits = (self._limit(n, word) for n in extents)
+        return [most if limit is None else min(most, limit) for limit in limits]
+
+    def _draw_tested(self, call: Drawing, n: int, most: int) -> int:
+        """Draw the count of an axis of `n` elements, `most` at most."""
+        least = 1 - n if self.least is None else self.least
+        named = {"2": 2, "3": 3, **near(n, "i64"), "the most": most}
+        named = {name: k for name, k in named.items() if least <= k <= most}
+        # These leave nothing to see: no change, and no copy.
+        dull = {name: k for name, k in named.items() if k in (self.neutral, 0)}
+        others = {name: k for name, k in named.items() if name not in dull}
+        return call.one(self, "count", others, dull)
+
+    def draw(self, call: Drawing) -> Any:
+        """Return the counts."""
+        counts = call.fact(self.draw_counts)
+        if self.is_attribute:
+            return counts
+        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(counts)))
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe the count of the tested axis, whether other axes change, and how many counts."""

@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, insert
 from opcert.arrays.element_types import LAYOUTS, TYPE_SETS
+from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.arrays.tensor_functions import filled, with_layout
+from opcert.roles.drawing import Drawing
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -248,6 +250,34 @@ class DataRole(Role):
         tensor = filled(choice[self.type_factor], self.shape(context))
         tensor = replace(tensor, uniform=choice[self.factor("elements")])
         return with_layout(tensor, choice[self.factor("layout")])
+
+    # Whether its shape is drawn before an axis of it.
+    draws_own_shape: ClassVar[bool] = True
+
+    def draw_rank(self, call: Drawing) -> int:
+        """Draw its rank."""
+        if self.shape_of is not None:
+            return super().draw_rank(call)
+        least, most = map(int, self.rank)
+        return call.one(self, "rank", range(least, most + 1))
+
+    def draw_shape(self, call: Drawing) -> tuple[int, ...]:
+        """Draw its shape, or return that of the argument that it shares it with."""
+        if self.shape_of is not None:
+            return call.fact(self.related(self.shape_of, Role).draw_shape)
+        rank, room = call.fact(self.draw_rank), call.room(self)
+        return call.extents(self, rank, room, empty=self.empty, huge=True)
+
+    def draw(self, call: Drawing) -> Tensor:
+        """Return a tensor for a data pattern to fill."""
+        tensor = Tensor(call.fact(self.draw_type), call.fact(self.draw_shape))
+        # A tensor of equal elements has no recipe, so a pack stores it whole.
+        if tensor.size > 1 and tensor.nbytes <= MAX_STORED_BYTES:
+            uniform: Literal["no", "some"] = call.one(
+                self, "elements", {"different": "no"}, {"all alike": "some"}
+            )
+            tensor = replace(tensor, uniform=uniform)
+        return call.laid_out(self, tensor)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the type and the shape that it shares with other arguments."""

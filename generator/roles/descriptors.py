@@ -10,6 +10,7 @@ from opcert.errors import did_you_mean
 from opcert.roles.axes import AxisRole
 from opcert.roles.counts import CountRole
 from opcert.roles.data import DataRole
+from opcert.roles.drawing import Drawing, distinct, draw_parts
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -76,6 +77,11 @@ class RecordRole(Role):
         name = self._signature.constants[self.type_names][context.choice[self.data.type_factor]]
         return {self.sizes: [*sizes], self.element_type: name}
 
+    def drawn_record(self, call: Drawing, sizes: Sequence[int]) -> dict[str, Any]:
+        """Return the description of a tensor."""
+        name = self._signature.constants[self.type_names][call.fact(self.data.draw_type)]
+        return {self.sizes: [*sizes], self.element_type: name}
+
 
 class DescriptorsRole(RecordRole):
     """Records with the sizes and the element type of each output: a list attribute.
@@ -139,6 +145,21 @@ class DescriptorsRole(RecordRole):
         lengths = [record[self.sizes][axis] for record in records]
         kinds = observed_lengths(lengths, call.inputs[self.of].shape[axis], _MAX_SIZE)
         return ObservedLevels({self.factor("count"): len(records)}, {self.factor("lengths"): kinds})
+
+    def draw_lengths(self, call: Drawing) -> list[int]:
+        """Draw the sizes of the outputs on the axis."""
+        axis = call.fact(self.axis.draw_axis)
+        return draw_parts(self, call, call.fact(self.data.draw_shape)[axis], empty=False)
+
+    def draw_count(self, call: Drawing) -> int:
+        """Draw the number of outputs."""
+        return len(call.fact(self.draw_lengths))
+
+    def draw(self, call: Drawing) -> list[dict[str, Any]]:
+        """Return a record for each output."""
+        shape, axis = call.fact(self.data.draw_shape), call.fact(self.axis.draw_axis)
+        lengths = call.fact(self.draw_lengths)
+        return [self.drawn_record(call, replace(shape, axis, length)) for length in lengths]
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the rank, the type and the sizes of the records."""
@@ -269,6 +290,32 @@ class DescriptorRole(RecordRole):
                     most if is_reversed else sampler.pick((most, most, sampler.between(1, most)))
                 )
         return sizes
+
+    def draw(self, call: Drawing) -> dict[str, Any]:
+        """Return the record of the output: what windows reach, or less of it."""
+        if self._windows is None:
+            return self.drawn_record(call, call.evaluate(str(self.extents)))
+        windows = call.fact(self._windows.parts[0].draw_windows)
+        sizes = [reachable(size, abs(stride)) for _, size, stride in windows]
+        # Of two elements, less is a single one.
+        long_axes = [axis for axis, most in enumerate(sizes) if most > 2]
+        copies = ["fewer on one axis", "fewer on some axes"] if long_axes else []
+        rare = ["one element"] if max(sizes, default=1) > 1 else []
+        kind = call.one(self, "copies", ["all", *copies], rare)
+        if kind == "fewer on one axis":
+            axis = call.pick(self, "axis", long_axes)
+            fewer = {"all but one": sizes[axis] - 1, "half": sizes[axis] // 2}
+            fewer["any"] = call.integer(self, "any", 1, sizes[axis] - 1)
+            several = distinct({name: size for name, size in fewer.items() if size > 1})
+            sizes[axis] = call.one(self, "size", several, {"1": 1})
+        elif kind == "fewer on some axes":
+            sizes = [
+                call.integer(self, f"size {axis}", (most + 1) // 2, most)
+                for axis, most in enumerate(sizes)
+            ]
+        elif kind == "one element":
+            sizes = [1] * len(sizes)
+        return self.drawn_record(call, sizes)
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe how many of the elements that a window reaches are copied."""

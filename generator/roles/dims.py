@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, wrap
+from opcert.arrays.calls import Call, replace, wrap
+from opcert.arrays.tensor_functions import vector
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
+from opcert.roles.drawing import MAX_OUTPUT_RANK, Drawing
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -83,6 +85,38 @@ class PermutationRole(PerAxis):
         if axes is None:
             axes = context.draw(self.name, lambda sampler: sampler.disordered(range(rank)))
         return self.build_list(context, axes)
+
+    def draw(self, call: Drawing) -> Any:
+        """Return the order of the axes, None if it is omitted."""
+        shape = call.fact(self.data.draw_shape)
+        axes = tuple(range(len(shape)))
+        long_axes = [axis for axis in axes if shape[axis] > 1]
+        named: dict[str, Sequence[int] | None] = {}
+        for name, order in _named_orders(len(axes)).items():
+            if len(axes) >= _ORDERS[name] and tuple(order) not in named.values():
+                named[name.replace("_", " ")] = tuple(order)
+        if len(axes) > 2:
+            named["any"] = tuple(call.sample(self, "any", axes, len(axes)))
+        if len(long_axes) > 1:
+            one, other = call.sample(self, "exchanged", long_axes, 2)
+            named["two exchanged"] = replace(replace(axes, one, other), other, one)
+        if self.empty == "reverses" and axes:
+            named["empty"] = ()
+        if not self.required:
+            named[OMITTED] = None
+        # Elements move only where long axes change places.
+        moves = {
+            name: [axis for axis in order or axes[::-1] if axis in long_axes] != long_axes
+            for name, order in named.items()
+        }
+        moving, keeping = (
+            {name: order for name, order in named.items() if moves[name] == moved}
+            for moved in (True, False)
+        )
+        chosen = call.one(self, "order", moving, keeping)
+        if chosen is None or self.is_attribute:
+            return None if chosen is None else [*chosen]
+        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(chosen)))
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Observe the order, the type and the layout."""
@@ -279,6 +313,39 @@ class LeadingDimsRole(Role):
         return ObservedLevels(
             {self.count_factor: self.count_in(call)}, {self.factor("given"): levels_where(given)}
         )
+
+    def draw_count(self, call: Drawing) -> int:
+        """Draw how many dimensions are shared; as many as the output has no room for are."""
+        rank = call.fact(self.data.draw_rank)
+        other_rank = call.fact(self.related(self.shared_with, Role).draw_rank)
+        least = max(0, rank - 1 + other_rank - MAX_OUTPUT_RANK)
+        most = min(self.draw_limit(call), other_rank)
+        counts = {"none": 0, "one": 1, "all of the other": most, "some": most - 1}
+        return call.one(self, "count", {k: n for k, n in counts.items() if least <= n <= most})
+
+    def draw_limit(self, call: Drawing) -> int:
+        """Draw how many dimensions of data may be shared."""
+        if self.at_most is None:
+            return call.fact(self.data.draw_rank)
+        return call.fact(self.related(self.at_most, AxisRole).draw_axis)
+
+    def draw(self, call: Drawing) -> int | None:
+        """Return the number, or relative to a rank; None if it is omitted."""
+        count = call.fact(self.draw_count)
+        ways: dict[str, int | None] = {"counted from the front": count}
+        if self.negative_from is not None:
+            least = -min(
+                call.fact(self.related(name, Role).draw_rank)
+                for name in (self.of, self.shared_with)
+            )
+            relative = count - call.fact(self.related(self.negative_from, Role).draw_rank)
+            if least <= relative < 0:
+                ways["counted from the end"] = relative
+        if not self.required:
+            rank = call.fact(self.related(self.negative_from or self.shared_with, Role).draw_rank)
+            if count == wrap(self.default or 0, rank):
+                ways[OMITTED] = None
+        return call.one(self, "way", ways)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its range, its relation to an axis, and that the shared extents are equal."""

@@ -1,14 +1,18 @@
 """The role `element_indices`: for each element, its place along an axis of data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import cycle, islice
 from math import prod
 from typing import Literal
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call, Tensor, insert, replace
 from opcert.arrays.element_types import INTEGERS, LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
 from opcert.arrays.tensor_functions import tensor, with_layout
+from opcert.errors import Inapplicable
+from opcert.roles.axes import AxisRole
 from opcert.roles.data import LAYOUT_WORDS, MILLION, PAST_A_TILE
+from opcert.roles.drawing import MAX_INDICES, Drawing, near, places
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -47,6 +51,11 @@ _COUNTS = {
 _BEYOND = ("more", "many")
 # Repeated indices of a longer axis would leave too many candidates.
 _FEW = 6
+# Indices have at most so many lines along the axis.
+_MAX_LINES = 1 << 12
+# After so many indices they repeat, since Hypothesis cannot draw lists of any length. It is prime,
+# so that lines differ.
+_PERIOD = 1021
 
 
 class ElementIndicesRole(IndexingRole):
@@ -351,6 +360,103 @@ class ElementIndicesRole(IndexingRole):
             levels,
         )
 
+    def _draw_axis(self, call: Drawing) -> int:
+        return 0 if self.along is None else call.fact(self.related(self.along, AxisRole).draw_axis)
+
+    def draw_shape(self, call: Drawing) -> tuple[int, ...]:
+        """Draw its shape: that of data, but any extent along the axis, or smaller next to it."""
+        shape, axis = call.fact(self.data.draw_shape), self._draw_axis(call)
+        n, others = shape[axis], [*shape[:axis], *shape[axis + 1 :]]
+        if self.within and others:
+            others = self._draw_smaller(call, others)
+        if prod(others) > _MAX_LINES:
+            raise Inapplicable("there are too many indices")
+        # A count past 16 bits needs indices that take long to draw.
+        rooms = {"up to 1,024": MAX_INDICES}, {"up to 2^16 + 1": (1 << 16) + 1}
+        room = call.one(self, "size", *rooms)
+        most = max(1, room // max(1, prod(others)))
+        if self.within:
+            most = min(most, n)
+        if self._is_distinct:
+            most = min(most, highest(call.fact(self.draw_type)) + 1)
+        counts = {name: k for name, k in near(n, "i64").items() if 0 < k <= most and n}
+        if n and most > 1:
+            # As often between 1 and 16 as any.
+            ends = min(most, 16), most
+            counts["any"] = call.integer(self, "any count", 1, call.pick(self, "count end", ends))
+        return insert(others, axis, call.one(self, "count", counts, {"0": 0}))
+
+    def _draw_smaller(self, call: Drawing, extents: list[int]) -> list[int]:
+        """Draw extents of at most those of data."""
+        smaller = [call.integer(self, f"extent {k}", min(1, n), n) for k, n in enumerate(extents)]
+        one = call.integer(self, "smaller extent", 0, len(extents) - 1)
+        kinds = {
+            "as data": extents,
+            "one smaller": [*replace(extents, one, smaller[one])],
+            "all smaller": smaller,
+            "1": [min(1, n) for n in extents],
+        }
+        # There is room for several indices along the axis.
+        possible = {
+            kind: others
+            for kind, others in kinds.items()
+            if prod(others) <= MAX_INDICES // 8 and (others != extents or kind == "as data")
+        }
+        return call.one(self, "extents", possible)
+
+    def draw(self, call: Drawing) -> Tensor:
+        """Return the indices, line by line along the axis.
+
+        Where all lines are alike, whole slices are taken, for which a kernel may have another way.
+        """
+        shape, axis = call.fact(self.draw_shape), self._draw_axis(call)
+        n, lines = call.fact(self.data.draw_shape)[axis], [*lines_along(shape, axis)]
+        values = [0] * prod(shape)
+        kinds = ["any"], ["alike"] if len(lines) > 1 and values else []
+        is_alike = call.one(self, "lines", *kinds) == "alike"
+        count = shape[axis] if is_alike else len(values)
+        if self._is_distinct:
+            drawn = self._draw_distinct(call, n, count)
+        else:
+            drawn = [*islice(cycle(self.draw_values(call, n, min(count, _PERIOD))), count)]
+        for k, line in enumerate(lines):
+            first = 0 if is_alike else k * shape[axis]
+            values[line.start : line.stop : line.step] = drawn[first : first + shape[axis]]
+        return call.laid_out(self, Tensor(call.fact(self.draw_type), shape, tuple(values)))
+
+    def _draw_distinct(self, call: Drawing, n: int, count: int) -> list[int]:
+        """Draw `count` indices for lines one after another, mostly without repeats in a line."""
+        if not count:
+            return []
+        element_type = call.fact(self.draw_type)
+        length = call.fact(self.draw_shape)[self._draw_axis(call)]
+        most, least = min(n, highest(element_type) + 1), lowest(element_type)
+        valid = {k: v for k, v in near(n, element_type).items() if self.is_inside(v, n)}
+        value, place = call.one(self, "value", valid), call.one(self, "place", places(count))
+        order = call.one(self, "others", ["any", "rising", "falling"], ["repeated"])
+        period = call.choices.integers(f"{self.name} values", 0, most - 1, min(count, _PERIOD))
+        drawn = [*islice(cycle(period), count)]
+        for start in range(0, count, length):
+            line = drawn[start : start + length]
+            if order == "any":
+                line = _without_repeats(line, most)
+            elif order != "repeated":
+                sign = 1 if order == "rising" else -1
+                line = [(line[0] + sign * k) % most for k in range(length)]
+            if start <= place < start + length:
+                # If the tested index is elsewhere in its line, the two change places.
+                same = [k for k, index in enumerate(line) if index == value % n]
+                if same and order != "repeated":
+                    line[same[0]] = line[place - start]
+                line[place - start] = value % n
+            drawn[start : start + length] = line
+        if self.negative:
+            period = call.choices.integers(f"{self.name} signs", 0, 1, min(count, _PERIOD))
+            signs = zip(drawn, cycle(period), strict=False)
+            drawn = [i - n if sign and i - n >= least else i for i, sign in signs]
+        drawn[place] = value
+        return drawn
+
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank, its extents, and its range with `outside: reject`."""
         yield from super().requirements()
@@ -382,3 +488,16 @@ class ElementIndicesRole(IndexingRole):
                 f"Which of the elements with the same index of {self.name} is the result.",
                 " and ".join(f"({condition})" for condition in conditions),
             )
+
+
+def _without_repeats(indices: Sequence[int], most: int) -> list[int]:
+    """Return indices below `most` in which one that was there already is the next free one."""
+    seen: set[int] = set()
+    distinct = []
+    for index in indices:
+        free = index
+        while free in seen:
+            free = (free + 1) % most
+        seen.add(free)
+        distinct.append(free)
+    return distinct

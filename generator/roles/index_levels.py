@@ -10,6 +10,7 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
+from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.factors import ObservationPoint, Sampler, levels_where
 from opcert.roles.role import DerivedAmbiguity, Requirement, Role
 
@@ -188,6 +189,39 @@ class IndexingRole(Role):
     def is_inside(self, index: int, n: int) -> bool:
         """Whether an index is valid for an axis of `n`."""
         return (-n if self.negative else 0) <= index < n
+
+    def draw_values(self, call: Drawing, n: int, count: int) -> list[int]:
+        """Draw `count` indices into an axis of `n`.
+
+        Raises:
+            Inapplicable: there is no valid index.
+        """
+        if not count:
+            return []
+        element_type = call.fact(self.draw_type)
+        valid = {
+            name: value
+            for name, value in near(n, element_type).items()
+            if self.may_be_outside or self.is_inside(value, n)
+        }
+        value, place = call.one(self, "value", valid), call.one(self, "place", places(count))
+        least = max(-n if self.negative else 0, lowest(element_type))
+        most = max(0, min(n - 1, highest(element_type)))
+        orders = ["any", "from the front", "rising", "falling", "alike"]
+        outside = [i for i in valid.values() if not self.is_inside(i, n)]
+        order = call.one(self, "others", orders, ["outside"] if outside else [])
+        drawn = call.choices.integers(f"{self.name} values", min(0, least), most, count)
+        if order == "alike":
+            drawn = [value] * count
+        elif order in ("rising", "falling"):
+            sign = 1 if order == "rising" else -1
+            drawn = [(sign * k + drawn[0]) % (most + 1) for k in range(count)]
+        elif order == "outside":
+            drawn = [outside[i % len(outside)] for i in drawn]
+        elif order == "from the front":
+            drawn = [i % (most + 1) for i in drawn]
+        drawn[place] = value
+        return drawn
 
     def range_requirements(self, *prerequisites: str) -> Iterator[Requirement]:
         """Yield the requirement that all indices lie inside, with `outside: reject`."""

@@ -8,8 +8,11 @@ from typing import Literal
 from opcert.arrays.calls import Call, Tensor, extent_kinds, replace
 from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits
 from opcert.arrays.tensor_functions import tensor, with_layout
+from opcert.errors import Inapplicable
+from opcert.roles.axes import AxisRole
 from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE
 from opcert.roles.dims import LeadingDimsRole
+from opcert.roles.drawing import MAX_INDICES, MAX_OUTPUT_RANK, MAX_OUTPUTS, Drawing
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -35,7 +38,6 @@ from opcert.roles.index_levels import (
 )
 from opcert.roles.role import LIST_LAYOUTS, Requirement
 
-_MAX_OUTPUT_RANK = 8
 # Kinds of extents that may leave fewer than two indices.
 _PERHAPS_SINGLE = ("ones", "zero", "alike")
 
@@ -51,7 +53,7 @@ class IndicesRole(IndexingRole):
 
     def rank_bounds(self) -> tuple[str, str]:
         """Return all ranks that outputs can have."""
-        return ("0", str(_MAX_OUTPUT_RANK))
+        return ("0", str(MAX_OUTPUT_RANK))
 
     @property
     def _leading(self) -> LeadingDimsRole | None:
@@ -111,7 +113,7 @@ class IndicesRole(IndexingRole):
             yield forbid(lambda axis: axis != "first", LevelName(data.factor("axis")))
         yield forbid(lambda t, index: not fits(t, index), types, value)
         yield forbid(
-            lambda data_rank, rank, shared=0: data_rank - 1 + rank - shared > _MAX_OUTPUT_RANK,
+            lambda data_rank, rank, shared=0: data_rank - 1 + rank - shared > MAX_OUTPUT_RANK,
             *(data.factor("rank"), *ranks),
         )
         yield forbid(
@@ -308,6 +310,39 @@ class IndicesRole(IndexingRole):
             },
             levels,
         )
+
+    def draw_rank(self, call: Drawing) -> int:
+        """Draw its rank, with which the output does not have too many dimensions."""
+        least, most = map(int, self.rank)
+        rank = call.fact(self.data.draw_rank)
+        shared = 0 if self._leading is None else self._leading.draw_limit(call)
+        ranks = range(least, most + 1)
+        fitting = [n for n in ranks if rank - 1 + n - min(n, shared) <= MAX_OUTPUT_RANK]
+        return call.one(self, "rank", fitting)
+
+    def draw_shape(self, call: Drawing) -> tuple[int, ...]:
+        """Draw its shape; its leading extents may be those of data."""
+        rank, data = call.fact(self.draw_rank), call.fact(self.data.draw_shape)
+        axis = 0 if self.along is None else call.fact(self.related(self.along, AxisRole).draw_axis)
+        shared = 0 if self._leading is None else call.fact(self._leading.draw_count)
+        others = prod(extent for d, extent in enumerate(data) if d != axis)
+        most = call.one(self, "size", {"up to 16": 16, "up to 64": 64}, {"up to 1,024": 1 << 10})
+        batches = prod(data[:shared])
+        if batches > MAX_INDICES:
+            raise Inapplicable("there are too many indices")
+        room = max(1, min(most // max(1, batches), MAX_OUTPUTS // max(1, others)))
+        own = [*call.extents(self, rank - shared, room)]
+        # As many as the axis has elements, so that they may be all of them.
+        if own and data[axis] * prod(own[:-1]) <= room and not call.integer(self, "all", 0, 3):
+            own[-1] = data[axis]
+        return (*data[:shared], *own)
+
+    def draw(self, call: Drawing) -> Tensor:
+        """Return the indices: one of them is near the ends of the axis or of a type."""
+        element_type, shape = call.fact(self.draw_type), call.fact(self.draw_shape)
+        axis = 0 if self.along is None else call.fact(self.related(self.along, AxisRole).draw_axis)
+        values = self.draw_values(call, call.fact(self.data.draw_shape)[axis], prod(shape))
+        return call.laid_out(self, Tensor(element_type, shape, tuple(values)))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank if there is only one, and its range with `outside: reject`."""

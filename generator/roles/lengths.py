@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import isqrt
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS, fits
+from opcert.arrays.tensor_functions import vector
+from opcert.errors import Inapplicable
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
+from opcert.roles.drawing import Drawing, distinct, near, places
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -99,6 +103,8 @@ _COUNTS = {
     **{"past_16": 17, "nineteen": 19, "past_32": 37},
 }
 _MANY_COUNTS = {"past_256": 257, "two": 2, "one": 1}
+# A call has at most so many outputs.
+_MOST_PARTS = 1000
 
 
 class PartsRole(Role):
@@ -145,6 +151,25 @@ class PartsRole(Role):
         """Return the number of parts."""
         count: int = context.choice[self.factor("count")]
         return count
+
+    def draw(self, call: Drawing) -> int:
+        """Return a number that divides the size of the axis; one part only is rare."""
+        axis = call.fact(self.related(self.along, AxisRole).draw_axis)
+        n = call.fact(self.data.draw_shape)[axis]
+        if not n:
+            if not self.empty:
+                raise Inapplicable("an axis without elements has no parts")
+            return call.one(self, "number", (1, 2, 3, call.integer(self, "any", 4, _MOST_PARTS)))
+        small = [k for k in range(1, isqrt(n) + 1) if n % k == 0]
+        divisors = sorted({*small, *(n // k for k in small)})
+        several = [k for k in divisors if 1 < k <= _MOST_PARTS]
+        named: dict[str, int] = {}
+        if several:
+            fewest = several[0]
+            named = {"fewest": fewest, "n": n, "n // fewest": n // fewest}
+            named["any"] = call.pick(self, "any", several)
+            named = distinct({name: k for name, k in named.items() if k in several})
+        return call.one(self, "number", named, {"1": 1})
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Observe the number of parts."""
@@ -277,6 +302,33 @@ class LengthsRole(ListRole):
         if count:
             lengths[0 if choice[self.factor("place")] == "first" else -1] = tested
         return lengths
+
+    def draw(self, call: Drawing) -> Tensor:
+        """Return the lengths: one is near an end of the axis or of a type, most of them reverse.
+
+        Raises:
+            Inapplicable: the axis has no elements, so that no length is valid.
+        """
+        shape, element_type = call.fact(self.data.draw_shape), call.fact(self.draw_type)
+        count, n = shape[call.fact(self._each.draw_axis)], shape[call.fact(self._along.draw_axis)]
+        if not count:
+            return vector(element_type, ())
+        # Floating-point types have gaps between the integers that they hold.
+        valid = {k: v for k, v in near(n, "i64").items() if 1 <= v <= n and fits(element_type, v)}
+        plain = {name: v for name, v in valid.items() if v == 1 < n}
+        reversing = {name: v for name, v in valid.items() if name not in plain}
+        value = call.one(self, "value", reversing, plain)
+        place = call.one(self, "place", places(count))
+        others = call.one(self, "others", ["any", "rising", "falling", "alike", "all but it are 1"])
+        lengths = call.choices.integers(f"{self.name} values", 1, n, count)
+        if others in ("rising", "falling"):
+            sign = 1 if others == "rising" else -1
+            lengths = [(lengths[0] + sign * k) % n + 1 for k in range(count)]
+        elif others != "any":
+            lengths = [value if others == "alike" else 1] * count
+        lengths[place] = value
+        fitting = [v if fits(element_type, v) else value for v in lengths]
+        return call.laid_out(self, vector(element_type, tuple(fitting)))
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return the first and the last place."""

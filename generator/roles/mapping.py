@@ -6,7 +6,10 @@ from functools import partial
 from typing import ClassVar, Literal, TypeAlias
 
 from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.tensor_functions import vector
+from opcert.errors import Inapplicable
 from opcert.roles.data import DataRole
+from opcert.roles.drawing import Drawing
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -237,6 +240,25 @@ class MappingRole(ListRole):
         return ObservedLevels(
             self.observed_type(call), {self.factor("places"): levels_where(levels)}
         )
+
+    def draw_places(self, call: Drawing) -> list[int] | None:
+        """Draw the axes of the target, in ascending order; None if data aligns at the end."""
+        if self.selected_by is not None and call.fact(self.selected_by.draw_meant) != self.mode_is:
+            return None
+        if self.selected_by is None and not call.fact(self.draw_given):
+            return None
+        rank, most = call.fact(self.data.draw_rank), call.fact(self.target.draw_rank)
+        if most < rank:
+            raise Inapplicable("the target has fewer axes than data")
+        return sorted(call.sample(self, "places", range(most), rank))
+
+    def draw(self, call: Drawing) -> Tensor | None:
+        """Return the mapping, None if it is omitted."""
+        listed = call.fact(self.draw_places)
+        if listed is None:
+            return None
+        element_type = call.fact(self.draw_type)
+        return call.laid_out(self, vector(element_type, tuple(listed)))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its presence, its form, its range and order, and the extents of data."""

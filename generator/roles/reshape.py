@@ -1,15 +1,18 @@
 """The role `reshape`: a target shape with as many elements as data."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
 from math import prod
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, insert
+from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, insert, replace
 from opcert.arrays.element_types import fits, lowest
+from opcert.arrays.tensor_functions import vector
 from opcert.roles.data import DataRole
+from opcert.roles.drawing import MAX_OUTPUTS, Drawing, places
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -39,6 +42,59 @@ _LEAST_RANKS = {"split": 1, "merged": 2, "swapped": 2, "flat": 2, "squeezed": 1,
 _SIZES = {"none": 0, "one": 1, "several": 2}
 # The target of "refilled" data; next to one 0, a copy of the other size would fit as well.
 _REFILLED = (0, 0, 4)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Sizes, and which of them can be copied or inferred, or can neither be copied nor written."""
+
+    sizes: tuple[int, ...]
+    copyable: tuple[int, ...]
+    inferrable: tuple[int, ...]
+    unwritable: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls, sizes: Sequence[int], shape: Sequence[int], element_type: str, *, copies: bool
+    ) -> "_Target":
+        """Return a target of data of `shape`; `copies` is whether a 0 copies a size."""
+        pairs = enumerate(zip(sizes, shape, strict=False))
+        copyable = tuple(k for k, (size, n) in pairs if copies and size == n)
+        # Next to a size of 0, any size could be inferred.
+        zeros = [k for k, size in enumerate(sizes) if size == 0]
+        can_infer = lowest(element_type) < 0 and len(zeros) < 2
+        return cls(
+            tuple(sizes),
+            copyable,
+            tuple(zeros or range(len(sizes))) if can_infer else (),
+            tuple(
+                k
+                for k, size in enumerate(sizes)
+                if k not in copyable and (not fits(element_type, size) or (copies and not size))
+            ),
+        )
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether a list of its type can describe it."""
+        return not self.unwritable or (
+            len(self.unwritable) == 1 and self.unwritable[0] in self.inferrable
+        )
+
+
+@cache
+def _prime_factors(n: int) -> tuple[int, ...]:
+    """Return the prime factors of `n`; none of 0 and 1."""
+    factors = []
+    divisor = 2
+    while n > 1:
+        if divisor * divisor > n:
+            divisor = n
+        while n % divisor == 0:
+            factors.append(divisor)
+            n //= divisor
+        divisor += 1
+    return tuple(factors)
 
 
 class ReshapeRole(ListRole):
@@ -244,6 +300,69 @@ class ReshapeRole(ListRole):
         if position is not None:
             target[position] = -1
         return target
+
+    def _draw_forms(
+        self, call: Drawing, shape: Sequence[int], *, copies: bool
+    ) -> Iterator[tuple[str, Sequence[int]]]:
+        """Yield targets with as many elements as data, by what they do with its axes."""
+        rank, size = len(shape), prod(shape)
+        yield "the same", shape
+        yield "flat", [size]
+        axis, pair = (call.integer(self, "axis", 0, max(0, rank - k)) for k in (1, 2))
+        if rank:
+            factor = call.pick(self, "factor", _prime_factors(shape[axis]) or [1])
+            yield "split", [*shape[:axis], factor, shape[axis] // factor, *shape[axis + 1 :]]
+            yield "backwards", shape[::-1]
+        if rank > 1:
+            yield "merged", [*shape[:pair], shape[pair] * shape[pair + 1], *shape[pair + 2 :]]
+        count = call.integer(self, "count", 1, self.most)
+        if size:
+            target = [1] * count
+            factors = [factor for n in shape for factor in _prime_factors(n)]
+            drawn = call.choices.integers(f"{self.name} factors", 0, count - 1, len(factors))
+            for factor, k in zip(factors, drawn, strict=True):
+                target[k] *= factor
+            yield "factors in other places", target
+        else:
+            # Where zeros are copies, a 0 must be where data has one.
+            place = shape.index(0) if copies else call.integer(self, "zero", 0, count - 1)
+            target = [*call.extents(self, max(count, place + 1), MAX_OUTPUTS, empty=False)]
+            yield "other sizes", replace(target, place, 0)
+        yield "a 1 more", insert(shape, axis, 1)
+        yield "without ones", [n for n in shape if n != 1]
+        ones = [1] * (self.most - rank)
+        yield "ones before it", [*ones, *shape]
+        yield "ones after it", [*shape, *ones]
+
+    def draw(self, call: Drawing) -> Tensor:
+        """Return a target; sizes of data at the same places may be copied, and one be inferred."""
+        shape, element_type = call.fact(self.data.draw_shape), call.fact(self.draw_type)
+        flag = None if self.copies is None else self.related(self.copies, FlagRole)
+        copies = flag is not None and call.fact(flag.draw_meant)
+        targets: dict[str, _Target] = {}
+        for form, sizes in self._draw_forms(call, shape, copies=copies):
+            target = _Target.of(sizes, shape, element_type, copies=copies)
+            if len(sizes) <= self.most and target.is_possible and target not in targets.values():
+                targets[form] = target
+        target = call.one(self, "form", targets)
+        values = [*target.sizes]
+        named = places(len(values)).items()
+        options = {"none": None, **{name: k for name, k in named if k in target.inferrable}}
+        if target.unwritable:
+            options = {"what its type cannot hold": target.unwritable[0]}
+        inferred = call.one(self, "inferred", options)
+        if inferred is not None:
+            values[inferred] = -1
+        copied = [k for k in target.copyable if k != inferred]
+        if copied:
+            numbers = {len(copied) - 1: "all but one", len(copied): "all", 1: "one", 0: "none"}
+            number = call.one(self, "copied", {numbers[k]: k for k in sorted(numbers)})
+            for k in call.sample(self, "copies", copied, number):
+                values[k] = 0
+        # A size that its type cannot hold is copied in any case.
+        for k in copied:
+            values[k] = values[k] if fits(element_type, values[k]) else 0
+        return call.laid_out(self, vector(element_type, tuple(values)))
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the axis of `point` as the axis that changes."""

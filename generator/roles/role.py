@@ -10,6 +10,8 @@ from pydantic import Field, JsonValue, PrivateAttr
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS, Layout
 from opcert.arrays.tensor_functions import vector, with_layout
+from opcert.errors import OpcertError
+from opcert.roles.drawing import Drawing
 from opcert.roles.factors import (
     ATTRIBUTE_TYPES,
     Argument,
@@ -25,6 +27,7 @@ from opcert.roles.factors import (
     forbid,
 )
 
+_USUAL_INDEX_TYPES = ("i64", "i32")
 RelatedRole = TypeVar("RelatedRole", bound="Role")
 OMITTED = "omitted"
 
@@ -77,8 +80,8 @@ class Role(Argument):
     """An argument with a role; the base class of all roles, including those of vendors.
 
     A role adds factors and constraints, builds its argument for a choice of levels, and observes
-    which levels a finished call exhibits. A subclass must define `build`; every other method has a
-    default.
+    which levels a finished call exhibits. A subclass must define `build`, and `draw` for the calls
+    of exploration and of the profile `smoke`; every other method has a default.
     """
 
     # The keys that name other arguments, and the roles that these arguments may have.
@@ -251,6 +254,39 @@ class Role(Argument):
         """Return its tensor or its attribute for a choice of levels, None if it is omitted."""
         raise NotImplementedError
 
+    def draw(self, call: Drawing) -> Any:
+        """Return its tensor, its attribute, or None if the call omits it.
+
+        Raises:
+            Inapplicable: it has no value that fits what is drawn already.
+        """
+        del call
+        text = f"the role '{self.role}' of '{self.name}' has no method draw"
+        raise OpcertError(f"{text}; expected one, by which random calls are made")
+
+    def draw_type(self, call: Drawing) -> str:
+        """Draw its element type, which all arguments of one symbol share."""
+        first = self._signature.arguments_of(self.type)[0]
+        if isinstance(first, Role) and first is not self and first.name != self.name:
+            return call.fact(first.draw_type)
+        types = self._signature.types[self.type]
+        usual = [name for name in _USUAL_INDEX_TYPES if name in types]
+        # Most runtimes take indices of few types: half of the calls have these.
+        is_index = usual and set(types) <= set(INTEGERS)
+        if is_index and call.integer(self, "usual type", 0, 1):
+            return call.one(self, "type", usual)
+        return call.one(self, "type", types)
+
+    def draw_given(self, call: Drawing) -> bool:
+        """Draw whether the call passes it; arguments that belong together are passed together."""
+        if self.required:
+            return True
+        names = [self.name, *self.together]
+        first = next(role for role in self._signature.roles if role.name in names)
+        if first.name != self.name:
+            return call.fact(first.draw_given)
+        return call.one(self, "given", {"given": True, OMITTED: False})
+
     def following(self, call: Call, evaluate: Callable[[str], Any]) -> Any:
         """Return what its argument must be in a call; None where it does not follow from others.
 
@@ -260,6 +296,18 @@ class Role(Argument):
 
     def shape(self, context: BuildContext) -> tuple[int, ...]:
         """Return the shape of its tensor for a choice, which other arguments may share."""
+        raise NotImplementedError
+
+    def draw_rank(self, call: Drawing) -> int:
+        """Draw the rank of its tensor."""
+        return len(call.fact(self.draw_shape))
+
+    def draw_shape(self, call: Drawing) -> tuple[int, ...]:
+        """Draw the shape of its tensor, which other arguments may share."""
+        raise NotImplementedError
+
+    def draw_count(self, call: Drawing) -> int:
+        """Draw how many tensors it has or describes."""
         raise NotImplementedError
 
     @property

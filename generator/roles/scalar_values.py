@@ -11,6 +11,7 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.tensor_functions import filled
 from opcert.errors import did_you_mean
 from opcert.roles.data import DataRole
+from opcert.roles.drawing import Drawing
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -56,6 +57,24 @@ class FlagRole(Role):
         """Return the value, None if it is omitted."""
         value = context.choice[self.factor("value")]
         return None if value == OMITTED else bool(value)
+
+    def draw_value(self, call: Drawing) -> bool | str:
+        """Draw the value, or its omission."""
+        values: dict[str, bool | str] = {"true": True, "false": False}
+        if self.default is False:
+            values = {"false": False, "true": True}
+        if not self.required:
+            values[OMITTED] = OMITTED
+        return call.one(self, "value", values)
+
+    def draw_meant(self, call: Drawing) -> bool:
+        """Draw the value that the flag means: the default if it is omitted."""
+        value = call.fact(self.draw_value)
+        return bool(self.default if value == OMITTED else value)
+
+    def draw(self, call: Drawing) -> bool | None:
+        """Return the value, None if it is omitted."""
+        return None if call.fact(self.draw_value) == OMITTED else call.fact(self.draw_meant)
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Observe the value."""
@@ -103,6 +122,20 @@ class ModeRole(Role):
     def meant(self, word: object) -> object:
         """Return the word that an observed or chosen one means: the default if it is omitted."""
         return self.default if word in (None, OMITTED) else word
+
+    def draw_word(self, call: Drawing) -> str:
+        """Draw the word, or its omission."""
+        words = sorted(self.one_of, key=lambda word: word != self.default)
+        return call.one(self, "word", words if self.required else [*words, OMITTED])
+
+    def draw_meant(self, call: Drawing) -> object:
+        """Draw the word that the mode means."""
+        return self.meant(call.fact(self.draw_word))
+
+    def draw(self, call: Drawing) -> str | None:
+        """Return the word, None if it is omitted."""
+        word = call.fact(self.draw_word)
+        return None if word == OMITTED else word
 
     @property
     def word_requirement(self) -> str:
@@ -208,6 +241,19 @@ class FillRole(Role):
         tensor = filled(choice[self.type_factor], _FORMS[form])
         return replace(tensor, uniform="zero") if element == "zero" else tensor
 
+    def draw(self, call: Drawing) -> Tensor | None:
+        """Return an element for a data pattern to fill, or 0; None where the mode has no use."""
+        mode = self.selected_by
+        if mode is not None and call.fact(mode.draw_meant) != self.mode_is:
+            return None
+        if not call.fact(self.draw_given):
+            return None
+        shape = _FORMS[call.one(self, "form", self.form)]
+        # An element of 0 looks like an omitted one.
+        is_zero = call.one(self, "element", {"any": False}, {"0": True})
+        uniform: Literal["no", "zero"] = "zero" if is_zero else "no"
+        return Tensor(call.fact(self.draw_type), shape, uniform=uniform)
+
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Observe the element and the form."""
         tensor = call.inputs.get(self.name)
@@ -310,6 +356,29 @@ class MaskRole(ListRole):
         # Only one mark means the rest, also among those that are ignored.
         further = 0 if self.marks == "rest" and any(bits) else 1
         return [*mask, further, 0] if form == "long" else mask
+
+    def draw(self, call: Drawing) -> list[int] | None:
+        """Return the list, None if it is omitted.
+
+        It is as long as there are steps, or shorter without marks at its end, or longer: what
+        belongs to no step is ignored.
+        """
+        steps = call.fact(self._steps.draw_steps)
+        mask = [int(step.has_mark(self.marks)) for step in steps]
+        if not self.required and not any(mask) and not call.fact(self.draw_given):
+            return None
+        marked = max([k + 1 for k, bit in enumerate(mask) if bit], default=0)
+        shorter = ["shorter"] if marked < len(mask) else []
+        length = call.one(self, "length", ["as steps"], [*shorter, "longer"])
+        if length == "shorter":
+            return mask[: call.integer(self, "short", marked, len(mask) - 1)]
+        if length == "longer":
+            further = call.choices.integers(f"{self.name} further", 0, 1, 3)
+            if self.marks == "rest":
+                # Whether a second mark of the rest counts where it is ignored is open.
+                further = [0, int(not any(mask)), 0]
+            mask += further[: call.integer(self, "long", 1, 3)]
+        return mask
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe marks before and after the tested step."""

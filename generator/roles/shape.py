@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import prod
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, extent_kinds, insert
 from opcert.arrays.element_types import ELEMENT_TYPES, LONG_AXES_NEEDED, fits, highest
+from opcert.arrays.tensor_functions import vector
+from opcert.errors import Inapplicable
 from opcert.roles.data import DataRole
+from opcert.roles.drawing import MAX_OUTPUTS, Drawing
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -353,6 +357,40 @@ class ShapeRole(ListRole):
                 self.factor("new"): levels_where(new),
             },
         )
+
+    def draw_rank(self, call: Drawing) -> int:
+        """Draw how many elements it has."""
+        rank = call.fact(self.data.draw_rank)
+        return rank + call.one(self, "more axes", range(max(0, self.most - rank) + 1))
+
+    def draw(self, call: Drawing) -> Tensor:
+        """Return a target that keeps or stretches the axes of data, and adds some."""
+        shape, count = call.fact(self.data.draw_shape), call.fact(self.draw_rank)
+        mapping = None if self.mapping is None else call.fact(self.mapping.draw_places)
+        listed = [*range(count - len(shape), count)] if mapping is None else mapping
+        room = max(2, MAX_OUTPUTS // max(1, prod(shape)))
+        target = [*call.extents(self, count, room, empty=self.empty)]
+        keeps_ones = (
+            self.mapping is not None and mapping is not None and self.mapping.ones != "stretched"
+        )
+        ones = [place for place, extent in zip(listed, shape, strict=True) if extent == 1]
+        stretch = (
+            "none"
+            if keeps_ones or not ones
+            else call.one(self, "stretched", ["all", "some", "none"])
+        )
+        for number, (place, extent) in enumerate(zip(listed, shape, strict=True)):
+            is_kept = stretch == "none" or (
+                stretch == "some" and call.integer(self, f"keeps {number}", 0, 1)
+            )
+            if extent != 1 or is_kept:
+                target[place] = extent
+            elif target[place] == 1:
+                target[place] = 2
+        element_type = call.fact(self.draw_type)
+        if not all(fits(element_type, extent) for extent in target):
+            raise Inapplicable("an extent does not fit its type")
+        return call.laid_out(self, vector(element_type, tuple(target)))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its form, and that data broadcasts to it unless a mapping is given."""

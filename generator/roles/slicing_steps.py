@@ -5,7 +5,9 @@ from functools import cached_property, partial
 from typing import Any, Literal
 
 from opcert.arrays.calls import Call, python_slice
-from opcert.arrays.element_types import fits
+from opcert.arrays.element_types import fits, highest, lowest
+from opcert.arrays.tensor_functions import vector
+from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -285,6 +287,151 @@ class SlicingStepsRole(SlicePartRole):
             is_start_open,
             is_stop_open,
         )
+
+    def draw_steps(self, call: Drawing) -> list[SlicingStep]:
+        """Draw what each step does: the tested one slices an axis, near ends and limits of types.
+
+        Every axis that no step skips has a step of its own, in order, next to those of new axes.
+        """
+        shape, single = call.fact(self.data.draw_shape), self.masks["single"]
+        skipped = self._draw_skipped(call, shape)
+        free = [axis for axis in range(len(shape)) if skipped is None or axis not in skipped]
+        numbers = {len(free) - 1: "all but one", 1: "one", 0: "none"}
+        common = {numbers[k]: k for k in sorted(numbers) if 0 <= k < max(1, len(free))}
+        number = call.one(single, "number", common, {"all": len(free)} if free else {})
+        removed = sorted(call.sample(single, "axes", free, number))
+        sliced = [axis for axis in free if axis not in removed]
+        tested = sliced[call.one(self, "place", places(len(sliced)))] if sliced else None
+        kinds = ["any", "whole", "backwards"] if self._can_be_backwards(call) else ["any", "whole"]
+        others = call.one(self, "others", kinds) if len(sliced) > 1 else "any"
+        steps: list[SlicingStep] = []
+        for axis, n in enumerate(shape):
+            if skipped is not None and axis == skipped.start:
+                steps.append(self._draw_ignored(call, "rest"))
+            if axis in removed:
+                steps.append(self._draw_single(call, n, axis, is_tested=axis == removed[0]))
+            elif axis == tested:
+                steps.append(self._draw_tested(call, n))
+            elif axis in sliced:
+                steps.append(self._draw_other(call, n, axis, others))
+        if skipped is not None and skipped.start == len(shape):
+            steps.append(self._draw_ignored(call, "rest"))
+        new = self.masks["new"]
+        count = call.one(new, "number", {"none": 0, "one": 1}, {"two": 2, "four": 4})
+        for k in range(count):
+            place = call.integer(new, f"place {k}", 0, len(steps))
+            if k == 0:
+                place = call.one(new, "place", places(len(steps) + 1))
+            steps.insert(place, self._draw_ignored(call, "new", k))
+        return steps
+
+    def _draw_skipped(self, call: Drawing, shape: Sequence[int]) -> range | None:
+        """Draw the axes that one step skips, perhaps none; None if there is no such step."""
+        rank, rest = len(shape), self.masks["rest"]
+        first, last = sorted(call.choices.integers(f"{rest.name} ends", 0, rank, 2))
+        if 0 in shape:
+            # What a slice selects of an empty axis is open.
+            empty = shape.index(0)
+            around = range(min(first, empty), max(last, empty + 1))
+            return call.one(rest, "axes", {"an empty one": around})
+        kinds: dict[str, range | None] = {"none": None}
+        if rank > 1:
+            kinds["one"] = range(min(first, rank - 1), min(first, rank - 1) + 1)
+        if 1 < last - first < rank:
+            kinds["several"] = range(first, last)
+        return call.one(rest, "axes", kinds, {"no axis": range(first, first), "all": range(rank)})
+
+    def _can_be_backwards(self, call: Drawing) -> bool:
+        return call.fact(self._parts[2].draw_given) and lowest(call.fact(self.draw_type)) < 0
+
+    def _draw_ignored(
+        self, call: Drawing, kind: Literal["new", "rest"], number: int = 0
+    ) -> SlicingStep:
+        """Draw a step whose numbers are ignored, and whose start and stop may be masked too."""
+        role, named = self.masks[kind], near(9, call.fact(self.draw_type))
+        start, stop, by = (
+            call.pick(role, f"ignored {part} {number}", [v for v in named.values() if v or k < 2])
+            for k, part in enumerate(PARTS)
+        )
+        masks = [call.integer(role, f"{part} mask {number}", 0, 3) == 0 for part in PARTS[:2]]
+        return SlicingStep(kind, start, stop, by, masks[0], masks[1])
+
+    def _draw_single(self, call: Drawing, n: int, axis: int, *, is_tested: bool) -> SlicingStep:
+        """Draw a step that takes one of `n` elements: its stop equals its start."""
+        single, named = self.masks["single"], near(n, call.fact(self.draw_type))
+        inside = {name: value for name, value in named.items() if -n <= value < n}
+        index = call.pick(single, f"index {axis}", [*inside.values()])
+        if is_tested:
+            index = call.one(single, "index", inside)
+        # Whatever the step is, it is ignored.
+        by = call.pick(single, f"step {axis}", [value for value in named.values() if value])
+        return SlicingStep("single", index, index, by)
+
+    def _draw_tested(self, call: Drawing, n: int) -> SlicingStep:
+        """Draw a slice of an axis of `n` that mostly selects something."""
+        start, stop, step = self._parts
+        element_type = call.fact(self.draw_type)
+        named, sign, size = near(n, element_type), 1, 1
+        if self._can_be_backwards(call):
+            sign = call.one(step, "direction", {"forwards": 1, "backwards": -1})
+        if call.fact(step.draw_given):
+            sizes = {k: v for k, v in named.items() if v > 0 and fits(element_type, sign * v)}
+            size = call.one(step, "size", sizes)
+        by, (first, end) = sign * size, (0, n) if sign > 0 else (n - 1, -n - 1)
+        # What a mask replaces may be anything.
+        begin = call.pick(start, "masked value", [*named.values()])
+        is_start_open = call.one(start, "mask", {"unmasked": False, "masked": True})
+        if not is_start_open:
+            # A start below the axis counts as its first element, backwards too.
+            reach = {k: v for k, v in named.items() if python_slice(n, max(v, -n), end, by)}
+            begin = call.one(start, "value", reach)
+            first = max(begin, -n)
+        masks: tuple[dict[str, bool], dict[str, bool]] = {"unmasked": False}, {"masked": True}
+        picked = python_slice(n, first, n if sign > 0 else 0, by)
+        # Backwards, it is open whether a masked stop includes the first element.
+        if sign > 0 or (picked and picked[-1] + by):
+            masks = masks[0] | masks[1], {}
+        is_stop_open = call.one(stop, "mask", *masks)
+        if is_stop_open:
+            end = call.pick(stop, "masked value", [*named.values()])
+        else:
+            selecting = {k: v for k, v in named.items() if python_slice(n, first, v, by)}
+            others = {k: v for k, v in named.items() if k not in selecting}
+            end = call.one(stop, "value", selecting, others)
+        return SlicingStep("slice", begin, end, by, is_start_open, is_stop_open)
+
+    def _draw_other(self, call: Drawing, n: int, axis: int, kind: str) -> SlicingStep:
+        """Draw a slice of an axis of `n` that selects something; its numbers fit their type."""
+        start, stop, step = self._parts
+        element_type = call.fact(self.draw_type)
+        if kind == "whole":
+            begin, end = call.choices.integers(f"{start.name} masked {axis}", 0, 9, 2)
+            return SlicingStep("slice", begin, end, 1, is_start_open=True, is_stop_open=True)
+        sign = -1 if kind == "backwards" else 1
+        if kind == "any" and self._can_be_backwards(call):
+            sign = call.pick(step, f"direction {axis}", (1, -1))
+        size = call.pick(step, f"size {axis}", (1, 1, 2, 3)) if call.fact(step.draw_given) else 1
+        most = min(n, highest(element_type)) - 1
+        low, high = sorted(call.choices.integers(f"{start.name} ends {axis}", 0, most, 2))
+        begin, end = (low, high + 1) if sign > 0 else (high, low - 1)
+        if end < 0:
+            # No other number than these means that the first element is included.
+            end, begin = (-n - 1, begin) if fits(element_type, -n - 1) else (0, max(begin, 1))
+        elif end < n and call.integer(stop, f"from the end {axis}", 0, 1):
+            end -= n if fits(element_type, end - n) else 0
+        if call.integer(start, f"from the end {axis}", 0, 1):
+            begin -= n if fits(element_type, begin - n) else 0
+        masks = [call.integer(part, f"mask {axis}", 0, 2) == 0 for part in (start, stop)]
+        return SlicingStep("slice", begin, end, sign * size, masks[0], masks[1] and sign > 0)
+
+    def draw(self, call: Drawing) -> Any:
+        """Return the values of all steps."""
+        start = self.related(self._parts[0].name, SlicingStepsRole)
+        steps = call.fact(start.draw_steps)
+        if not call.fact(self.draw_given):
+            return None
+        values = ((step.start, step.stop, step.step)[PARTS.index(self.part)] for step in steps)
+        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(values)))
 
     def _marked(self, call: Call, marks: str) -> list[bool]:
         count = call.inputs[self._parts[0].name].size

@@ -1,12 +1,14 @@
 """The role `spans`: the starts, stops and steps of slices along axes of data."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, python_slice
-from opcert.arrays.element_types import fits
+from opcert.arrays.element_types import fits, lowest
+from opcert.arrays.tensor_functions import vector
 from opcert.roles.axes import AxesRole
+from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -227,6 +229,98 @@ class SpansRole(SlicePartRole):
                 return values
         return 0, 0, 1
 
+    def draw_spans(self, call: Drawing) -> list[Span]:
+        """Draw start, stop and step for each sliced axis; one of them is near ends and limits."""
+        shape = call.fact(self.data.draw_shape)
+        axes = tuple(range(len(shape))) if self.axes is None else call.fact(self.axes.draw_listed)
+        tested = call.one(self._parts[0], "place", places(len(axes))) if axes else 0
+        return [
+            self._draw_tested_span(call, shape[axis])
+            if k == tested
+            else self._draw_other_span(call, shape[axis], k)
+            for k, axis in enumerate(axes)
+        ]
+
+    def _draw_types(self, call: Drawing) -> list[str]:
+        return [_WIDEST_TYPE if p.is_attribute else call.fact(p.draw_type) for p in self._parts]
+
+    def _draw_tested_span(self, call: Drawing, n: int) -> Span:
+        start, stop, step = self._parts
+        are_given = [call.fact(part.draw_given) for part in self._parts]
+        types = self._draw_types(call)
+        size = 1
+        if are_given[2]:
+            signs = {"forwards": 1, "backwards": -1} if lowest(types[2]) < 0 else {"forwards": 1}
+            sign = call.one(step, "direction", signs)
+            steps = near(n, types[2]).items()
+            size = call.one(step, "value", {name: v for name, v in steps if v * sign > 0})
+        first, end = (0, n) if size > 0 else (n - 1, -n - 1)
+        # Most slices select something, so that outputs show what is wrong.
+        if are_given[0]:
+            first = call.one(
+                start,
+                "value",
+                *_parted(near(n, types[0]), lambda v: python_slice(n, v, end, size)),
+            )
+        if are_given[1]:
+            end = call.one(
+                stop,
+                "value",
+                *_parted(near(n, types[1]), lambda v: python_slice(n, first, v, size)),
+            )
+        return first, end, size
+
+    def _draw_other_span(self, call: Drawing, n: int, k: int) -> Span:
+        """Draw a slice of an axis of `n` that selects something, unless the axis is empty."""
+        start, stop, step = self._parts
+        are_given = [call.fact(part.draw_given) for part in self._parts]
+        types = self._draw_types(call)
+        size = call.pick(step, f"size {k}", (1, 1, 2, 3, n + 1)) if are_given[2] else 1
+        is_back = (
+            are_given[2] and lowest(types[2]) < 0 and call.integer(step, f"direction {k}", 0, 1)
+        )
+        first, last = sorted(call.choices.integers(f"{start.name} ends {k}", 0, max(0, n - 1), 2))
+        ends = (last, first - 1) if is_back else (first, last + 1)
+        whole = (n - 1, -1) if is_back else (0, n)
+        values = [
+            end if given else full
+            for end, given, full in zip(ends, are_given[:2], whole, strict=True)
+        ]
+        # -1 as an end is the last element.
+        options = [
+            [v] + ([v - n] if 0 <= v < n else [-n - 1] if v < 0 else [v + 2]) for v in values
+        ]
+        drawn = []
+        for part, element_type, own, given in zip(
+            (start, stop), types[:2], options, are_given[:2], strict=True
+        ):
+            possible = [
+                v
+                for v in own
+                if (v >= 0 or v < -n or part is start or v != -1 or not is_back)
+                and fits(element_type, v)
+            ]
+            if part is stop and is_back and values[1] < 0:
+                possible = [v for v in (-n - 1, -n - 3) if fits(element_type, v)]
+            drawn.append(
+                call.pick(part, f"value {k}", possible)
+                if given
+                else own[-1]
+                if own[0] < 0
+                else own[0]
+            )
+        return drawn[0], drawn[1], -size if is_back else size
+
+    def draw(self, call: Drawing) -> Any:
+        """Return the values for all sliced axes."""
+        spans = call.fact(self.related(self._parts[0].name, SpansRole).draw_spans)
+        if not call.fact(self.draw_given):
+            return None
+        values = [span[PARTS.index(self.part)] for span in spans]
+        if self.is_attribute:
+            return values
+        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(values)))
+
     def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return each axis with its position in the lists, unless axes are listed."""
         if self.part != "start" or self.along is not None:
@@ -308,3 +402,12 @@ class SpansRole(SlicePartRole):
 
 def _type_or_widest(element_type: str) -> str:
     return _WIDEST_TYPE if element_type == OMITTED else element_type
+
+
+def _parted(
+    named: Mapping[str, int], selects: Callable[[int], range]
+) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Return the values with which a slice selects something, and the others."""
+    selecting = {name: value for name, value in named.items() if selects(value)}
+    others = {name: value for name, value in named.items() if name not in selecting}
+    return selecting, others

@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from math import prod
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, insert, tensors_in
-from opcert.arrays.element_types import LONG_AXES_NEEDED, Layout
+from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, Layout
+from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.arrays.tensor_functions import filled
+from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
+from opcert.roles.drawing import Drawing, places
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -47,6 +51,8 @@ _VARIATIONS = {
 _LEAST_COUNTS = {"equal": 1, "all_empty": 1, "middle_empty": 3}
 _OTHERS = ("varied", "equal", "ones", "long", "wide", "tall", "zero")
 _CROWDED = ("long", "wide", "tall", "zero")
+# Drawn tensors have at most so many elements together.
+_MOST_ELEMENTS = 1 << 18
 # Of which tensors the memory layout differs from C order.
 _WHICH = {"every": "", "first": "the first alone", "later": "all but the first"}
 
@@ -240,6 +246,85 @@ class TensorsRole(DataRole):
         return tuple(
             replace(tensor, requested_layout=layout if k in relaid[which] else "c")
             for k, tensor in enumerate(tensors)
+        )
+
+    draws_own_shape: ClassVar[bool] = False
+
+    def draw_count(self, call: Drawing) -> int:
+        """Draw how many tensors there are; a single one has nothing to be joined to."""
+        least, most = self.variadic
+        few = {"2": 2, "3": 3, "4": 4, "several": call.integer(self, "several", 5, 16)}
+        rare = {"1": 1, "many": call.many(self)}
+        fitting = [{k: n for k, n in named.items() if least <= n <= most} for named in (few, rare)]
+        return call.one(self, "number", *fitting)
+
+    def draw_shapes(self, call: Drawing) -> list[tuple[int, ...]]:
+        """Draw the shape of each tensor: they differ on the axis alone."""
+        rank, room, count = call.fact(self.draw_rank), call.room(self), call.fact(self.draw_count)
+        if not rank:
+            return [()] * count
+        # Half of the room is for extents off the axis.
+        share = max(1, room // (2 * count))
+        others = call.extents(self, rank - 1, share, empty=self.empty, aspect="other extents")
+        axis = call.fact(self.related(self.along, AxisRole).draw_axis)
+        size = prod(max(1, extent) for extent in others)
+        lengths = self._draw_lengths(call, count, max(4, share // size), _MOST_ELEMENTS // size)
+        return [insert(others, axis, length) for length in lengths]
+
+    def _draw_lengths(self, call: Drawing, count: int, most: int, most_in_all: int) -> list[int]:
+        """Draw the lengths on the axis, up to `most`, but one may be longer.
+
+        Where a tensor begins is the sum of the lengths before it, which may wrap.
+        """
+        kinds = ["different", "equal", "one longer"] if count > 1 else ["any", "one longer"]
+        common, rare = (["some empty"], ["all empty"]) if self.empty and count > 1 else ([], [])
+        kind = call.one(self, "lengths", [*kinds, *common], rare)
+        if kind in ("equal", "all empty"):
+            return [call.extent(self, "length", most) if kind == "equal" else 0] * count
+        lengths = call.choices.integers(f"{self.name} lengths", 1, most, count)
+        place = call.one(self, "place", places(count))
+        if kind == "some empty":
+            are_empty = call.choices.integers(f"{self.name} empty", 0, 2, count)
+            lengths = [n * bool(rest) for n, rest in zip(lengths, are_empty, strict=True)]
+            lengths[place] = 0
+        elif kind == "different" and len(set(lengths)) == 1:
+            lengths[place] += 1
+        elif kind == "one longer":
+            before = sum(lengths[:place])
+            ends = {name: 1 << bits for name, bits in (("2^8", 8), ("2^16", 16))}
+            ends |= {f"{name} + 1": end + 1 for name, end in ends.items()}
+            ends = {k: end for k, end in ends.items() if before < end <= most_in_all}
+            longer = before + call.extent(self, "longer", 8 * most, least=most)
+            lengths[place] = call.one(self, "end", {"any": longer, **ends}) - before
+        return lengths
+
+    def draw_shape(self, call: Drawing) -> tuple[int, ...]:
+        """Return the shape of the first tensor."""
+        return call.fact(self.draw_shapes)[0]
+
+    def draw(self, call: Drawing) -> Any:
+        """Return tensors for data patterns to fill, in one layout or in several."""
+        element_type, shapes = call.fact(self.draw_type), call.fact(self.draw_shapes)
+        tensors = [Tensor(element_type, shape) for shape in shapes]
+        largest = max(tensors, key=lambda tensor: tensor.size)
+        if largest.size > 1 and largest.nbytes <= MAX_STORED_BYTES:
+            uniform: Literal["no", "some"] = call.one(
+                self, "elements", {"different": "no"}, {"all alike": "some"}
+            )
+            tensors = [replace(tensor, uniform=uniform) for tensor in tensors]
+        layout, count = call.laid_out(self, largest).requested_layout, len(tensors)
+        layouts = [layout] * count
+        if count > 1 and layout != "c":
+            places_of = {"all": range(count), "the first": range(1)}
+            places_of |= {"all but the first": range(1, count), "any": range(0)}
+            laid_out = call.one(self, "laid out", places_of)
+            layouts = [layout if k in laid_out else "c" for k in range(count)]
+            if not laid_out:
+                numbers = call.choices.integers(f"{self.name} layouts", 0, len(LAYOUTS) - 1, count)
+                layouts = [LAYOUTS[number] for number in numbers]
+        return tuple(
+            tensor if own == "c" else replace(tensor, requested_layout=own)
+            for tensor, own in zip(tensors, layouts, strict=True)
         )
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:

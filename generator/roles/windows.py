@@ -6,6 +6,10 @@ from functools import cached_property, partial
 from typing import Any, Literal
 
 from opcert.arrays.calls import Call
+from opcert.arrays.element_types import fits
+from opcert.arrays.tensor_functions import vector
+from opcert.errors import Inapplicable
+from opcert.roles.drawing import Drawing, distinct, near, places
 from opcert.roles.factors import (
     BuildContext,
     Constraint,
@@ -195,6 +199,72 @@ class WindowsRole(PerAxis):
                 drawn_offset = sampler.between(0, extent - drawn_size)
                 windows[axis] = (drawn_offset, drawn_size, sampler.pick(_DRAWN_STRIDES))
         return windows
+
+    def draw_windows(self, call: Drawing) -> list[Window]:
+        """Draw offset, size and stride for each axis; one of them is near ends and limits."""
+        shape, offset = call.fact(self.data.draw_shape), self.parts[0]
+        if 0 in shape:
+            raise Inapplicable("an axis without elements has no window")
+        if not shape:
+            return []
+        # On an axis of one element, there is only one window.
+        named = distinct({**places(len(shape)), "longest": shape.index(max(shape))})
+        long = {name: axis for name, axis in named.items() if shape[axis] > 1}
+        short = {name: axis for name, axis in named.items() if name not in long}
+        tested = call.one(offset, "place", long, short)
+        others = call.one(offset, "others", ["any", "whole", "backwards", "whole backwards"])
+        windows = []
+        for axis, n in enumerate(shape):
+            if axis == tested:
+                windows.append(self._draw_tested_window(call, n))
+            elif others == "backwards":
+                windows.append(backwards_in(n, is_at_end=bool(axis % 2)))
+            elif others == "any":
+                windows.append(self._draw_other_window(call, n, axis))
+            else:
+                windows.append((0, n, 1 if others == "whole" else -1))
+        return windows
+
+    def _draw_tested_window(self, call: Drawing, n: int) -> Window:
+        """Draw a window of an axis of `n`, with a stride that mostly reaches several elements."""
+        offset_role, size_role, stride_role = self.parts
+        sizes = {"n": n, "n - 1": n - 1, "n // 2": n // 2, "2": 2}
+        sizes["any"] = call.integer(size_role, "any", 1, n)
+        sizes |= {"2^8": 1 << 8, "2^8 + 1": 257, "2^16": 1 << 16, "2^16 + 1": (1 << 16) + 1}
+        # A window of one element shows no stride.
+        long = distinct({name: value for name, value in sizes.items() if 1 < value <= n})
+        size = call.one(size_role, "value", long, {"1": 1})
+        room = n - size
+        offsets = {"0": 0, "up to the end": room, "inside": room // 2, "1": 1, "2^8": 1 << 8}
+        offsets |= {"one short of the end": room - 1, "2^16": 1 << 16, "2^16 + 1": (1 << 16) + 1}
+        offsets = {name: value for name, value in offsets.items() if 0 <= value <= room}
+        offset = call.one(offset_role, "value", distinct(offsets))
+        sign = call.one(stride_role, "direction", {"forwards": 1, "backwards": -1})
+        # More than 32 bits may be invalid; the least integer of these has no positive counterpart.
+        strides = {
+            name.replace("n", " size").strip(): value
+            for name, value in near(size, "i64").items()
+            if value > 0 and fits("i32", sign * value)
+        }
+        inside = {name: value for name, value in strides.items() if value < size}
+        past = {name: value for name, value in strides.items() if value >= size}
+        return offset, size, sign * call.one(stride_role, "size", inside, past)
+
+    def _draw_other_window(self, call: Drawing, n: int, axis: int) -> Window:
+        """Draw a window of an axis of `n`; half of them are whole, so that outputs stay large."""
+        name = self.parts[0].name
+        first, last = sorted(call.choices.integers(f"{name} ends {axis}", 0, n - 1, 2))
+        if call.integer(self.parts[0], f"whole {axis}", 0, 1):
+            first, last = 0, n - 1
+        return first, last + 1 - first, call.pick(self.parts[2], f"other {axis}", _DRAWN_STRIDES)
+
+    def draw(self, call: Drawing) -> Any:
+        """Return its number for each axis."""
+        number = PARTS.index(self.part)
+        values = [window[number] for window in call.fact(self.parts[0].draw_windows)]
+        if self.is_attribute:
+            return values
+        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(values)))
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the axis of `point` as the tested axis."""

@@ -10,6 +10,7 @@ from opcert.specification.model import (
     Mistakes,
     Rule,
     Spec,
+    call_names,
     expression_mistakes,
     is_misspelt_as,
     unknown_name,
@@ -253,7 +254,8 @@ def _value_mistakes(path: YamlPath, text: str, spec: Spec) -> Mistakes:
 
 def _attribute_mistakes(spec: Spec, known: KnownNames) -> Mistakes:
     """Yield the mistakes in the values of arguments without a role."""
-    known = {**known, **dict.fromkeys((role.name for role in spec.bound_roles), ())}
+    arguments = call_names(spec)
+    known = {**known, **{role.name: arguments[role.name] for role in spec.bound_roles}}
     written, names = spec.cases.attributes, [attribute.name for attribute in spec.attributes]
     for name, text in written.items():
         path = ("cases", "attributes", name)

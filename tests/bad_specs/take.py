@@ -5,9 +5,10 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from opcert.arrays.calls import Call
+from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.tensor_functions import filled
 from opcert.reference.rules import require
+from opcert.roles.drawing import Drawing
 from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import Role
 
@@ -50,6 +51,17 @@ class Rows(Role):
 
     role: Literal["rows"]
     drawn: tuple[str, ...] | None = None
+
+    def draw(self, call: Drawing) -> Tensor:
+        return filled(call.fact(self.draw_type), call.fact(self.draw_shape))
+
+    def draw_type(self, call: Drawing) -> str:
+        return call.one(self, "type", self.drawn or self._signature.types[self.type])
+
+    def draw_shape(self, call: Drawing) -> tuple[int, ...]:
+        n = call.one(self, "n", {"three": 3, "one": 1, "zero": 0})
+        others = call.one(self, "rank", {"one": (), "two": (call.integer(self, "columns", 2, 4),)})
+        return (n, *others)
 
     def factors(self, profile: str) -> Iterator[Factor]:
         types = self.drawn or self._signature.types[self.type]
@@ -94,6 +106,11 @@ class Taken(Role):
     role: Literal["taken"]
     more: int = 0
     surplus: int = 0
+
+    def draw(self, call: Drawing) -> int:
+        (rows,) = (role for role in self._signature.roles if isinstance(role, Rows))
+        n, *_ = call.fact(rows.draw_shape)
+        return call.one(self, "count", {"none": 0, "all": n + self.more})
 
     def factors(self, _profile: str) -> Iterator[Factor]:
         yield Factor("count", {"none": 0, "all": lambda n: n + self.more}, ("n",))

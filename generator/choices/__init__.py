@@ -1,0 +1,1 @@
+"""Named decisions while something is drawn, and what answers them."""

@@ -1,0 +1,139 @@
+"""Choices: named decisions while a call is drawn, and the guides that answer them.
+
+A draw asks for each decision by a name, and a guide answers. So one function that draws serves
+random generation and the replay of a call with one decision changed. Choices know no spec and no
+array.
+
+Goldstein, Hughes, Lampropoulos and Pierce, "Do Judge a Test by its Cover" (2021); MacIver and
+Donaldson, "Test-Case Reduction via Test-Case Generation" (2020).
+"""
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from functools import cache
+from hashlib import blake2b
+from typing import Any, TypeVar, overload
+
+from opcert.errors import Inapplicable
+
+Option = TypeVar("Option")
+# A rare option is taken in one of so many draws. Most of them leave little to see in the outputs,
+# such as an axis of no elements.
+RARELY = 12
+_BITS = 64
+_MASK = (1 << _BITS) - 1
+
+
+class Choices:
+    """Answers the choices of one draw at random; each answer depends on the seed and its name.
+
+    So a choice that is added, or answered otherwise, leaves all others as they are. `levels` are
+    the options taken so far, by the names of their choices, and the noted levels.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.levels: dict[str, str] = {}
+
+    @overload
+    def one(
+        self,
+        name: str,
+        options: Mapping[str, Option],
+        rare: Mapping[str, Option] | tuple[()] = (),
+    ) -> Option: ...
+
+    @overload
+    def one(
+        self, name: str, options: Collection[Option], rare: Collection[Option] = ()
+    ) -> Option: ...
+
+    def one(
+        self,
+        name: str,
+        options: Mapping[str, Option] | Collection[Option],
+        rare: Mapping[str, Option] | Collection[Option] = (),
+    ) -> Option:
+        """Return one of the options, the simplest of which is the first; record its level.
+
+        A level is the text of an option, or its key in a mapping. Those in `rare` are taken rarely.
+
+        Raises:
+            Inapplicable: there is no option.
+        """
+        common, seldom = _by_level(options), _by_level(rare)
+        level = self._level(name, [*common], [*seldom])
+        self.levels[name] = level
+        return common[level] if level in common else seldom[level]
+
+    def note(self, name: str, level: object) -> None:
+        """Record a level that follows from what was drawn."""
+        self.levels[name] = str(level)
+
+    def _level(self, name: str, common: Sequence[str], rare: Sequence[str]) -> str:
+        is_rare = rare and (not common or not self.integer(f"{name} rarely", 0, RARELY - 1))
+        levels = rare if is_rare else common
+        if not levels:
+            raise Inapplicable(f"no option for {name}")
+        return levels[self.integer(name, 0, len(levels) - 1)]
+
+    def integer(self, name: str, low: int, high: int) -> int:
+        """Return an integer from `low` to `high`, both included; it is no level."""
+        return low + (_mixed(self.seed ^ _hash(name)) * (high - low + 1) >> _BITS)
+
+    def integers(self, name: str, low: int, high: int, count: int) -> list[int]:
+        """Return `count` integers from `low` to `high`, both included."""
+        start, size = _mixed(self.seed ^ _hash(name)), high - low + 1
+        return [low + (_mixed(start + number) * size >> _BITS) for number in range(count)]
+
+    def sample(self, name: str, items: Iterable[Option], count: int) -> list[Option]:
+        """Return `count` of the items, in the order in which they are drawn."""
+        remaining = [*items]
+        places = [self.integer(f"{name} {k}", 0, len(remaining) - 1 - k) for k in range(count)]
+        return [remaining.pop(place) for place in places]
+
+
+class Replay(Choices):
+    """Draws again what `former` drew, but for one choice, which `seed` answers anew.
+
+    Other choices keep their options where these are still possible.
+    """
+
+    def __init__(self, former: Choices, anew: str, seed: int) -> None:
+        super().__init__(former.seed)
+        self._former = former.levels
+        self._anew = anew
+        self._other = Choices(seed)
+
+    def _level(self, name: str, common: Sequence[str], rare: Sequence[str]) -> str:
+        if name == self._anew:
+            return self._other._level(name, common, rare)
+        former = self._former.get(name)
+        return former if former in (*common, *rare) else super()._level(name, common, rare)
+
+
+def _by_level(options: Mapping[str, Option] | Iterable[Option]) -> Mapping[str, Option]:
+    if isinstance(options, Mapping):
+        return options
+    return {str(option): option for option in options}
+
+
+@cache
+def _hash(name: Hashable) -> int:
+    """Return 64 bits that depend on a name alone, the same on every machine."""
+    return int.from_bytes(blake2b(str(name).encode(), digest_size=8).digest(), "little")
+
+
+def call_seed(*parts: Any) -> int:
+    """Return the seed of one draw, which depends on the texts of `parts` alone."""
+    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest(), "little")
+
+
+def _mixed(number: int) -> int:
+    """Return the output of SplitMix64 (Steele, Lea and Flood, 2014) for a state.
+
+    Python may change the algorithms of `random`; this one stays.
+    """
+    number = (number + 0x9E3779B97F4A7C15) & _MASK
+    number = ((number ^ number >> 30) * 0xBF58476D1CE4E5B9) & _MASK
+    number = ((number ^ number >> 27) * 0x94D049BB133111EB) & _MASK
+    return number ^ number >> 31

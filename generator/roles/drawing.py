@@ -1,0 +1,252 @@
+"""A call that is being drawn: what roles ask of one another, and the values that they share."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any, Protocol, TypeVar, cast, overload
+
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
+from opcert.choices.choices import Choices
+from opcert.errors import Inapplicable, OpcertError
+
+Fact = TypeVar("Fact")
+Option = TypeVar("Option")
+# Extents next to which implementations change their ways: vectors, tiles, widths of integers.
+_ROUND = (8, 16, 32, 64, 100, 128, 256, 512, 1000, 1024, 4096, 1 << 15, 1 << 16)
+# Tensors have at most so many elements.
+_ROOMS = {"up to 32": 32, "up to 1,024": 1 << 10, "up to 8,192": 1 << 13}
+_RARE_ROOMS = {"up to 2^18": 1 << 18}
+
+# The greatest rank of outputs; the most elements of outputs that a draw aims at, and of indices.
+MAX_OUTPUT_RANK = 8
+MAX_OUTPUTS, MAX_INDICES = 1 << 14, 1 << 10
+
+
+class Named(Protocol):
+    """An argument that draws: its name begins those of its choices."""
+
+    name: str
+
+
+class Drawing:
+    """A call that is being drawn.
+
+    An argument that depends on others asks for facts of theirs. A fact is drawn when it is first
+    asked for, and once, so no order of arguments is declared. `evaluate` returns the value of an
+    expression, for which it draws the arguments that the expression names.
+    """
+
+    def __init__(self, choices: Choices, evaluate: Callable[[str], Any]) -> None:
+        self.choices = choices
+        self.evaluate = evaluate
+        self._facts: dict[tuple[str, str], Any] = {}
+        self._open: list[tuple[str, str]] = []
+
+    def fact(self, draw: Callable[["Drawing"], Fact]) -> Fact:
+        """Return what a method of a role draws for this call.
+
+        Raises:
+            OpcertError: the fact depends on itself.
+        """
+        key = cast(Named, draw.__self__).name, draw.__name__  # type: ignore[attr-defined]
+        if key not in self._facts:
+            if key in self._open:
+                circle = [*self._open[self._open.index(key) :], key]
+                names = " -> ".join(f"{name} ({fact})" for name, fact in circle)
+                raise OpcertError(f"arguments depend on one another in a circle: {names}")
+            self._open.append(key)
+            self._facts[key] = draw(self)
+            self._open.pop()
+        value: Fact = self._facts[key]
+        return value
+
+    @overload
+    def one(
+        self,
+        role: Named,
+        aspect: str,
+        options: Mapping[str, Option],
+        rare: Mapping[str, Option] | tuple[()] = (),
+    ) -> Option: ...
+
+    @overload
+    def one(
+        self, role: Named, aspect: str, options: Collection[Option], rare: Collection[Option] = ()
+    ) -> Option: ...
+
+    def one(self, role: Named, aspect: str, options: Any, rare: Any = ()) -> Any:
+        """Return one of the options of a choice, whose level is recorded."""
+        return self.choices.one(f"{role.name} {aspect}", options, rare)
+
+    def integer(self, role: Named, aspect: str, low: int, high: int) -> int:
+        """Return an integer from `low` to `high`, both included; it is no level."""
+        return self.choices.integer(f"{role.name} {aspect}", low, high)
+
+    def pick(self, role: Named, aspect: str, items: Sequence[Option]) -> Option:
+        """Return one of the items, without a level.
+
+        Raises:
+            Inapplicable: there are no items.
+        """
+        if not items:
+            raise Inapplicable(f"no {aspect} for {role.name}")
+        return items[self.integer(role, aspect, 0, len(items) - 1)]
+
+    def sample(
+        self, role: Named, aspect: str, items: Collection[Option], count: int
+    ) -> list[Option]:
+        """Return `count` of the items, in the order in which they are drawn, without a level."""
+        return self.choices.sample(f"{role.name} {aspect}", items, count)
+
+    def many(self, role: Named) -> int:
+        """Return a large number of tensors; the largest are rare, for each is stored."""
+        if self.integer(role, "many more", 0, 5):
+            return self.integer(role, "many", 17, 64)
+        return self.pick(role, "most", (129, 258, 258, 300, 1000))
+
+    def room(self, role: Named) -> int:
+        """Return how many elements a tensor may have."""
+        return self.one(role, "size", _ROOMS, _RARE_ROOMS)
+
+    def extents(
+        self,
+        role: Named,
+        rank: int,
+        room: int,
+        *,
+        empty: bool = True,
+        huge: bool = False,
+        aspect: str = "extents",
+    ) -> tuple[int, ...]:
+        """Return extents that multiply to at most `room`; if `huge`, one may be past 16 bits."""
+        if not rank:
+            return ()
+        kinds = ["varied", "one longer", "equal", *(["1 every second"] if rank > 2 else [])]
+        rare = ["ones", *(["past 16 bits"] if huge else []), *(["with 0"] if empty else [])]
+        kind = self.one(role, aspect, kinds, rare)
+        order = self.sample(role, f"{aspect} order", range(rank), rank)
+        shape = [1] * rank
+        if kind == "one longer":
+            shape[order[0]] = self.long_extent(role, f"{aspect} long", max(2, room))
+        elif kind == "equal":
+            most = max(2, int(room ** (1 / rank)))
+            shape = [self.extent(role, f"{aspect} alike", most, least=2)] * rank
+        elif kind == "past 16 bits":
+            shape[order[0]] = (1 << 16) + self.integer(role, f"{aspect} past", -1, 4)
+            shape[order[-1]] = (
+                2 if rank > 1 and self.integer(role, f"{aspect} two", 0, 1) else shape[order[-1]]
+            )
+        elif kind != "ones":
+            if kind == "1 every second":
+                order = [k for k in order if k % 2 == order[0] % 2]
+            for k in order:
+                least = 2 if kind == "1 every second" else 1
+                shape[k] = self.extent(role, f"{aspect} {k}", room // prod(shape), least)
+            if kind == "varied" and max(shape) == 1:
+                shape[order[0]] = 2
+        if kind == "with 0":
+            shape[order[0]] = 0
+        return tuple(shape)
+
+    def extent(self, role: Named, aspect: str, room: int, least: int = 1) -> int:
+        """Return an extent of at most `room`, small in three of four draws."""
+        if room <= least:
+            return least
+        how = self.integer(role, f"{aspect} kind", 0, 7)
+        if how == 0:
+            return least
+        if how < 6:
+            return self.integer(role, aspect, least, min(room, 5 if how < 5 else 17))
+        return max(least, self.long_extent(role, aspect, room))
+
+    def long_extent(self, role: Named, aspect: str, room: int) -> int:
+        """Return an extent from 2 to `room`, any or next to a round number."""
+        near = [n + d for n in _ROUND for d in (-1, 0, 1) if n + d <= room]
+        if near and self.integer(role, f"{aspect} near", 0, 1):
+            return self.pick(role, f"{aspect} round", near)
+        # As often between 4 and 8 as between 512 and 1,024.
+        bits = self.integer(role, f"{aspect} bits", 1, room.bit_length() - 1)
+        return self.integer(role, f"{aspect} any", 1 << bits, min(room, (2 << bits) - 1))
+
+    def laid_out(self, role: Named, tensor: Tensor) -> Tensor:
+        """Return the tensor in a layout that its shape can show."""
+        long_axes = sum(extent > 1 for extent in tensor.shape) if tensor.size else 0
+        layouts = [layout for layout in LAYOUTS if long_axes >= LONG_AXES_NEEDED[layout]]
+        layout = self.one(role, "layout", layouts)
+        return Tensor(
+            tensor.type, tensor.shape, tensor.values, tensor.pattern, layout, uniform=tensor.uniform
+        )
+
+
+def near(n: int, element_type: str) -> dict[str, int]:
+    """Return the integers that matter next to 0, to a size `n`, and to the limits of types.
+
+    They are inside and outside of what is valid, by names that describe them; only those that the
+    type holds, and of equal ones the first.
+    """
+    named = {
+        **{"0": 0, "1": 1, "n - 1": n - 1, "n": n, "-1": -1, "-n": -n, "n // 2": n // 2},
+        **{"2": 2, "-2": -2, "1 - n": 1 - n, "n + 1": n + 1, "-n - 1": -n - 1},
+        **{"2n + 3": 2 * n + 3, "-2n - 5": -2 * n - 5},
+        **{"greatest": highest(element_type), "least": lowest(element_type)},
+        **{"2^8": 1 << 8, "2^8 + 1": 257, "2^16": 1 << 16, "2^16 + 1": (1 << 16) + 1},
+        **{"2^31": 1 << 31, "2^32 - 1": (1 << 32) - 1, "2^32": 1 << 32, "2^32 + 1": (1 << 32) + 1},
+        **{"2^32 + n - 1": (1 << 32) + n - 1, "1 - 2^32": 1 - (1 << 32), "-2^32": -(1 << 32)},
+        **{
+            "-2^8": -(1 << 8),
+            "1 - 2^16": 1 - (1 << 16),
+            "2^40": 1 << 40,
+            "-2^31 - 1": -(1 << 31) - 1,
+        },
+    }
+    return distinct({name: value for name, value in named.items() if fits(element_type, value)})
+
+
+def places(count: int) -> dict[str, int]:
+    """Return places in a list of `count`, by name."""
+    named = {
+        "first": 0,
+        "last": count - 1,
+        "middle": count // 2,
+        "second": 1,
+        "last but one": count - 2,
+    }
+    return distinct({name: place for name, place in named.items() if 0 <= place < count})
+
+
+def distinct(named: Mapping[str, int]) -> dict[str, int]:
+    """Return the integers by name; of equal ones the first."""
+    first: dict[int, str] = {}
+    for name, value in named.items():
+        first.setdefault(value, name)
+    return {name: value for value, name in first.items()}
+
+
+def draw_parts(role: Named, call: Drawing, n: int, *, empty: bool) -> list[int]:
+    """Return lengths of parts of an axis of `n`.
+
+    Raises:
+        Inapplicable: there are no parts without an empty one.
+    """
+    counts = {str(k): k for k in (2, 1, 3, 4)} | {"several": call.integer(role, "several", 5, 16)}
+    common, rare = counts, {"many": call.many(role)}
+    if not empty:
+        common, rare = ({k: c for k, c in x.items() if c <= n} for x in (common, rare))
+    count = call.one(role, "number", common, rare)
+    kinds = ["any", "equal"] if n % count == 0 and (n or empty) else ["any"]
+    if empty and count > 1:
+        kinds += ["one takes all", "some empty"]
+    kind = call.one(role, "lengths", kinds)
+    if kind == "equal":
+        return [n // count] * count
+    if kind == "one takes all":
+        whole = call.one(role, "whole", places(count))
+        return [n if k == whole else 0 for k in range(count)]
+    least = 0 if kind == "some empty" or count > n else 1
+    if least > n // count and not empty:
+        raise Inapplicable("there are fewer elements than parts")
+    # Where the parts begin, in any order.
+    cuts = call.choices.integers(f"{role.name} cuts", 0, n - least * count, count - 1)
+    ends = [0, *sorted(cuts), n - least * count]
+    return [b - a + least for a, b in pairwise(ends)]
