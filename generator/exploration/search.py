@@ -2,15 +2,16 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from random import Random
+from itertools import count
 from typing import TypeAlias
 
 from opcert.arrays.calls import Call
 from opcert.arrays.patterns import materialize_numbered
 from opcert.backends.contract import Backend
+from opcert.choices.choices import Choices, Replay, call_seed
 from opcert.errors import ExpressionError
 from opcert.exploration.trials import Trial, Trials
 from opcert.run.call_protocol import Session, SessionFault, SessionStep
@@ -65,31 +66,18 @@ class ExplorationResult:
     counterexample: Counterexample | None
 
 
-class _RandomDraws:
-    """Random numbers from 0 to below 1; half of the trials repeat the first ones of the last trial.
+def _guides(operator: str, seed: int) -> Iterator[Choices]:
+    """Yield what answers the choices of each trial.
 
-    Such a trial differs little from the one before it, so that a backend which wrongly keeps state
-    between calls mixes them up.
+    Every second trial differs from the one before it in one choice, so that a backend which wrongly
+    keeps state between calls mixes them up.
     """
-
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed)  # noqa: S311 -- draws, no secrets
-        self._drawn: list[float] = []
-        self._repeated: list[float] = []
-
-    def begin_trial(self) -> None:
-        # A share of 0 in half of the trials, else any.
-        share = max(0.0, 2 * self._random.random() - 1)
-        count = int(share * len(self._drawn))
-        self._repeated, self._drawn = self._drawn[:count][::-1], []
-
-    def __call__(self) -> float:
-        self._drawn.append(self._repeated.pop() if self._repeated else self._random.random())
-        return self._drawn[-1]
-
-    def below(self, n: int) -> int:
-        """Draw an integer from 0 to below `n`."""
-        return int(self() * n)
+    for number in count():
+        choices = Choices(call_seed(operator, seed, number))
+        yield choices
+        if names := [*choices.levels]:
+            anew = names[choices.integer("anew", 0, len(names) - 1)]
+            yield Replay(choices, anew, call_seed(operator, seed, number, anew))
 
 
 class Search:
@@ -122,7 +110,7 @@ class Search:
             self._begin = time.monotonic()
             is_isolated = isinstance(backend, IsolatedBackend)
             self._is_quick = not is_isolated and self._begin - requested < _QUICK_START
-            trial = self._first_failing(_RandomDraws(seed))
+            trial = self._first_failing(_guides(self._trials.spec.operator, seed))
             if trial is None or self._best is None:
                 return
             # Reduced last, since a large call that fails alone is easier to understand than a small
@@ -137,11 +125,10 @@ class Search:
         share = 1 if self._best else 1 - _REDUCTION_SHARE
         return time.monotonic() - self._begin > share * self._seconds
 
-    def _first_failing(self, draws: _RandomDraws) -> Trial | None:
+    def _first_failing(self, guides: Iterator[Choices]) -> Trial | None:
         """Return the first trial that fails in time, and record it as a counterexample."""
         while not self._is_time_up():
-            draws.begin_trial()
-            trial = self._trials.draw(draws.below, draws)
+            trial = self._trials.draw(next(guides))
             if trial is None:
                 continue
             self._tried += 1

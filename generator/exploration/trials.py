@@ -9,14 +9,13 @@ from opcert.arrays.element_types import Array, invert_bits, type_name
 from opcert.arrays.patterns import materialize, materialize_numbered
 from opcert.cases.candidates import Violation, apply_violation, declared_bounds
 from opcert.cases.conditions import Conditions
+from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call
 from opcert.cases.formulas import ElementFormulas
-from opcert.cases.input_space import InputSpace
 from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.cases.vectors import Laws, References, add_special_values
-from opcert.combinatorics.feasible_rows import RandBelow, RowSampler
+from opcert.choices.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
-from opcert.roles.factors import RandomSource
 from opcert.run.call_protocol import SessionStep
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.support import Support
@@ -77,11 +76,7 @@ class _StepProperties:
 
 
 class Trials:
-    """Draws trials of one operator.
-
-    Raises:
-        SpecError: the constraints of the spec allow no row.
-    """
+    """Draws trials of one operator."""
 
     def __init__(self, spec_file: SpecFile, references: References) -> None:
         self.file = spec_file
@@ -92,33 +87,29 @@ class Trials:
         self._mutations: list[Mutation | tuple[str, Violation]] = [*mutations_of(self.spec)]
         for rule in self.spec.rules:
             self._mutations += [(f"{rule.id}.{name}", v) for name, v in rule.violations.items()]
-        try:
-            self._space = InputSpace(self.spec)
-            feasible, _ = self._space.feasible_rows()
-            self._rows = RowSampler(feasible)
-        except ExpressionError as error:
-            raise self._mistake(error, "") from None
 
-    def draw(self, randbelow: RandBelow, random_source: RandomSource) -> Trial | None:
+    def draw(self, choices: Choices) -> Trial | None:
         """Draw a trial; None if no call can be built, or if the call is ambiguous or invalid.
 
         Raises:
             SpecError: the spec contradicts itself or its reference on the drawn call.
         """
-        row, pattern = self._rows.sample(randbelow), randbelow(_PATTERNS)
-        mutation = randbelow(len(self._mutations) + 1)
-        law = randbelow(len(self.spec.laws) + 1)
+        pattern = choices.integer("pattern", 0, _PATTERNS - 1)
+        mutation = choices.integer("mutation", 0, len(self._mutations))
+        law = choices.integer("law", 0, len(self.spec.laws))
         try:
-            call = self._space.call(row, "", random_source)
+            call = draw_call(self.spec, choices)
+            if self._conditions.ambiguity(call) or self._conditions.check(call).violated:
+                return None
+            if not self._conditions.has_small_outputs(call, MAX_OUTPUT_ELEMENTS):
+                return None
         except Inapplicable:
             return None
         except ExpressionError as error:
             raise self._mistake(error, "") from None
         try:
-            if self._conditions.ambiguity(call) or self._conditions.check(call).violated:
-                return None
             steps = self._steps(call, self._inputs(call, pattern), mutation, law)
-            return Trial(call, steps, self._space.level_names(row), mutation, law)
+            return Trial(call, steps, choices.levels, mutation, law)
         except ExpressionError as error:
             raise self._mistake(error, f", for {call}") from None
 

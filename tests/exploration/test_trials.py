@@ -2,10 +2,10 @@
 
 from functools import cache
 from pathlib import Path
-from random import Random
 
 import pytest
 
+from opcert.choices.choices import Choices, call_seed
 from opcert.errors import SpecError
 from opcert.exploration.trials import Trial, Trials
 from opcert.run.call_protocol import Session
@@ -25,8 +25,8 @@ def trials_of(operator: str) -> Trials:
 
 
 def draw(operator: str, count: int, seed: int = 0) -> list[Trial]:
-    trials, random = trials_of(operator), Random(seed)
-    drawn = [trials.draw(random.randrange, random.random) for _ in range(count)]
+    trials = trials_of(operator)
+    drawn = [trials.draw(Choices(call_seed(seed, number))) for number in range(count)]
     return [trial for trial in drawn if trial is not None]
 
 
@@ -39,7 +39,7 @@ def test_the_reference_passes_every_trial(operator: str) -> None:
         assert stage.first_fault(trial.steps) is None, trial
 
 
-def test_the_same_draws_give_the_same_trial() -> None:
+def test_the_same_choices_give_the_same_trial() -> None:
     first, second = (draw("openvino/Gather-8", 20, seed=3) for _ in range(2))
     assert [str(trial) for trial in first] == [str(trial) for trial in second]
 
@@ -66,15 +66,8 @@ def test_a_rejection_violates_one_rule_and_is_followed_by_the_valid_call() -> No
         assert steps[i + 1].rule or steps[i + 1].golden is steps[0].golden
 
 
-def test_draws_of_0_give_the_simplest_call_with_numbered_data() -> None:
-    trial = trials_of("openvino/VariadicSplit-1").draw(lambda _: 0, lambda: 0.0)
-    assert trial is not None
-    assert str(trial) == "data=boolean[6], axis=i8[] [0], split_lengths=i8[2] [1, 5]"
-    assert trial.steps[0].inputs["data"].tolist() == [True, False, True, False, True, False]
-
-
 def test_a_reference_that_rejects_a_fresh_call_is_a_mistake_of_the_spec(tmp_path: Path) -> None:
     path = spec(tmp_path, ("take.py:take", "take.py:rejecting"))
     trials = Trials(read_spec(path), {})
     with pytest.raises(SpecError, match="the reference rejects a valid call"):
-        trials.draw(lambda _: 0, lambda: 0.0)
+        trials.draw(Choices(0))
