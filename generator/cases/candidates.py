@@ -30,9 +30,9 @@ from opcert.specification.files import bind_names
 from opcert.yaml_files import YamlPath
 
 # To how many baselines a mutation is applied.
-_APPLICATIONS = {"core": 16, "full": 64, "stress": 12}
+_APPLICATIONS = {"smoke": 16, "core": 16, "full": 64, "stress": 12}
 # A mutation that has yielded so many candidates is not applied any more.
-_ENOUGH = {"core": 6, "full": 24, "stress": 4}
+_ENOUGH = {"smoke": 6, "core": 6, "full": 24, "stress": 4}
 # A mutation is given up after so many applications without a candidate.
 _PATIENCE = 8
 # It is also given up after so many baselines to which it does not apply.

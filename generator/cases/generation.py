@@ -15,6 +15,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.arrays.patterns import materialize
 from opcert.cases.candidates import Candidate, CandidateSearch, UncheckedResult
 from opcert.cases.conditions import Conditions
+from opcert.cases.drawn import DRAWN_CALLS
 from opcert.cases.input_space import Case, MistakeLog, short_digest
 from opcert.cases.neighbours import neighbour_cases
 from opcert.cases.positive import PositiveCases
@@ -25,11 +26,11 @@ from opcert.specification.model import Rule
 
 # The most cases of a stratum: the calls that violate a requirement by one kind of mutation of one
 # argument.
-MAX_PER_STRATUM = {"core": 4, "full": 16, "stress": 2}
+MAX_PER_STRATUM = {"smoke": 4, "core": 4, "full": 16, "stress": 2}
 # Once a requirement has so many cases, no stratum gets a second one.
-_ENOUGH = {"core": 36, "full": 256, "stress": 16}
+_ENOUGH = {"smoke": 36, "core": 36, "full": 256, "stress": 16}
 # The most cases of an ambiguity; they are never decisive.
-MAX_PER_AMBIGUITY = {"core": 6, "full": 32, "stress": 4}
+MAX_PER_AMBIGUITY = {"smoke": 6, "core": 6, "full": 32, "stress": 4}
 # How many candidates are run without the check for each selection.
 _MAX_TRIED = 32
 # The sizes of changed arrays are compared in steps of so many bytes.
@@ -226,7 +227,7 @@ def _plain_array(tensor: Tensor) -> Array:
 # The strength t of each profile's covering array: any t factors have every combination of levels
 # that can occur. Pairs trigger most faults (Kuhn, Wallace and Gallo, 2004); triples cost ten times
 # the calls; the calls of `stress` are few and large.
-COVERING_STRENGTH = {"core": 2, "full": 3, "stress": 2}
+COVERING_STRENGTH = {"smoke": 1, "core": 2, "full": 3, "stress": 2}
 
 
 def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
@@ -239,7 +240,12 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     """
     spec, mistakes = spec_file.spec, MistakeLog(spec_file)
     positive = PositiveCases(spec_file, profile, seed, mistakes)
-    valid = [*positive.examples(), *positive.covering(COVERING_STRENGTH[profile])]
+    calls = (
+        positive.drawn(DRAWN_CALLS[profile])
+        if profile in DRAWN_CALLS
+        else positive.covering(COVERING_STRENGTH[profile])
+    )
+    valid = [*positive.examples(), *calls]
     # Changes of calls that are mistaken would repeat the mistakes.
     mistakes.raise_if_any()
     baselines = [case for case in valid if case.ambiguity is None]

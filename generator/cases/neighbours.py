@@ -42,7 +42,7 @@ Variation = Callable[[Call, Sequence[Call]], Iterator[Call]]
 Difference = Callable[[Sequence[Tensor], Sequence[Tensor]], bool]
 
 # How many neighbours there are in each respect.
-_NEIGHBOURS = {"core": 3, "full": 12, "stress": 3}
+_NEIGHBOURS = {"smoke": 3, "core": 3, "full": 12, "stress": 3}
 # How many baselines are tried in each respect.
 _MAX_BASELINES = 200
 # How many neighbours of a baseline are compared; successive baselines select different ones.

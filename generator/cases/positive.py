@@ -15,6 +15,7 @@ from opcert.arrays.element_types import Array, bits_of, invert_bits
 from opcert.arrays.patterns import materialize_numbered
 from opcert.arrays.tensor_functions import MAX_ELEMENTS
 from opcert.cases.conditions import Conditions
+from opcert.cases.drawn import drawn_calls
 from opcert.cases.input_space import Case, InputSpace, MistakeLog, Observer, short_digest
 from opcert.combinatorics.tables import Row
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
@@ -106,6 +107,16 @@ class PositiveCases:
                         # The row is final: whether the call discriminates changes nothing.
                         call = next(self._exhibiting_calls(space, row))
                     yield self._case(_case_name(levels), call, ("cases",), levels=levels)
+
+    def drawn(self, number: int) -> Iterator[Case]:
+        """Yield a case for each of `number` drawn calls; a longer suite begins with a shorter."""
+        with self._mistakes.collect(("cases",)):
+            for draw, call, _ in islice(drawn_calls(self._spec, self._seed), number):
+                yield self._case(
+                    f"drawn-{draw:06}",
+                    call,
+                    ("cases",),
+                )
 
     def discriminates(self, space: InputSpace, row: Row) -> bool:
         """Whether a call of `row` discriminates; that call is kept for its case."""

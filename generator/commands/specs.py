@@ -84,7 +84,7 @@ def generate(
             metavar="PROFILE",
             parser=_read_profile,
             autocompletion=lambda: [*COVERING_STRENGTH],
-            help="Size of the suite: core, full or stress.",
+            help="Size of the suite: smoke, core, full or stress.",
         ),
     ] = "core",
     settings: RunSettings,

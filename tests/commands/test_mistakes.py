@@ -98,8 +98,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("explore", "--seed", "x"), r"--seed: found 'x'; expected a whole number"),
     (("generate", "--seed", "1.5"), r"--seed: found '1.5'; expected a whole number"),
     (("generate", "--jobs", "0"), r"--jobs: found '0'; expected a number of worker processes, at"),
-    (("generate", "--profile", "large"), r"--profile: unknown profile 'large'; expected core, f"),
-    (("generate", "--profile", "Core"), r"--profile: unknown profile 'Core'; expected core, full"),
+    (("generate", "--profile", "large"), r"--profile: unknown profile 'large'; expected smoke, c"),
+    (("generate", "--profile", "Core"), r"--profile: unknown profile 'Core'; expected smoke, core"),
     (("verify", "right", "--rerun", "all"), r"--rerun: found 'all'; expected a number of cases"),
     (("driver-check", "x", "--timeout", "0"), r"--timeout: found '0'; expected a number of secon"),
     # options that need or contradict others

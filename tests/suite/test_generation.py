@@ -210,7 +210,9 @@ def test_a_file_that_comes_meanwhile_is_not_lost(
 
 
 def test_an_unknown_profile_is_an_error(take: Path, tmp_path: Path) -> None:
-    with pytest.raises(OpcertError, match="unknown profile 'large'; expected core, full or stress"):
+    with pytest.raises(
+        OpcertError, match="unknown profile 'large'; expected smoke, core, full or stress"
+    ):
         generate(tmp_path / "out", take, profile="large")
     assert not (tmp_path / "out").exists()
 

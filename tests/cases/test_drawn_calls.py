@@ -1,0 +1,114 @@
+"""Calls that are drawn, of every shipped operator."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from opcert import certify, generate
+from opcert.arrays.calls import Call
+from opcert.cases.conditions import Conditions
+from opcert.cases.drawn import DRAWN_CALLS, MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
+from opcert.choices.choices import RARELY, Choices, call_seed
+from opcert.errors import ExpressionError, Inapplicable
+from opcert.roles.role import OMITTED
+from opcert.specification.files import read_spec, read_specs_in
+from opcert.specification.model import Spec
+from tests.small_spec import spec as small_spec
+
+DRAWS = 200
+# An option that is expected to be taken so often, and never is, cannot be taken.
+OFTEN = 8
+
+
+class Recorder(Choices):
+    """Counts how often each option of each choice can be expected to be taken."""
+
+    def __init__(self, seed: int, expected: defaultdict[tuple[str, str], float]) -> None:
+        super().__init__(seed)
+        self._expected = expected
+
+    def _level(self, name: str, common: Sequence[str], rare: Sequence[str]) -> str:
+        share = 1 / RARELY if common else 1
+        for level in rare:
+            self._expected[name, level] += share / len(rare)
+        for level in common:
+            self._expected[name, level] += (1 - share * bool(rare)) / len(common)
+        return super()._level(name, common, rare)
+
+
+@cache
+def shipped() -> dict[str, Spec]:
+    return {file.spec.operator: file.spec for file in read_specs_in(None)}
+
+
+def check_levels(spec: Spec, call: Call, levels: dict[str, str]) -> None:
+    """Assert that levels of types, ranks, layouts and omission are true of a call."""
+    for role in spec.bound_roles:
+        tensor = call.inputs.get(role.name)
+        if tensor is not None:
+            true = {"type": tensor.type, "rank": str(tensor.rank)}
+            true["layout"] = tensor.requested_layout
+            for aspect, expected in true.items():
+                assert levels.get(f"{role.name} {aspect}", expected) == expected
+        is_omitted = not role.is_given_in(call) and not role.can_be_variadic
+        for aspect in ("given", "sign", "word", "order"):
+            if levels.get(f"{role.name} {aspect}") == OMITTED:
+                assert is_omitted
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_calls_are_valid_and_have_their_levels_and_each_option(name: str) -> None:
+    drawn = shipped()[name]
+    conditions = Conditions(drawn)
+    expected: defaultdict[tuple[str, str], float] = defaultdict(float)
+    taken: set[tuple[str, str]] = set()
+    valid = 0
+    for number in range(DRAWS):
+        choices = Recorder(call_seed(name, number), expected)
+        try:
+            call = draw_call(drawn, choices)
+        except Inapplicable:
+            continue
+        if conditions.check(call).violated or not conditions.has_small_outputs(
+            call, MAX_OUTPUT_ELEMENTS
+        ):
+            continue
+        valid += 1
+        taken |= choices.levels.items()
+        check_levels(drawn, call, choices.levels)
+    assert valid >= 0.9 * DRAWS
+    assert {option for option, count in expected.items() if count > OFTEN} <= taken
+
+
+def test_a_call_depends_on_the_seed_and_its_number_alone() -> None:
+    (spec,) = (spec for name, spec in shipped().items() if name.endswith("/Slice-8"))
+    first, longer, other = (
+        [(number, str(call)) for number, call, _ in islice(drawn_calls(spec, seed), count)]
+        for seed, count in ((0, 20), (0, 40), (1, 20))
+    )
+    assert longer[:20] == first != other
+
+
+def test_a_spec_without_a_valid_call_is_an_error(tmp_path: Path) -> None:
+    path = small_spec(tmp_path, ("0 <= count <= data.shape[0]", "count < 0"))
+    with pytest.raises(ExpressionError, match=r"2,000 draws in a row gave no valid call.*violates"):
+        next(drawn_calls(read_spec(path).spec, 0))
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        pytest.param(name, marks=() if "Broadcast" in name else pytest.mark.slow)
+        for name in shipped()
+    ],
+)
+def test_the_reference_is_conformant_on_the_smoke_suite(operator: str, tmp_path: Path) -> None:
+    generate(tmp_path, operator=operator, profile="smoke")
+    certificate = certify("reference", tmp_path)
+    assert (certificate.conformant, certificate.grade) == (True, "bit-exact")
+    drawn = [verdict for verdict in certificate.verdicts if "/drawn-" in verdict.case]
+    assert len(drawn) == DRAWN_CALLS["smoke"]
