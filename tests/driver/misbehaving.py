@@ -45,7 +45,8 @@ def split(
     step, begin = len(data) // rows, 0
     for size in sizes:
         length = step * size[axis] // shape[axis]
-        yield b"".join(data[row * step + begin :][:length] for row in range(rows))
+        starts = range(begin, begin + rows * step, step or 1)
+        yield b"".join(data[start : start + length] for start in starts)
         begin += length
 
 
