@@ -11,6 +11,4 @@ SEEDS = st.integers(0, 10**6).map(str)
 
 def seeded(seed: str) -> Sampler:
     """Return a sampler that begins at a seed."""
-    sampler = Sampler()
-    sampler.reseed(seed)
-    return sampler
+    return Sampler(seed)

@@ -27,7 +27,6 @@ from opcert.roles.factors import (
     BuildContext,
     ObservationPoint,
     ObservedLevels,
-    RandomSource,
     is_plain_value,
 )
 from opcert.specification.expressions import abbreviate, evaluate, parse_expression
@@ -183,11 +182,11 @@ class InputSpace:
         masking = (condition for role in self._spec.bound_roles for condition in role.masking())
         return [constraint_from_role(self._table, condition) for condition in masking]
 
-    def call(self, row: Row, seed: str, random_source: RandomSource | None = None) -> Call:
+    def call(self, row: Row, seed: str) -> Call:
         """Build the call of `row`; the values that the row does not determine are drawn.
 
         The seed of each draw consists of `seed` and the name of the draw, so that an additional
-        draw changes no other. With a `random_source`, all draws use that instead.
+        draw changes no other.
 
         Raises:
             ExpressionError, Inapplicable: an expression fails on this row.
@@ -201,7 +200,7 @@ class InputSpace:
             return evaluate(text, {**self._table.fixed, **built})
 
         choice = RowChoice(self._table, indices)
-        context = BuildContext(choice, seed, evaluate_over_arguments, random_source)
+        context = BuildContext(choice, seed, evaluate_over_arguments)
         arguments = {role.name: role.build(context) for role in spec.bound_roles}
         values = {factor: choice[factor] for factor in indices} if spec.cases.attributes else {}
         names = {**self._table.fixed, **values, **arguments}

@@ -112,11 +112,7 @@ class PositiveCases:
         """Yield a case for each of `number` drawn calls; a longer suite begins with a shorter."""
         with self._mistakes.collect(("cases",)):
             for draw, call, _ in islice(drawn_calls(self._spec, self._seed), number):
-                yield self._case(
-                    f"drawn-{draw:06}",
-                    call,
-                    ("cases",),
-                )
+                yield self._case(f"drawn-{draw:06}", call, ("cases",))
 
     def discriminates(self, space: InputSpace, row: Row) -> bool:
         """Whether a call of `row` discriminates; that call is kept for its case."""

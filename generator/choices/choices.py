@@ -8,10 +8,10 @@ Goldstein, Hughes, Lampropoulos and Pierce, "Do Judge a Test by its Cover" (2021
 Donaldson, "Test-Case Reduction via Test-Case Generation" (2020).
 """
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
-from typing import Any, TypeVar, overload
+from typing import TypeVar, overload
 
 from opcert.errors import Inapplicable
 
@@ -27,7 +27,7 @@ class Choices:
     """Answers the choices of one draw at random; each answer depends on the seed and its name.
 
     So a choice that is added, or answered otherwise, leaves all others as they are. `levels` are
-    the options taken so far, by the names of their choices, and the noted levels.
+    the options taken so far, by the names of their choices.
     """
 
     def __init__(self, seed: int) -> None:
@@ -64,10 +64,6 @@ class Choices:
         level = self._level(name, [*common], [*seldom])
         self.levels[name] = level
         return common[level] if level in common else seldom[level]
-
-    def note(self, name: str, level: object) -> None:
-        """Record a level that follows from what was drawn."""
-        self.levels[name] = str(level)
 
     def _level(self, name: str, common: Sequence[str], rare: Sequence[str]) -> str:
         is_rare = rare and (not common or not self.integer(f"{name} rarely", 0, RARELY - 1))
@@ -117,15 +113,18 @@ def _by_level(options: Mapping[str, Option] | Iterable[Option]) -> Mapping[str, 
     return {str(option): option for option in options}
 
 
-@cache
-def _hash(name: Hashable) -> int:
-    """Return 64 bits that depend on a name alone, the same on every machine."""
-    return int.from_bytes(blake2b(str(name).encode(), digest_size=8).digest(), "little")
-
-
-def call_seed(*parts: Any) -> int:
+def call_seed(*parts: object) -> int:
     """Return the seed of one draw, which depends on the texts of `parts` alone."""
-    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest(), "little")
+    return _digest(repr(parts))
+
+
+def _digest(text: str) -> int:
+    """Return 64 bits that depend on a text alone, the same on every machine."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+# The digest of the name of a choice, of which there are few.
+_hash = cache(_digest)
 
 
 def _mixed(number: int) -> int:

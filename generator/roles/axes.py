@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor, wrap
 from opcert.arrays.element_types import lowest
-from opcert.arrays.tensor_functions import vector
 from opcert.errors import Inapplicable
 from opcert.roles.data import AXIS_POSITIONS, DataRole, axis_position_constraints
 from opcert.roles.drawing import Drawing, places
@@ -157,7 +156,7 @@ class AxisRole(Role):
     def draw(self, call: Drawing) -> Any:
         """Return the axis, counted from the front or from the end, None if it is omitted."""
         axis, rank = call.fact(self.draw_axis), call.fact(self.data.draw_rank)
-        element_type = "i64" if self.is_attribute else call.fact(self.draw_type)
+        element_type = call.fact(self.draw_type)
         ways: dict[str, int | None] = {"from the front": axis}
         if self.negative and lowest(element_type) < 0:
             ways["from the end"] = axis - rank
@@ -371,7 +370,7 @@ class AxesRole(ListRole):
         listed, rank = call.fact(self.draw_listed), call.fact(self.data.draw_rank)
         if not call.fact(self.draw_given):
             return None
-        element_type = "i64" if self.is_attribute else call.fact(self.draw_type)
+        element_type = call.fact(self.draw_type)
         signs = ["from the front"]
         if self.negative and lowest(element_type) < 0:
             signs += ["from the end", "mixed"] if len(listed) > 1 else ["from the end"]
@@ -380,9 +379,7 @@ class AxesRole(ListRole):
             axis - rank if sign == "from the end" or (sign == "mixed" and k % 2 == 0) else axis
             for k, axis in enumerate(listed)
         )
-        if self.is_attribute:
-            return [*values]
-        return call.laid_out(self, vector(element_type, values))
+        return self.drawn_list(call, values)
 
     def listed_in(self, call: Call) -> Sequence[int]:
         """Return the axes of a call in order, counted from the front."""

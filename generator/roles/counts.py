@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, tensors_in
 from opcert.arrays.element_types import ELEMENT_TYPES, fits, highest
-from opcert.arrays.tensor_functions import vector
 from opcert.errors import Inapplicable, did_you_mean
 from opcert.roles.data import MILLION, PAST_A_TILE
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, near, places
@@ -406,10 +405,7 @@ class CountsRole(PerAxis):
 
     def draw(self, call: Drawing) -> Any:
         """Return the counts."""
-        counts = call.fact(self.draw_counts)
-        if self.is_attribute:
-            return counts
-        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(counts)))
+        return self.drawn_list(call, call.fact(self.draw_counts))
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe the count of the tested axis, whether other axes change, and how many counts."""

@@ -74,13 +74,15 @@ class RecordRole(Role):
 
     def record(self, context: BuildContext, sizes: Sequence[int]) -> dict[str, Any]:
         """Return the description of a tensor."""
-        name = self._signature.constants[self.type_names][context.choice[self.data.type_factor]]
+        return self._record(context.choice[self.data.type_factor], sizes)
+
+    def _record(self, element_type: str, sizes: Sequence[int]) -> dict[str, Any]:
+        name = self._signature.constants[self.type_names][element_type]
         return {self.sizes: [*sizes], self.element_type: name}
 
     def drawn_record(self, call: Drawing, sizes: Sequence[int]) -> dict[str, Any]:
         """Return the description of a tensor."""
-        name = self._signature.constants[self.type_names][call.fact(self.data.draw_type)]
-        return {self.sizes: [*sizes], self.element_type: name}
+        return self._record(call.fact(self.data.draw_type), sizes)
 
 
 class DescriptorsRole(RecordRole):

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, replace, wrap
-from opcert.arrays.tensor_functions import vector
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import MAX_OUTPUT_RANK, Drawing
@@ -114,9 +113,7 @@ class PermutationRole(PerAxis):
             for moved in (True, False)
         )
         chosen = call.one(self, "order", moving, keeping)
-        if chosen is None or self.is_attribute:
-            return None if chosen is None else [*chosen]
-        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(chosen)))
+        return None if chosen is None else self.drawn_list(call, chosen)
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Observe the order, the type and the layout."""

@@ -32,15 +32,9 @@ class Sampler:
     It uses `Random.random` only: Python may change the algorithms of the other methods.
     """
 
-    def __init__(self, random_source: RandomSource | None = None) -> None:
-        """Draw from `random_source`, if there is one, regardless of seeds."""
-        self._fixed_source = random_source
-        self._seed = ""
-        self._source = random_source
-
-    def reseed(self, seed: str) -> None:
-        """Start the draws of `seed`."""
-        self._seed, self._source = seed, self._fixed_source
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._source: RandomSource | None = None
 
     def randbelow(self, n: int) -> int:
         """Draw an integer from 0 to below `n`."""
@@ -211,15 +205,12 @@ class BuildContext:
     choice: Choice
     seed: str
     evaluate: Callable[[str], Any]
-    random_source: RandomSource | None = None
     _drawn: dict[str, Any] = field(default_factory=dict)
 
     def draw(self, name: str, function: Callable[[Sampler], Drawn]) -> Drawn:
         """Return what `function` draws, the same for every call with this name."""
         if name not in self._drawn:
-            sampler = Sampler(self.random_source)
-            sampler.reseed(f"{self.seed}|{name}")
-            self._drawn[name] = function(sampler)
+            self._drawn[name] = function(Sampler(f"{self.seed}|{name}"))
         drawn: Drawn = self._drawn[name]
         return drawn
 

@@ -303,7 +303,7 @@ class LengthsRole(ListRole):
             lengths[0 if choice[self.factor("place")] == "first" else -1] = tested
         return lengths
 
-    def draw(self, call: Drawing) -> Tensor:
+    def draw(self, call: Drawing) -> Any:
         """Return the lengths: one is near an end of the axis or of a type, most of them reverse.
 
         Raises:
@@ -328,7 +328,7 @@ class LengthsRole(ListRole):
             lengths = [value if others == "alike" else 1] * count
         lengths[place] = value
         fitting = [v if fits(element_type, v) else value for v in lengths]
-        return call.laid_out(self, vector(element_type, tuple(fitting)))
+        return self.drawn_list(call, fitting)
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return the first and the last place."""

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.tensor_functions import vector
 from opcert.errors import Inapplicable
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing
@@ -252,13 +251,10 @@ class MappingRole(ListRole):
             raise Inapplicable("the target has fewer axes than data")
         return sorted(call.sample(self, "places", range(most), rank))
 
-    def draw(self, call: Drawing) -> Tensor | None:
+    def draw(self, call: Drawing) -> Any:
         """Return the mapping, None if it is omitted."""
         listed = call.fact(self.draw_places)
-        if listed is None:
-            return None
-        element_type = call.fact(self.draw_type)
-        return call.laid_out(self, vector(element_type, tuple(listed)))
+        return None if listed is None else self.drawn_list(call, listed)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its presence, its form, its range and order, and the extents of data."""

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor, insert, replace
 from opcert.arrays.element_types import fits, highest, lowest
-from opcert.arrays.tensor_functions import vector
 from opcert.errors import Inapplicable
 from opcert.roles.axes import AxisRole
 from opcert.roles.drawing import Drawing, draw_parts, places
@@ -195,7 +194,7 @@ class PartitionRole(ListRole):
     def draw(self, call: Drawing) -> Any:
         """Return lengths that sum to the size of the axis, one of them perhaps the rest."""
         n = call.fact(self.axis.data.draw_shape)[call.fact(self.axis.draw_axis)]
-        element_type = "i64" if self.is_attribute else call.fact(self.draw_type)
+        element_type = call.fact(self.draw_type)
         lengths = draw_parts(self, call, n, empty=self.empty)
         if self.remainder and lowest(element_type) < 0:
             rest = call.one(self, "rest", {"none": None, **places(len(lengths))})
@@ -203,9 +202,7 @@ class PartitionRole(ListRole):
                 lengths[rest] = -1
         if not all(fits(element_type, length) for length in lengths):
             raise Inapplicable("a length does not fit its type")
-        if self.is_attribute:
-            return lengths
-        return call.laid_out(self, vector(element_type, tuple(lengths)))
+        return self.drawn_list(call, lengths)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank, its least length and its sum."""

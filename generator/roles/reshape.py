@@ -10,7 +10,6 @@ from pydantic import Field
 
 from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, insert, replace
 from opcert.arrays.element_types import fits, lowest
-from opcert.arrays.tensor_functions import vector
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, places
 from opcert.roles.factors import (
@@ -334,7 +333,7 @@ class ReshapeRole(ListRole):
         yield "ones before it", [*ones, *shape]
         yield "ones after it", [*shape, *ones]
 
-    def draw(self, call: Drawing) -> Tensor:
+    def draw(self, call: Drawing) -> Any:
         """Return a target; sizes of data at the same places may be copied, and one be inferred."""
         shape, element_type = call.fact(self.data.draw_shape), call.fact(self.draw_type)
         flag = None if self.copies is None else self.related(self.copies, FlagRole)
@@ -362,7 +361,7 @@ class ReshapeRole(ListRole):
         # A size that its type cannot hold is copied in any case.
         for k in copied:
             values[k] = values[k] if fits(element_type, values[k]) else 0
-        return call.laid_out(self, vector(element_type, tuple(values)))
+        return self.drawn_list(call, values)
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the axis of `point` as the axis that changes."""

@@ -265,9 +265,14 @@ class Role(Argument):
         raise OpcertError(f"{text}; expected one, by which random calls are made")
 
     def draw_type(self, call: Drawing) -> str:
-        """Draw its element type, which all arguments of one symbol share."""
+        """Draw its element type, which all arguments of one symbol share.
+
+        The integers of an attribute are those of 64 bits.
+        """
+        if self.is_attribute:
+            return "i64"
         first = self._signature.arguments_of(self.type)[0]
-        if isinstance(first, Role) and first is not self and first.name != self.name:
+        if isinstance(first, Role) and first.name != self.name:
             return call.fact(first.draw_type)
         types = self._signature.types[self.type]
         usual = [name for name in _USUAL_INDEX_TYPES if name in types]
@@ -389,6 +394,12 @@ class ListRole(Role):
     ) -> Tensor:
         """Return a one-dimensional tensor of its type."""
         return with_layout(vector(context.choice[self.type_factor], tuple(values)), layout)
+
+    def drawn_list(self, call: Drawing, values: Sequence[int]) -> Any:
+        """Return drawn values as an attribute, or as a tensor of its type in some layout."""
+        if self.is_attribute:
+            return [*values]
+        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(values)))
 
     def part_mistakes(
         self, of: str, group: Sequence[tuple[str, str]], parts: Sequence[str]

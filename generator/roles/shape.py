@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, extent_kinds, insert
 from opcert.arrays.element_types import ELEMENT_TYPES, LONG_AXES_NEEDED, fits, highest
-from opcert.arrays.tensor_functions import vector
 from opcert.errors import Inapplicable
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing
@@ -363,7 +362,7 @@ class ShapeRole(ListRole):
         rank = call.fact(self.data.draw_rank)
         return rank + call.one(self, "more axes", range(max(0, self.most - rank) + 1))
 
-    def draw(self, call: Drawing) -> Tensor:
+    def draw(self, call: Drawing) -> Any:
         """Return a target that keeps or stretches the axes of data, and adds some."""
         shape, count = call.fact(self.data.draw_shape), call.fact(self.draw_rank)
         mapping = None if self.mapping is None else call.fact(self.mapping.draw_places)
@@ -390,7 +389,7 @@ class ShapeRole(ListRole):
         element_type = call.fact(self.draw_type)
         if not all(fits(element_type, extent) for extent in target):
             raise Inapplicable("an extent does not fit its type")
-        return call.laid_out(self, vector(element_type, tuple(target)))
+        return self.drawn_list(call, target)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its form, and that data broadcasts to it unless a mapping is given."""

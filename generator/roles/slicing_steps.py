@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
-from opcert.arrays.tensor_functions import vector
 from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.factors import (
     BuildContext,
@@ -430,8 +429,8 @@ class SlicingStepsRole(SlicePartRole):
         steps = call.fact(start.draw_steps)
         if not call.fact(self.draw_given):
             return None
-        values = ((step.start, step.stop, step.step)[PARTS.index(self.part)] for step in steps)
-        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(values)))
+        part = PARTS.index(self.part)
+        return self.drawn_list(call, [(step.start, step.stop, step.step)[part] for step in steps])
 
     def _marked(self, call: Call, marks: str) -> list[bool]:
         count = call.inputs[self._parts[0].name].size

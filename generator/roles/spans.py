@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, lowest
-from opcert.arrays.tensor_functions import vector
 from opcert.roles.axes import AxesRole
 from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.factors import (
@@ -241,75 +240,49 @@ class SpansRole(SlicePartRole):
             for k, axis in enumerate(axes)
         ]
 
-    def _draw_types(self, call: Drawing) -> list[str]:
-        return [_WIDEST_TYPE if p.is_attribute else call.fact(p.draw_type) for p in self._parts]
-
     def _draw_tested_span(self, call: Drawing, n: int) -> Span:
+        """Draw a slice of an axis of `n` near its ends and the limits of types."""
         start, stop, step = self._parts
-        are_given = [call.fact(part.draw_given) for part in self._parts]
-        types = self._draw_types(call)
-        size = 1
-        if are_given[2]:
-            signs = {"forwards": 1, "backwards": -1} if lowest(types[2]) < 0 else {"forwards": 1}
+        by = 1
+        if call.fact(step.draw_given):
+            element_type = call.fact(step.draw_type)
+            signs = (
+                {"forwards": 1, "backwards": -1} if lowest(element_type) < 0 else {"forwards": 1}
+            )
             sign = call.one(step, "direction", signs)
-            steps = near(n, types[2]).items()
-            size = call.one(step, "value", {name: v for name, v in steps if v * sign > 0})
-        first, end = (0, n) if size > 0 else (n - 1, -n - 1)
+            steps = near(n, element_type).items()
+            by = call.one(step, "value", {name: v for name, v in steps if v * sign > 0})
+        begin, end = (0, n) if by > 0 else (n - 1, -n - 1)
         # Most slices select something, so that outputs show what is wrong.
-        if are_given[0]:
-            first = call.one(
-                start,
-                "value",
-                *_parted(near(n, types[0]), lambda v: python_slice(n, v, end, size)),
+        if call.fact(start.draw_given):
+            values = near(n, call.fact(start.draw_type))
+            begin = call.one(
+                start, "value", *_parted(values, lambda v: python_slice(n, v, end, by))
             )
-        if are_given[1]:
-            end = call.one(
-                stop,
-                "value",
-                *_parted(near(n, types[1]), lambda v: python_slice(n, first, v, size)),
-            )
-        return first, end, size
+        if call.fact(stop.draw_given):
+            values = near(n, call.fact(stop.draw_type))
+            end = call.one(stop, "value", *_parted(values, lambda v: python_slice(n, begin, v, by)))
+        return begin, end, by
 
     def _draw_other_span(self, call: Drawing, n: int, k: int) -> Span:
         """Draw a slice of an axis of `n` that selects something, unless the axis is empty."""
         start, stop, step = self._parts
-        are_given = [call.fact(part.draw_given) for part in self._parts]
-        types = self._draw_types(call)
-        size = call.pick(step, f"size {k}", (1, 1, 2, 3, n + 1)) if are_given[2] else 1
-        is_back = (
-            are_given[2] and lowest(types[2]) < 0 and call.integer(step, f"direction {k}", 0, 1)
-        )
         first, last = sorted(call.choices.integers(f"{start.name} ends {k}", 0, max(0, n - 1), 2))
-        ends = (last, first - 1) if is_back else (first, last + 1)
-        whole = (n - 1, -1) if is_back else (0, n)
+        begin, end, by = (first, first - n), (last + 1, last + 1 - n), 1
+        if last + 1 == n:
+            # Counted from the end, 0 would be the first element.
+            end = n, n + 2
+        if call.fact(step.draw_given):
+            by = _pick(call, step, f"step {k}", (1, 1, 2, 3, n + 1, -1, -2))
+        if by < 0:
+            begin = last, last - n
+            # -1 would be the last element.
+            end = (first - 1, first - 1 - n) if first else (-n - 1, -n - 3)
         values = [
-            end if given else full
-            for end, given, full in zip(ends, are_given[:2], whole, strict=True)
+            _pick(call, part, f"value {k}", ways) if call.fact(part.draw_given) else 0
+            for part, ways in ((start, begin), (stop, end))
         ]
-        # -1 as an end is the last element.
-        options = [
-            [v] + ([v - n] if 0 <= v < n else [-n - 1] if v < 0 else [v + 2]) for v in values
-        ]
-        drawn = []
-        for part, element_type, own, given in zip(
-            (start, stop), types[:2], options, are_given[:2], strict=True
-        ):
-            possible = [
-                v
-                for v in own
-                if (v >= 0 or v < -n or part is start or v != -1 or not is_back)
-                and fits(element_type, v)
-            ]
-            if part is stop and is_back and values[1] < 0:
-                possible = [v for v in (-n - 1, -n - 3) if fits(element_type, v)]
-            drawn.append(
-                call.pick(part, f"value {k}", possible)
-                if given
-                else own[-1]
-                if own[0] < 0
-                else own[0]
-            )
-        return drawn[0], drawn[1], -size if is_back else size
+        return values[0], values[1], by
 
     def draw(self, call: Drawing) -> Any:
         """Return the values for all sliced axes."""
@@ -317,9 +290,7 @@ class SpansRole(SlicePartRole):
         if not call.fact(self.draw_given):
             return None
         values = [span[PARTS.index(self.part)] for span in spans]
-        if self.is_attribute:
-            return values
-        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(values)))
+        return self.drawn_list(call, values)
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
         """Return each axis with its position in the lists, unless axes are listed."""
@@ -411,3 +382,9 @@ def _parted(
     selecting = {name: value for name, value in named.items() if selects(value)}
     others = {name: value for name, value in named.items() if name not in selecting}
     return selecting, others
+
+
+def _pick(call: Drawing, part: SlicePartRole, aspect: str, values: Sequence[int]) -> int:
+    """Return one of the values that fit the type of a part, without a level."""
+    element_type = call.fact(part.draw_type)
+    return call.pick(part, aspect, [value for value in values if fits(element_type, value)])

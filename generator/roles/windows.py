@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import fits
-from opcert.arrays.tensor_functions import vector
 from opcert.errors import Inapplicable
 from opcert.roles.drawing import Drawing, distinct, near, places
 from opcert.roles.factors import (
@@ -262,9 +261,7 @@ class WindowsRole(PerAxis):
         """Return its number for each axis."""
         number = PARTS.index(self.part)
         values = [window[number] for window in call.fact(self.parts[0].draw_windows)]
-        if self.is_attribute:
-            return values
-        return call.laid_out(self, vector(call.fact(self.draw_type), tuple(values)))
+        return self.drawn_list(call, values)
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the axis of `point` as the tested axis."""

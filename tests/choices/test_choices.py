@@ -37,8 +37,7 @@ def test_a_level_is_the_text_of_an_option_or_its_name() -> None:
     choices = Choices(0)
     value = choices.one("end", {"the last": -1})
     choices.one("rank", [3])
-    choices.note("sum", 12)
-    assert (value, choices.levels) == (-1, {"end": "the last", "rank": "3", "sum": "12"})
+    assert (value, choices.levels) == (-1, {"end": "the last", "rank": "3"})
 
 
 def test_a_choice_without_an_option_is_inapplicable() -> None:

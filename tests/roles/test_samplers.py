@@ -44,13 +44,6 @@ def test_other_seeds_give_other_draws(name: str) -> None:
     assert len(values) > 4
 
 
-def test_reseeding_starts_afresh() -> None:
-    sampler = seeded("first")
-    sampler.between(0, 99)
-    sampler.reseed("second")
-    assert sampler.dims(5) == seeded("second").dims(5)
-
-
 def test_only_random_is_used_since_python_may_change_other_methods(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
