@@ -105,6 +105,15 @@ class YamlSource:
 
     def _refuse_extras(self, text: str) -> None:
         """Raise SpecError where the file has aliases, tags, or too many levels of nesting."""
+        try:
+            self._refuse_extras_before(text)
+        except yaml.MarkedYAMLError as error:
+            # PyYAML has a limit of its own, and looks ahead: the text before that is too deep.
+            if "nesting depth" in str(error.problem) and error.problem_mark is not None:
+                self._refuse_extras_before(text[: error.problem_mark.index])
+            raise
+
+    def _refuse_extras_before(self, text: str) -> None:
         depth, mistakes = 0, []
         for event in yaml.parse(text, Loader=_LOADER):
             depth += isinstance(event, yaml.CollectionStartEvent)
