@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 BUDGET = {
     "arrays": 500,
     "specification, yaml_files": 1000,
-    "choices, combinatorics": 420,
+    "choices, diagnosis": 420,
     "roles": 1500,
     "cases": 1000,
     "suite": 1100,

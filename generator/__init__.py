@@ -1,8 +1,9 @@
 """opcert's pipeline; data flows down this list, and no package imports one further down.
 
 arrays         element types, layouts, the data that fills a tensor, calls, packs
-combinatorics  constraints, choices and covering arrays over levels; knows no spec
-roles          what an argument is to the others: its factors, calls, requirements
+choices        named decisions while a call is drawn, and what answers them; knows no spec
+diagnosis      failing cases -> the smallest combinations of levels that explain them
+roles          what an argument is to the others: what draws it, its requirements
 specification  what an operator is: YAML -> model, every mistake with its place
 cases          spec -> cases -> vectors: calls drawn, mutated, and proved; formulas, laws
 backends       what is certified: the contract, the lookup, one file for each runtime

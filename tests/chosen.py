@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from pydantic import JsonValue
 
 from opcert.arrays.calls import Call
-from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
+from opcert.roles.drawing import Drawing
+from opcert.roles.factors import Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import Role
 
 
@@ -15,11 +16,11 @@ class Chosen(Role):
 
     values: dict[str, JsonValue]
 
-    def factors(self, _profile: str) -> Iterator[Factor]:
-        yield Factor.of_names(self.factor("value"), self.values.keys())
+    def draw(self, call: Drawing) -> Any:
+        return call.one(self, "value", self.values)
 
-    def build(self, context: BuildContext) -> Any:
-        return self.values[context.choice[self.factor("value")]]
+    def factors(self) -> Iterator[Factor]:
+        yield Factor.of_names(self.factor("value"), self.values.keys())
 
     def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
         named = {k for k, value in self.values.items() if call.attributes[self.name] == value}

@@ -17,7 +17,7 @@ from tests.faults.finding import core_suite
 SPLIT = "directml/DML_OPERATOR_SPLIT"
 GIVEN = {
     CLAIM_FILE: f"operators:\n  {SPLIT}: {{types: [f32, f16, i8, u8], ranks: [1, 2, 3, 4, 5]}}\n",
-    WAIVERS_FILE: "- case: dml-split/valid-f32-2-*\n  kind: value\n  reason: r\n  owner: o\n"
+    WAIVERS_FILE: "- case: dml-split/drawn-f32-2-*\n  kind: value\n  reason: r\n  owner: o\n"
     "  link: l\n  expires: 9999-12-31\n",
 }
 

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from opcert.cases.case import Case
 from opcert.cases.generation import generate_cases
-from opcert.cases.input_space import Case
 from opcert.cases.vectors import Vector, iterate_vectors, make_vectors
 from opcert.specification import files
 from opcert.specification.files import SpecFile, find_spec_files
@@ -60,7 +60,7 @@ def suite(operator: str) -> Suite:
         return core_suite()
     name = operator.partition("/")[2]
     folder = Path(_FOLDER.name) / name
-    files_of_it = operator_files(spec(name), iterate_vectors(spec(name), cases(name)), "core")
+    files_of_it = operator_files(spec(name), iterate_vectors(spec(name), cases(name)))
     write_suite(folder, suite_files("core", 0, [(operator, *files_of_it)]))
     return Suite(folder)
 

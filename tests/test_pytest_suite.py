@@ -171,7 +171,7 @@ def test_a_backend_that_declines_everything_fails_the_session(run_pytest: RunInP
 
 CLAIM = "operators:\n  directml/DML_OPERATOR_SPLIT:\n    types: [{type}]\n"
 WAIVER = """\
-- case: dml-split/valid-{type}-*
+- case: dml-split/drawn-{type}-*
   reason: computed in f16
   owner: runtime team
   link: https://example.com/17
@@ -186,7 +186,7 @@ def test_a_claim_decides_what_counts(
     claim = tmp_path / "claim.yaml"
     claim.write_text(CLAIM.format(type=claimed))
     arguments = ["--backend", f"{WRONG}:ThroughFloat16", "--claim", str(claim)]
-    assert run_pytest(*arguments, "-k", "valid")[0] == code
+    assert run_pytest(*arguments, "-k", "drawn")[0] == code
 
 
 def test_a_waived_failure_does_not_fail_the_session(
@@ -195,16 +195,16 @@ def test_a_waived_failure_does_not_fail_the_session(
     waivers = tmp_path / "waivers.yaml"
     waivers.write_text(WAIVER.format(type="f32"))
     arguments = ["--backend", f"{WRONG}:ThroughFloat16", "--waivers", str(waivers)]
-    code, output = run_pytest(*arguments, "-k", "valid-f32 or valid-f16", "-rs")
+    code, output = run_pytest(*arguments, "-k", "drawn-f32 or drawn-f16", "-rs")
     assert code == 0
     assert "waived (" in output
-    assert run_pytest(*arguments, "-k", "valid-f32")[0] == 1
+    assert run_pytest(*arguments, "-k", "drawn-f32")[0] == 1
 
 
 def test_an_unused_waiver_ends_the_session_with_2(run_pytest: RunInProcess, tmp_path: Path) -> None:
     waivers = tmp_path / "waivers.yaml"
     waivers.write_text(WAIVER.format(type="f16"))
-    code, output = run_pytest("--waivers", str(waivers), "-k", "valid-f16")
+    code, output = run_pytest("--waivers", str(waivers), "-k", "drawn-f16")
     assert code == 2
     assert "unused waiver" in output
 

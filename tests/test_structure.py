@@ -19,7 +19,7 @@ ROOMS = [
     "arrays",
     "yaml_files",
     "choices",
-    "combinatorics",
+    "diagnosis",
     "roles",
     "specification",
     "cases",

@@ -297,9 +297,9 @@ class PackWriter:
 
 @lru_cache(maxsize=4096)
 def _npy_header(descr: str, shape: tuple[int, ...]) -> bytes:
-    """Return a header of NPY format 1.0; the padding of NumPy's own differs between versions."""
+    """Return a header of NPY format 1.0, padded to 16 bytes as the format asks."""
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
-    padding = -(10 + len(text) + 1) % 64
+    padding = -(10 + len(text) + 1) % 16
     header = text.encode("latin1") + b" " * padding + b"\n"
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
 

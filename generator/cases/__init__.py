@@ -1,1 +1,1 @@
-"""Spec -> cases and vectors: calls that cover the input space, mutations, golden outputs."""
+"""Spec -> cases and vectors: drawn calls, mutations, golden outputs."""

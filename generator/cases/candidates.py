@@ -15,10 +15,11 @@ from functools import cached_property
 from opcert.arrays.calls import Call
 from opcert.arrays.patterns import recipe_seed
 from opcert.arrays.tensor_functions import TENSOR_BUILDERS, TENSOR_CHANGES
+from opcert.cases.case import Case, Change, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
-from opcert.cases.input_space import Case, Change, MistakeLog, short_digest
 from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
+from opcert.cases.profiles import Profile
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.expressions import (
     evaluate_in,
@@ -29,14 +30,10 @@ from opcert.specification.expressions import (
 from opcert.specification.files import bind_names
 from opcert.yaml_files import YamlPath
 
-# To how many baselines a mutation is applied.
-_APPLICATIONS = {"smoke": 16, "core": 16, "full": 64, "stress": 12}
-# A mutation that has yielded so many candidates is not applied any more.
-_ENOUGH = {"smoke": 6, "core": 6, "full": 24, "stress": 4}
 # A mutation is given up after so many applications without a candidate.
 _PATIENCE = 8
 # It is also given up after so many baselines to which it does not apply.
-_MAX_INAPPLICABLE = 24
+_MAX_INAPPLICABLE = 100
 # With fewer candidates than these for a requirement, all baselines are tried.
 _FEW_CANDIDATES = 16
 # A baseline has at most so many input tensors.
@@ -76,6 +73,15 @@ class Candidate:
     type: str
     violated: tuple[str, ...]
     unchecked_result: UncheckedResult | None = None
+
+    @cached_property
+    def properties(self) -> tuple[str, str, bool]:
+        """The position of the change, the type, and whether an extent or a number of a list is 0.
+
+        A check may fail to notice what it should where one of these is rare.
+        """
+        has_zero = any(0 in (*t.shape, *(t.values or ())) for t in self.call.inputs.values())
+        return self.change.position, self.type, has_zero
 
     @cached_property
     def stored_bytes(self) -> int:
@@ -139,15 +145,14 @@ class CandidateSearch:
     def __init__(
         self,
         conditions: Conditions,
-        profile: str,
+        profile: Profile,
         seed: int,
         baselines: Sequence[Case],
         mistakes: MistakeLog,
     ) -> None:
         self._conditions = conditions
         self._spec = conditions.spec
-        self._applications = _APPLICATIONS[profile]
-        self._enough = _ENOUGH[profile]
+        self._profile = profile
         self._seed = seed
         # A change of a call with hundreds of tensors takes much space, and shows nothing more.
         self._baselines = [case for case in baselines if len(case.call.inputs) <= _MAX_INPUTS]
@@ -194,8 +199,8 @@ class CandidateSearch:
                 if len(self._by_owner[only]) >= _FEW_CANDIDATES:
                     break
             elif (
-                applied == self._applications
-                or applied - useless == self._enough
+                applied == self._profile.applications
+                or applied - useless == self._profile.candidates
                 or useless == applied == _PATIENCE
                 or inapplicable == _MAX_INAPPLICABLE
             ):
@@ -255,7 +260,7 @@ class CandidateSearch:
         also_violated: Counter[str] = Counter()
         changed = count = 0
         for baseline in self._in_turn(f"{owner}.{name}", first, present=None):
-            if count == self._applications:
+            if count == self._profile.applications:
                 break
             case = baseline.case
             with self._mistakes.collect(place, f", in a change of {case.id}"):

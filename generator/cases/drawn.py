@@ -13,18 +13,19 @@ from opcert.cases.conditions import Conditions
 from opcert.choices.choices import Choices, call_seed
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.drawing import Drawing
-from opcert.specification.expressions import evaluate, parse_expression
+from opcert.roles.factors import Attribute, is_plain_value
+from opcert.specification.expressions import abbreviate, evaluate, parse_expression
 from opcert.specification.model import Spec
 
-# How many calls a profile draws for an operator.
-DRAWN_CALLS = {"smoke": 500}
+# How the name of a drawn case begins; type and rank of the first input and its number follow.
+DRAWN = "drawn-"
 # So many draws in a row may give no valid call.
 _PATIENCE = 2000
 # The outputs of a drawn call have at most so many elements.
 MAX_OUTPUT_ELEMENTS = 1 << 21
 
 
-def draw_call(spec: Spec, choices: Choices) -> Call:
+def draw_call(spec: Spec, choices: Choices, *, large: bool = False) -> Call:
     """Draw one call, which need not be valid.
 
     Raises:
@@ -36,10 +37,16 @@ def draw_call(spec: Spec, choices: Choices) -> Call:
         named = {r.name: drawing.fact(r.draw) for r in spec.bound_roles if r.name in names}
         return evaluate(text, {**spec.fixed_names, **named})
 
-    drawing = Drawing(choices, evaluate_over_arguments)
+    drawing = Drawing(choices, evaluate_over_arguments, large=large)
     drawn = {role.name: drawing.fact(role.draw) for role in spec.bound_roles}
-    for name, text in spec.cases.attributes.items():
-        drawn[name] = evaluate_over_arguments(text)
+    for attribute in spec.attributes:
+        if isinstance(attribute, Attribute) and attribute.value is not None:
+            value = evaluate_over_arguments(attribute.value)
+            if value is not None and not is_plain_value(value, attribute.type):
+                problem = f"{abbreviate(value)}; expected a value of type {attribute.type}"
+                place = ("attributes", spec.attributes.index(attribute), "value")
+                raise ExpressionError(problem, place)
+            drawn[attribute.name] = value
     inputs, attributes = (
         {item.name: drawn[item.name] for item in declared if drawn.get(item.name) is not None}
         for declared in (spec.inputs, spec.attributes)
@@ -47,7 +54,14 @@ def draw_call(spec: Spec, choices: Choices) -> Call:
     return Call(flatten_variadic(inputs), attributes)
 
 
-def drawn_calls(spec: Spec, seed: int) -> Iterator[tuple[int, Call, Choices]]:
+def choices_of(spec: Spec, seed: int, number: int) -> Choices:
+    """Return what answers the choices of the call with a number."""
+    return Choices(call_seed(spec.operator, seed, number))
+
+
+def drawn_calls(
+    spec: Spec, seed: int, *, large: bool = False
+) -> Iterator[tuple[int, Call, Choices]]:
     """Yield valid calls without end, each with its number and the choices that drew it.
 
     A call depends on the seed and its number alone. The numbers of draws without a valid call are
@@ -62,9 +76,9 @@ def drawn_calls(spec: Spec, seed: int) -> Iterator[tuple[int, Call, Choices]]:
         if number - last > _PATIENCE:
             text = f"{_PATIENCE:,} draws in a row gave no valid call; of the last one, {reason}"
             raise ExpressionError(text, ("inputs",))
-        choices = Choices(call_seed(spec.operator, seed, number))
+        choices = choices_of(spec, seed, number)
         try:
-            call = draw_call(spec, choices)
+            call = draw_call(spec, choices, large=large)
         except Inapplicable as error:
             reason = str(error)
             continue

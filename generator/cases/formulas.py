@@ -17,8 +17,8 @@ import numpy as np
 from opcert.arrays.calls import Call, group_variadic
 from opcert.arrays.element_types import FLOATS, Array, bits_dtype, bits_of, type_name
 from opcert.arrays.patterns import with_alternatives
+from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
-from opcert.cases.input_space import Case
 from opcert.errors import ExpressionError, Inapplicable, SpecError
 from opcert.specification.elementwise import (
     FORMULA_FUNCTIONS,

@@ -14,23 +14,16 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.arrays.patterns import materialize
 from opcert.cases.candidates import Candidate, CandidateSearch, UncheckedResult
+from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
-from opcert.cases.drawn import DRAWN_CALLS
-from opcert.cases.input_space import Case, MistakeLog, short_digest
 from opcert.cases.neighbours import neighbour_cases
 from opcert.cases.positive import PositiveCases
+from opcert.cases.profiles import PROFILES, Profile
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
 from opcert.specification.files import SpecFile, call_reference
 from opcert.specification.model import Rule
 
-# The most cases of a stratum: the calls that violate a requirement by one kind of mutation of one
-# argument.
-MAX_PER_STRATUM = {"smoke": 4, "core": 4, "full": 16, "stress": 2}
-# Once a requirement has so many cases, no stratum gets a second one.
-_ENOUGH = {"smoke": 36, "core": 36, "full": 256, "stress": 16}
-# The most cases of an ambiguity; they are never decisive.
-MAX_PER_AMBIGUITY = {"smoke": 6, "core": 6, "full": 32, "stress": 4}
 # How many candidates are run without the check for each selection.
 _MAX_TRIED = 32
 # The sizes of changed arrays are compared in steps of so many bytes.
@@ -45,7 +38,7 @@ class NegativeCases:
     def __init__(
         self,
         file: SpecFile,
-        profile: str,
+        profile: Profile,
         seed: int,
         baselines: Sequence[Case],
         mistakes: MistakeLog,
@@ -77,8 +70,7 @@ class NegativeCases:
                 name = candidates[rule.id][0].name
                 text = f"'{rule.id}' can be violated alone, by '{name}'; remove 'unbreakable'"
                 self._mistakes.add(("rules", i, "unbreakable"), text)
-            # The few calls under stress need not allow every violation.
-            is_expected = rule.id in self._spec.requirements and self._profile != "stress"
+            is_expected = rule.id in self._spec.requirements and not self._profile.large
             if rule.unbreakable is None and is_expected and not is_violated:
                 self._record_unviolated_rule(i, rule)
 
@@ -124,8 +116,7 @@ class NegativeCases:
         """Select from the candidates of a requirement, or of an ambiguity.
 
         First one of each stratum, since each kind of mutation reveals another mistake in a check.
-        Then, up to a limit, more of each: at other positions of the argument, of other types, of
-        baselines with levels that are not used yet.
+        Then, up to a limit, more of each, with other properties.
         """
         is_decisive = owner in self._spec.requirements
         strata: dict[tuple[str, str], list[Candidate]] = {}
@@ -138,22 +129,19 @@ class NegativeCases:
                 strata.setdefault(candidate.stratum, []).append(candidate)
         selected: list[Candidate] = []
         used: Counter[object] = Counter()
-        levels: set[tuple[str, str]] = set()
 
-        def novelty(candidate: Candidate) -> tuple[int, int, int, int]:
-            # First, positions and types that are rare in the stratum, then rare for the argument;
-            # next, small arrays, since each is stored; last, new levels of baselines.
-            stratum, position, name = candidate.stratum, candidate.change.position, candidate.type
-            argument = stratum[0]
-            return (
-                -used[stratum, position] - used[stratum, name],
-                -used[argument, position] - used[argument, name],
-                -candidate.stored_bytes // _SIZE_STEP,
-                len(candidate.baseline.levels.items() - levels),
+        def novelty(candidate: Candidate) -> tuple[int, int, int]:
+            # First, properties that are rare in the stratum, then rare for the argument; last,
+            # small arrays, since each is stored.
+            stratum, found = candidate.stratum, candidate.properties
+            in_stratum, of_argument = (
+                -sum(used[part, property_] for property_ in found) for part in (stratum, stratum[0])
             )
+            return in_stratum, of_argument, -candidate.stored_bytes // _SIZE_STEP
 
-        enough = (_ENOUGH if is_decisive else MAX_PER_AMBIGUITY)[self._profile]
-        for turn in range(MAX_PER_STRATUM[self._profile]):
+        profile = self._profile
+        enough = profile.per_requirement if is_decisive else profile.per_ambiguity
+        for turn in range(profile.per_stratum):
             for stratum, remaining in strata.items():
                 # Each stratum of a requirement gets a case, however many strata there are.
                 is_full = len(selected) >= enough and (turn > 0 or not is_decisive)
@@ -166,9 +154,8 @@ class NegativeCases:
                     continue
                 remaining.remove(best)
                 selected.append(best)
-                levels |= best.baseline.levels.items()
                 for part in (stratum, stratum[0]):
-                    used.update([(part, best.change.position), (part, best.type)])
+                    used.update((part, property_) for property_ in best.properties)
         return selected
 
     def _most_revealing(self, candidates: Sequence[Candidate]) -> Candidate:
@@ -224,12 +211,6 @@ def _plain_array(tensor: Tensor) -> Array:
     return materialize(tensor)
 
 
-# The strength t of each profile's covering array: any t factors have every combination of levels
-# that can occur. Pairs trigger most faults (Kuhn, Wallace and Gallo, 2004); triples cost ten times
-# the calls; the calls of `stress` are few and large.
-COVERING_STRENGTH = {"smoke": 1, "core": 2, "full": 3, "stress": 2}
-
-
 def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     """Return every case of a spec, each baseline before the cases that are changes of it.
 
@@ -238,26 +219,21 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     Raises:
         SpecError: with every mistake that the cases reveal in the spec.
     """
-    spec, mistakes = spec_file.spec, MistakeLog(spec_file)
-    positive = PositiveCases(spec_file, profile, seed, mistakes)
-    calls = (
-        positive.drawn(DRAWN_CALLS[profile])
-        if profile in DRAWN_CALLS
-        else positive.covering(COVERING_STRENGTH[profile])
-    )
-    valid = [*positive.examples(), *calls]
+    spec, mistakes, size = spec_file.spec, MistakeLog(spec_file), PROFILES[profile]
+    positive = PositiveCases(spec_file, seed, mistakes)
+    valid = [*positive.examples(), *positive.drawn(size)]
     # Changes of calls that are mistaken would repeat the mistakes.
     mistakes.raise_if_any()
     baselines = [case for case in valid if case.ambiguity is None]
-    negative = NegativeCases(spec_file, profile, seed, baselines, mistakes)
-    changed = [*neighbour_cases(Conditions(spec), profile, seed, baselines), *negative.cases()]
+    negative = NegativeCases(spec_file, size, seed, baselines, mistakes)
+    neighbours = neighbour_cases(Conditions(spec), size.neighbours, seed, baselines)
+    changed = [*neighbours, *negative.cases()]
     touched = {case.ambiguity for case in (*valid, *changed)}
     if spec.call_ambiguities != spec.ambiguities:
         conditions = Conditions(spec)
         touched |= {conditions.open_elements(case.call) for case in baselines}
     for i, ambiguity in enumerate(spec.ambiguities):
-        # The few calls under stress need not touch every ambiguity.
-        if ambiguity.id not in touched and profile != "stress":
+        if ambiguity.id not in touched and not size.large:
             text = f"no case touches the ambiguity '{ambiguity.id}'; add 'violations' that do"
             mistakes.add(("ambiguities", i, "id"), text)
     mistakes.raise_if_any()

@@ -22,8 +22,8 @@ from opcert.cases.attribute_changes import (
     other_bits,
     other_signed_axis,
 )
+from opcert.cases.case import Case, Change, short_digest
 from opcert.cases.conditions import Conditions
-from opcert.cases.input_space import Case, Change, short_digest
 from opcert.cases.list_mutations import TENSOR_LISTS, other_tensors
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.axes import AxisRole
@@ -41,8 +41,6 @@ Variation = Callable[[Call, Sequence[Call]], Iterator[Call]]
 # Whether the outputs of a neighbour differ from those of its baseline in some respect.
 Difference = Callable[[Sequence[Tensor], Sequence[Tensor]], bool]
 
-# How many neighbours there are in each respect.
-_NEIGHBOURS = {"smoke": 3, "core": 3, "full": 12, "stress": 3}
 # How many baselines are tried in each respect.
 _MAX_BASELINES = 200
 # How many neighbours of a baseline are compared; successive baselines select different ones.
@@ -56,9 +54,9 @@ _COMPARED_BYTES = 256
 
 
 def neighbour_cases(
-    conditions: Conditions, profile: str, seed: int, baselines: Sequence[Case]
+    conditions: Conditions, most: int, seed: int, baselines: Sequence[Case]
 ) -> Iterator[Case]:
-    """Yield neighbours of `baselines` in each respect in which calls of the spec can differ."""
+    """Yield neighbours of `baselines` in each respect in which calls can differ, `most` of each."""
     spec = conditions.spec
     others = [case.call for case in _shuffled(f"{seed}|others", baselines)]
     for name, variation in variations(spec, conditions.outputs).items():
@@ -66,7 +64,7 @@ def neighbour_cases(
         differs = _needed_difference(spec, name)
         is_complete = differs is None
         for number, baseline in enumerate(_shuffled(f"{seed}|{name}", baselines)):
-            is_late = number >= _MAX_BASELINES or count >= _NEIGHBOURS[profile]
+            is_late = number >= _MAX_BASELINES or count >= most
             if is_late and (is_complete or number >= 2 * _MAX_BASELINES):
                 break
             calls: list[Call] = []
@@ -86,7 +84,7 @@ def neighbour_cases(
                 if differs is not None:
                     own = conditions.outputs(baseline.call) if calls else []
                     differing = [call for call in calls if differs(own, conditions.outputs(call))]
-                if count >= _NEIGHBOURS[profile]:
+                if count >= most:
                     calls = differing
             if calls:
                 call = calls[count % len(calls)]
@@ -95,7 +93,7 @@ def neighbour_cases(
                 yield Case(
                     spec.full_id(f"{name}-{short_digest(baseline.id)}"),
                     call,
-                    ("cases",),
+                    (),
                     spec.full_ids(*conditions.behaviours(call)),
                     baseline=baseline.id,
                     change=Change(name),

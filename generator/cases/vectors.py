@@ -18,9 +18,9 @@ from opcert.arrays.tensor_functions import (
     elements_of,
     tensor_of_array,
 )
+from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
-from opcert.cases.input_space import Case
 from opcert.errors import (
     ExpressionError,
     Inapplicable,

@@ -18,7 +18,7 @@ from opcert.errors import Inapplicable
 Option = TypeVar("Option")
 # A rare option is taken in one of so many draws. Most of them leave little to see in the outputs,
 # such as an axis of no elements.
-RARELY = 12
+RARELY = 8
 _BITS = 64
 _MASK = (1 << _BITS) - 1
 

@@ -43,7 +43,7 @@ from opcert.specification.files import shipped_operators
 from opcert.suite.format import IndexedCase
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
-from opcert.suite.support import declared_support, rules_and_levels
+from opcert.suite.support import declared_support
 from opcert.system import check_output_folder, write_files
 from opcert.verdicts.verdict import FAILURE_STATUSES
 
@@ -130,7 +130,7 @@ class TriedCall:
         yield "types", self.case.type
         yield from (("index_types", name) for name in sorted(self.case.index_types))
         yield "ranks", self.case.rank
-        yield from (("excluded", name) for name in sorted(rules_and_levels(self.case)))
+        yield from (("excluded", name) for name in sorted(self.case.rules))
 
 
 @dataclass(frozen=True)

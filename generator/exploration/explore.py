@@ -11,7 +11,7 @@ from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array, type_name
 from opcert.backends.contract import Backend, close_backend
 from opcert.backends.lookup import in_process_backend, load, with_reference_specs
-from opcert.cases.input_space import short_digest
+from opcert.cases.case import short_digest
 from opcert.errors import printable_line
 from opcert.exploration.search import Counterexample, ExplorationResult, Open, Search
 from opcert.exploration.trials import Trials

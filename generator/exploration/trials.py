@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from opcert.arrays.calls import Call, argument_of
 from opcert.arrays.element_types import Array, invert_bits, type_name
@@ -39,7 +39,6 @@ class Trial:
 
     call: Call
     steps: Sequence[SessionStep]
-    levels: Mapping[str, str]
     mutation: int
     law: int
 
@@ -53,7 +52,6 @@ class _StepProperties:
 
     step: SessionStep
     rules: tuple[str, ...] = ()
-    levels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def input_types(self) -> Mapping[str, str]:
@@ -109,7 +107,7 @@ class Trials:
             raise self._mistake(error, "") from None
         try:
             steps = self._steps(call, self._inputs(call, pattern), mutation, law)
-            return Trial(call, steps, choices.levels, mutation, law)
+            return Trial(call, steps, mutation, law)
         except ExpressionError as error:
             raise self._mistake(error, f", for {call}") from None
 
@@ -130,7 +128,7 @@ class Trials:
         """Return the steps of `trial` that the declared support of a backend does not exclude."""
         satisfied = self._conditions.check(trial.call).satisfied
         rules = self.spec.full_ids(*satisfied, *self._conditions.behaviours(trial.call))
-        properties = _StepProperties(trial.steps[0], rules, trial.levels)
+        properties = _StepProperties(trial.steps[0], rules)
         if support.exclusion_reason(self.spec.operator, properties) is not None:
             return ()
         return [

@@ -257,28 +257,19 @@ def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:
     """Return what an opened case shows, parsed by the page only when a case is opened.
 
     `cases` are in the order of the list: the call, the expectation, the difference from the
-    baseline, the numbers of its levels, and the baseline's number in the list, -1 if it has none.
+    baseline, and the baseline's number in the list, -1 if it has none.
     `failures` have the whole observation by number, and `programs` the numbers of their `blocks`.
     """
     positions = {verdict.case: i for i, verdict in enumerate(certificate.verdicts)}
-    expectations, blocks, factors = _Numbering(), _Numbering(), {}
-    factor_levels: dict[str, dict[str, _Numbering]] = {}
-    for operator in certificate.operators:
-        named = suite.operators[operator].index.factors
-        factors[operator] = [*named]
-        factor_levels[operator] = {name: _Numbering() for name in named}
+    expectations, blocks = _Numbering(), _Numbering()
     rows, observations = [], {}
     for i, verdict in enumerate(certificate.verdicts):
         operator_suite, case = suite.cases[verdict.case]
-        numberings = factor_levels[verdict.operator]
-        levels = [numberings[name].number(level) for name, level in case.levels.items()]
-        has_reason = case.baseline is not None or case.example
         rows.append(
             [
                 operator_suite.describe_call(case),
                 expectations.number(expectation(case)),
-                case_reason(operator_suite, case) if has_reason else "",
-                levels,
+                case_reason(operator_suite, case),
                 -1 if case.baseline is None else positions.get(case.baseline, -1),
             ]
         )
@@ -286,14 +277,6 @@ def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:
             observed, printed = observation_lines(verdict)
             observations[i] = ["\n".join(observed), "\n".join(printed)]
     return {
-        "factors": factors,
-        "levels": {
-            operator: [
-                [[level, suite.operators[operator].index.factors[name][level]] for level in of]
-                for name, of in named.items()
-            ]
-            for operator, named in factor_levels.items()
-        },
         "expectations": [*expectations],
         "cases": rows,
         "failures": observations,

@@ -18,13 +18,12 @@ import numpy as np
 from markupsafe import Markup
 
 from opcert.arrays.calls import flatten_variadic
-from opcert.cases.level_constraints import levels_by_factor
+from opcert.cases.observation import Observer
 from opcert.errors import OpcertError, visible_text
 from opcert.panel.strength import Strength
 from opcert.report.explain import CaseDescription, describe_case
 from opcert.specification.expressions import DocumentedTensor
 from opcert.specification.files import SpecFile
-from opcert.specification.model import Spec
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import RuleCases, cases_by_rule, valid_calls
 from opcert.suite.suite import Suite
@@ -82,7 +81,7 @@ def operator_markdown(
         "cases": defaultdict(lambda: RuleCases((), (), ()), cases),
         "open_counts": Counter((c.ambiguity or c.open_elements, c.expects) for c in indexed),
         "violations": violations,
-        "factors": _factors(spec),
+        "factors": Observer(spec).factors,
         "strength": strength,
     }
     pages = {page: render("operator.md.jinja", **names)}
@@ -137,23 +136,6 @@ def _code(text: object, in_table: bool = False) -> Markup:
     space = " " if longest else ""
     quotes = "`" * (longest + 1)
     return Markup(f"{quotes}{space}{line}{space}{quotes}" if line else "")  # noqa: S704
-
-
-def _factors(spec: Spec) -> dict[str, dict[str, dict[str, str]]]:
-    """Return the levels of each factor in the core profile, and in others where they differ.
-
-    A level has the expression that the spec has for it, or nothing.
-    """
-    levels = {profile: levels_by_factor(spec, profile) for profile in ("core", "full", "stress")}
-    factors: dict[str, dict[str, dict[str, str]]] = {}
-    for factor, core in levels["core"].items():
-        expressions = spec.cases.additional.get(factor, {})
-        factors[factor] = {
-            profile: {level.name: expressions.get(level.name, "") for level in of_profile[factor]}
-            for profile, of_profile in levels.items()
-            if profile == "core" or [x.name for x in of_profile[factor]] != [x.name for x in core]
-        }
-    return factors
 
 
 def _elements(tensor: DocumentedTensor) -> str:

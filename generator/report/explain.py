@@ -171,8 +171,6 @@ def _sections(description: CaseDescription) -> Iterator[tuple[str, list[str]]]:
     if description.errata:
         errata = description.errata.values()
         yield "errata", [f"({e.clause}) {e.text} Read as: {e.reading}" for e in errata]
-    if case.levels:
-        yield "levels", [" ".join(f"{name}={level}" for name, level in case.levels.items())]
 
 
 def _rule(name: str, index: Index) -> str:

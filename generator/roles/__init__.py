@@ -10,17 +10,12 @@ from opcert.roles.counts import CountRole, CountsRole
 from opcert.roles.data import DataRole
 from opcert.roles.descriptors import DescriptorRole, DescriptorsRole
 from opcert.roles.dims import LeadingDimsRole, PermutationRole
+from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.element_indices import ElementIndicesRole
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
-    DerivedFactor,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.indices import IndicesRole
@@ -40,21 +35,18 @@ from opcert.roles.windows import WindowsRole
 __all__ = [
     "OMITTED",
     "ROLES",
-    "BuildContext",
-    "Constraint",
     "DataRole",
     "DerivedAmbiguity",
-    "DerivedFactor",
+    "Drawing",
     "Factor",
-    "LevelName",
     "ListRole",
     "ObservationPoint",
     "ObservedLevels",
     "Requirement",
     "Role",
-    "Sampler",
-    "forbid",
     "levels_where",
+    "near",
+    "places",
     "role_classes",
 ]
 

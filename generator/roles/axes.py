@@ -1,23 +1,18 @@
 """The roles `axis` and `axes`: where along data an operator works."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor, wrap
 from opcert.arrays.element_types import lowest
 from opcert.errors import Inapplicable
-from opcert.roles.data import AXIS_POSITIONS, DataRole, axis_position_constraints
+from opcert.roles.data import AXIS_POSITIONS, DataRole
 from opcert.roles.drawing import Drawing, places
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
@@ -79,9 +74,9 @@ class AxisRole(Role):
         """The factor of its position in data."""
         return self.data.factor("axis") if self.other_than is None else self.factor("position")
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the sign or the omission, the form, and the position next to the tested axis."""
-        yield from self.type_factors(profile)
+        yield from self.type_factors()
         if self._ways:
             yield Factor.of_names(self.factor("sign"), self._ways)
         if len(self.form) > 1:
@@ -101,42 +96,9 @@ class AxisRole(Role):
             ways[OMITTED] = f"{self.name} omitted"
         return ways if len(ways) > 1 else {}
 
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid ways to give the axis that cannot express it, and two equal axes."""
-        rank, position = self.data.factor("rank"), self.position_factor
-        if self.negative and not self.is_attribute:
-            yield forbid(
-                lambda sign, element_type: sign == "negative" and lowest(element_type) == 0,
-                *(LevelName(self.factor("sign")), self.type_factor),
-            )
-        if not self.required:
-            yield forbid(
-                lambda sign, axis, rank: sign == OMITTED and not self._is_default(axis, rank),
-                *(LevelName(self.factor("sign")), position, rank),
-            )
-        if self.other_than is not None:
-            yield from axis_position_constraints(position, rank)
-            other = self.related(self.other_than, AxisRole).position_factor
-            yield forbid(lambda axis, other: axis == other, position, other)
-
     def _is_default(self, axis: int, rank: int) -> bool:
         default = self.default
         return isinstance(default, int) and axis == (default + rank if default < 0 else default)
-
-    def build(self, context: BuildContext) -> Any:
-        """Return the axis, counted from the front or from the end, None if it is omitted."""
-        choice, data = context.choice, self.data
-        axis = choice[self.position_factor]
-        sign = choice.level(self.factor("sign"))
-        if sign == OMITTED:
-            return None
-        if sign == "negative":
-            axis -= choice[data.factor("rank")]
-        if self.is_attribute:
-            return axis
-        form = choice.level(self.factor("form")) if len(self.form) > 1 else self.form[0]
-        shape = (1,) if form == "one_element" else ()
-        return Tensor(choice[self.type_factor], shape, (axis,))
 
     def draw_axis(self, call: Drawing) -> int:
         """Draw the axis, counted from the front."""
@@ -271,9 +233,9 @@ class AxesRole(ListRole):
         """The data that has the axes."""
         return self.related(self.of, DataRole)
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the listing, the sign and the layout."""
-        yield from self.type_factors(profile)
+        yield from self.type_factors()
         words = {listing: text for listing, (_, text) in _LISTINGS.items()}
         if self.required:
             words.pop("omitted")
@@ -282,65 +244,6 @@ class AxesRole(ListRole):
             yield Factor.of_names(self.factor("sign"), _SIGNS)
         if not self.is_attribute:
             yield self.layout_factor()
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid listings of more axes than data has, and negative axes of unsigned types."""
-        listing, sign = self.factor("listing"), self.factor("sign")
-        yield from self.omission_constraints(listing, "omitted")
-        least = {level: rank for level, (rank, _) in _LISTINGS.items()}
-        # An omitted list means at least one axis.
-        least["omitted"] = int(self.omitted == "first")
-        yield forbid(lambda listing, rank: rank < least[listing], listing, self.data.factor("rank"))
-        if self.negative:
-            yield forbid(
-                lambda sign, listing: (
-                    (sign == "mixed" and listing == "one")
-                    or (sign != "positive" and listing == "omitted")
-                ),
-                *(sign, listing),
-            )
-        if self.is_attribute:
-            return
-        if self.negative:
-            yield forbid(
-                lambda sign, t: sign != "positive" and t != OMITTED and lowest(t) == 0,
-                *(sign, self.type_factor),
-            )
-        yield forbid(
-            lambda layout, listing: layout != "c" and listing in ("one", "omitted"),
-            *(self.factor("layout"), listing),
-        )
-
-    def listed(self, context: BuildContext) -> tuple[int, ...]:
-        """Return the listed axes in order, counted from the front, the tested one included."""
-        return context.draw(self.factor("listed"), partial(self._draw, context))
-
-    def _draw(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice = context.choice
-        axis, axes = choice[self.data.factor("axis")], range(choice[self.data.factor("rank")])
-        listing = choice.level(self.factor("listing"))
-        if listing == "omitted":
-            return tuple(axes if self.omitted == "all" else axes[: axis + 1])
-        if listing == "one":
-            return (axis,)
-        if listing == "descending":
-            return tuple(axes[::-1])
-        chosen = sampler.subset_with(axes, axis, 2) if listing.startswith("some") else tuple(axes)
-        return sampler.disordered(chosen) if listing.endswith("disordered") else chosen
-
-    def build(self, context: BuildContext) -> Any:
-        """Return the axes; all, none or every second one of them count from the end."""
-        choice = context.choice
-        if choice.level(self.factor("listing")) == "omitted":
-            return None
-        sign, rank = choice.level(self.factor("sign")), choice[self.data.factor("rank")]
-        values = [
-            axis - rank if sign == "negative" or (sign == "mixed" and k % 2 == 0) else axis
-            for k, axis in enumerate(self.listed(context))
-        ]
-        if self.is_attribute:
-            return values
-        return self.integer_tensor(context, values, choice[self.factor("layout")])
 
     def draw_listed(self, call: Drawing) -> tuple[int, ...]:
         """Draw the listed axes in order, counted from the front."""

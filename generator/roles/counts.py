@@ -1,24 +1,17 @@
 """The roles `count`, a number of tensors, and `counts`, a number for each axis of data."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from math import prod
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, tensors_in
-from opcert.arrays.element_types import ELEMENT_TYPES, fits, highest
+from opcert.arrays.element_types import highest
 from opcert.errors import Inapplicable, did_you_mean
-from opcert.roles.data import MILLION, PAST_A_TILE
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, near, places
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.lengths import PerAxis
@@ -42,11 +35,6 @@ class CountRole(Role):
     def bounds(self) -> tuple[str, str]:
         """Return 1 and the number of descriptions."""
         return ("1", f"len({self.of})")
-
-    def build(self, context: BuildContext) -> int:
-        """Return the number of descriptions."""
-        count: int = context.choice[f"{self.of}_count"]
-        return count
 
     def draw(self, call: Drawing) -> int:
         """Return the number of tensors."""
@@ -73,17 +61,10 @@ class CountRole(Role):
         )
 
 
-# At most so many axes change in addition to the tested one: outputs stay small at every rank.
-_MAX_OTHERS = 2
-# Two lists of counts can both crop an axis of this length by one element.
-_MIN_CROPPED_LENGTH = 3
 # A count of more than 8 bits, and the greatest length of its axis: outputs stay small.
 _LARGE = 257
-_MAX_LENGTH_OF_LARGE_COUNT = 19
 # A count of more than 16 bits, and the greatest length and rank of data of single bytes with it.
 _HUGE = 65537
-_MAX_LENGTH_OF_HUGE_COUNT = 2
-_MAX_RANK_OF_HUGE_COUNT = 2
 # How many more counts than axes there are, by level; a list may also be empty.
 _SURPLUS = {
     **{"equal": 0, "longer": 1, "shorter": -1, "longer_by_two": 2, "shorter_by_two": -2},
@@ -173,12 +154,10 @@ class CountsRole(PerAxis):
             if level == "none" or count != self.neutral
         }
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the count of the tested axis and of others, how many there are, and the layout."""
-        yield from self.type_factors(profile)
+        yield from self.type_factors()
         counts: dict[str, Any] = {**self._named_counts}
-        if profile == "stress":
-            counts = {level: counts[level] for level in ("two", "none")}
         words = {level: f"{count} of {self.name}" for level, count in counts.items()}
         depends_on: tuple[str, ...] = ()
         if self.mode is not None and self.limits:
@@ -199,133 +178,6 @@ class CountsRole(PerAxis):
     def _word_factor(self) -> str:
         return self.related(str(self.mode), ModeRole).factor("word")
 
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid counts that do not go with the rank or the extents of data, or with their type."""
-        rank, length = self.data.factor("rank"), self.data.factor("length")
-        count, others = self.factor("count"), self.factor("others")
-        if self.aligned:
-            yield from self._surplus_constraints()
-        else:
-            yield from super().constraints()
-            yield forbid(lambda others, rank: others == "varied" and rank < 2, others, rank)
-        if self.mode is not None and self.limits:
-            yield from self._limit_constraints()
-        yield forbid(lambda count, rank: rank < 1 and count != self.neutral, count, rank)
-        yield forbid(lambda count, n: count < 0 and n < _MIN_CROPPED_LENGTH, count, length)
-        yield forbid(
-            lambda level, count, n, others: (
-                count > _MAX_LENGTH_OF_LARGE_COUNT
-                and (others in PAST_A_TILE or (level != _LIMIT and n > _MAX_LENGTH_OF_LARGE_COUNT))
-            ),
-            *(LevelName(count), count, length, self.data.factor("others")),
-        )
-        yield forbid(
-            lambda count, n, rank: (
-                count >= _HUGE and (n > _MAX_LENGTH_OF_HUGE_COUNT or rank > _MAX_RANK_OF_HUGE_COUNT)
-            ),
-            *(count, length, rank),
-        )
-        yield forbid(
-            lambda count, extents, t: (
-                count >= _HUGE and (extents != "ones" or ELEMENT_TYPES[t].itemsize > 1)
-            ),
-            *(count, self.data.factor("others"), self.data.type_factor),
-        )
-        if self.zero != "keeps":
-            # Repetitions of several axes multiply.
-            yield forbid(lambda others, n: others == "varied" and n >= _LARGE, others, count)
-        if not self.is_attribute:
-            yield forbid(lambda count, t: not fits(t, count), count, self.type_factor)
-
-    def _limit_constraints(self) -> Iterator[Constraint]:
-        """Forbid counts beyond the limits of a mode, on the tested axis and on others."""
-        length, extents = self.data.factor("length"), self.data.factor("others")
-        count, others, word = self.factor("count"), self.factor("others"), self._word_factor
-        named = {*self._named_counts.values()}
-
-        def is_no_limit(level: str, n: int, word: str) -> bool:
-            limit = self._limit(n, word)
-            return level == _LIMIT and (limit is None or limit in named)
-
-        def is_beyond(count: int, n: int, word: str) -> bool:
-            limit = self._limit(n, word)
-            return limit is not None and count > limit
-
-        def cannot_vary(others: str, extents: str, word: str) -> bool:
-            of_none, of_one = self._limit(0, word), self._limit(1, word)
-            if of_none is None or of_one is None:
-                return False
-            if others == "none":
-                return extents == "zero" and of_none < self.neutral
-            return extents == "zero" or (extents == "ones" and of_one <= self.neutral)
-
-        yield forbid(is_no_limit, LevelName(count), length, word)
-        yield forbid(is_beyond, count, length, word)
-        yield forbid(cannot_vary, others, extents, word)
-
-    def _surplus_constraints(self) -> Iterator[Constraint]:
-        """Forbid numbers of counts that do not go with the rank of data or with the tested axis."""
-        rank, surplus = self.data.factor("rank"), self.factor("surplus")
-        most = int(self.data.rank[1])
-
-        def is_impossible(level: str, rank: int) -> bool:
-            if level == _WITHOUT_COUNTS:
-                return rank < 1
-            counts = rank + _SURPLUS[level]
-            return counts > most or counts < min(rank, 1)
-
-        yield forbid(is_impossible, LevelName(surplus), rank)
-        yield forbid(
-            lambda count, axis, surplus: count != self.neutral and axis + surplus < 0,
-            *(self.factor("count"), self.data.factor("axis"), surplus),
-        )
-        # The tested axis has one of the counts, unless data is a scalar.
-        yield forbid(
-            lambda others, surplus, rank: others == "varied" and rank + surplus < min(rank, 1) + 1,
-            *(self.factor("others"), surplus, rank),
-        )
-        if not self.is_attribute:
-            yield forbid(
-                lambda layout, surplus, rank: layout != "c" and rank + surplus < 2,
-                *(self.factor("layout"), surplus, rank),
-            )
-
-    def masking(self) -> Iterator[Constraint]:
-        """Mask axes that are repeated zero times."""
-        if self.zero == "empties":
-            yield forbid(lambda count: count == 0, self.factor("count"))
-
-    def build(self, context: BuildContext) -> Any:
-        """Return the counts."""
-        numbers = context.draw(self.name, partial(self._draw, context))
-        return self.build_list(context, numbers)
-
-    def _draw(self, context: BuildContext, sampler: Sampler) -> Sequence[int]:
-        choice = context.choice
-        rank = choice[self.data.factor("rank")]
-        surplus = choice[self.factor("surplus")] if self.aligned else 0
-        # The index of the count of the tested axis, which may have none.
-        tested = choice[self.data.factor("axis")] + surplus if rank else -1
-        numbers = [self.neutral] * (rank + surplus)
-        if choice[self.factor("others")] == "varied":
-            extents = (1,) * surplus + self.data.shape(context)[max(0, -surplus) :]
-            word = choice[self._word_factor] if self.limits else None
-            greatest = {
-                k: self.neutral + 2 if (limit := self._limit(extent, word)) is None else limit
-                for k, extent in enumerate(extents)
-                if k != tested
-            }
-            others = [k for k, most in greatest.items() if most > self.neutral]
-            if others:
-                most_changed = 1 if choice[self.data.factor("length")] > MILLION else _MAX_OTHERS
-                changed = sampler.between(1, min(most_changed, len(others)))
-                for k in sampler.sample(others, changed):
-                    most = min(greatest[k], self.neutral + 2)
-                    numbers[k] = sampler.between(self.neutral + 1, most)
-        if tested >= 0:
-            numbers[tested] = choice[self.factor("count")]
-        return numbers
-
     @property
     def _earlier(self) -> list["CountsRole"]:
         """The counts of the same data that come before these."""
@@ -343,6 +195,7 @@ class CountsRole(PerAxis):
         kinds = {"as many": 0, "one more": 1, "one fewer": -1, "two more": 2, "two fewer": -2}
         if most - rank > max(kinds.values()):
             kinds["as many as possible"] = most - rank
+        kinds |= {"only one": 1 - rank, "any": call.integer(self, "surplus", 1 - rank, most - rank)}
         possible = {kind: k for kind, k in kinds.items() if min(rank, 1) <= rank + k <= most}
         return call.one(self, "number", possible, {"none": -rank} if rank else {})
 

@@ -1,7 +1,6 @@
 """Described tensors: the roles `descriptor` for the output, `descriptors` for parts of an axis."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, replace
@@ -12,23 +11,15 @@ from opcert.roles.counts import CountRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, distinct, draw_parts
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     ExpressionText,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.partition import (
     COUNTS,
     LENGTHS,
-    MANY_COUNTS,
-    draw_lengths,
-    is_possible,
     observed_lengths,
 )
 from opcert.roles.role import Requirement, Role
@@ -72,10 +63,6 @@ class RecordRole(Role):
         """The data whose element type the described tensors have."""
         return self.related(self.of, DataRole)
 
-    def record(self, context: BuildContext, sizes: Sequence[int]) -> dict[str, Any]:
-        """Return the description of a tensor."""
-        return self._record(context.choice[self.data.type_factor], sizes)
-
     def _record(self, element_type: str, sizes: Sequence[int]) -> dict[str, Any]:
         name = self._signature.constants[self.type_names][element_type]
         return {self.sizes: [*sizes], self.element_type: name}
@@ -108,34 +95,12 @@ class DescriptorsRole(RecordRole):
         """The argument with the number of records that are read, if there is one."""
         return next((role for role in self.referrers("of") if isinstance(role, CountRole)), None)
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the number of outputs and the kind of their sizes on the axis."""
-        counts = MANY_COUNTS if profile == "stress" else COUNTS
-        words = {level: f"{n} part{'s' * (n > 1)}" for level, n in counts.items()}
-        yield Factor(self.factor("count"), counts, words=words)
+        words = {level: f"{n} part{'s' * (n > 1)}" for level, n in COUNTS.items()}
+        yield Factor(self.factor("count"), COUNTS, words=words)
         kinds = [kind for kind in LENGTHS if kind != "high_bit"]
         yield Factor.of_names(self.factor("lengths"), kinds, "{} sizes")
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid sizes that cannot sum to the length of the axis."""
-        n, count, lengths = self.data.factor("length"), self.factor("count"), self.factor("lengths")
-        yield forbid(lambda count, n: count > n, count, n)
-        yield forbid(lambda lengths, count: lengths != "varied" and count < 2, lengths, count)
-        yield forbid(
-            lambda lengths, n, count: not is_possible(lengths, n, count, _MAX_SIZE),
-            *(lengths, n, count),
-        )
-
-    def build(self, context: BuildContext) -> list[dict[str, Any]]:
-        """Return a record for each output."""
-        choice, data = context.choice, self.data
-        axis, n = choice[data.factor("axis")], choice[data.factor("length")]
-        count, kind = choice[self.factor("count")], choice[self.factor("lengths")]
-        lengths = context.draw(
-            self.name, lambda sampler: draw_lengths(kind, n, count, _MAX_SIZE, sampler)
-        )
-        shape = data.shape(context)
-        return [self.record(context, replace(shape, axis, length)) for length in lengths]
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe the number of outputs and the kinds of their sizes on the axis."""
@@ -232,39 +197,10 @@ class DescriptorRole(RecordRole):
     def _windows(self) -> WindowsRole | None:
         return None if self.windows is None else self.related(self.windows, WindowsRole)
 
-    def factors(self, _: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield how many of the elements that a window reaches are copied."""
         if self._windows is not None:
             yield Factor.of_names(self.factor("copies"), COPIES)
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid to copy fewer elements than all where there are too few, or all are reversed."""
-        if self._windows is None:
-            return
-        offset, size, stride = self._windows.parts
-        yield forbid(
-            lambda others, copies: others == "reversed" and copies != "all",
-            *(offset.factor("others"), self.factor("copies")),
-        )
-        # Only all of them reveal that a long stride is cut.
-        yield forbid(
-            lambda level, copies: level == "past_u8" and copies != "all",
-            *(LevelName(stride.value_factor), self.factor("copies")),
-        )
-        yield forbid(
-            lambda size, stride, copies: (
-                reachable(size, stride) < {"all": 1, "fewer": 3, "one": 2}[copies]
-            ),
-            *(size.value_factor, stride.value_factor, LevelName(self.factor("copies"))),
-        )
-
-    def build(self, context: BuildContext) -> dict[str, Any]:
-        """Return the record of the output."""
-        if self._windows is not None:
-            sizes = context.draw(self.name, partial(self._draw_sizes, self._windows, context))
-        else:
-            sizes = context.evaluate(str(self.extents))
-        return self.record(context, sizes)
 
     def following(self, call: Call, evaluate: Callable[[str], Any]) -> dict[str, Any] | None:
         """Return the record with the sizes and the type that follow from other arguments."""
@@ -274,24 +210,6 @@ class DescriptorRole(RecordRole):
             return None
         sizes = [*evaluate(self.extents)]
         return {self.sizes: sizes, self.element_type: names[element_type]}
-
-    def _draw_sizes(
-        self, windows: WindowsRole, context: BuildContext, sampler: Sampler
-    ) -> Sequence[int]:
-        choice = context.choice
-        tested_axis, copies = choice[self.data.factor("axis")], choice[self.factor("copies")]
-        is_reversed = choice[windows.parts[0].factor("others")] == "reversed"
-        sizes = []
-        for axis, (_, size, stride) in enumerate(windows.drawn(context)):
-            most = reachable(size, abs(stride))
-            if axis == tested_axis:
-                fewer = sampler.between(2, most - 1) if copies == "fewer" else 1
-                sizes.append(most if copies == "all" else fewer)
-            else:
-                sizes.append(
-                    most if is_reversed else sampler.pick((most, most, sampler.between(1, most)))
-                )
-        return sizes
 
     def draw(self, call: Drawing) -> dict[str, Any]:
         """Return the record of the output: what windows reach, or less of it."""

@@ -8,13 +8,9 @@ from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import MAX_OUTPUT_RANK, Drawing
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    forbid,
     levels_where,
 )
 from opcert.roles.lengths import PerAxis
@@ -45,9 +41,9 @@ class PermutationRole(PerAxis):
         """Return the first and the last axis of data."""
         return None if self.is_attribute else ("0", f"{self.of}.rank - 1")
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the order and the layout."""
-        yield from self.type_factors(profile)
+        yield from self.type_factors()
         words = {order: f"axes {order.replace('_', ' ')}" for order in _ORDERS}
         words |= {"reversed": "axes in reversed order", "identity": "axes in their own order"}
         words["halves_exchanged_first_reversed"] = "halves exchanged, the first one reversed"
@@ -58,32 +54,6 @@ class PermutationRole(PerAxis):
             words[OMITTED] = f"{self.name} omitted"
         yield Factor.of_names(self.factor("order"), words)
         yield from self.layout_factors()
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid orders that a rank does not have, or that have another name at that rank."""
-        yield from super().constraints()
-        order = self.factor("order")
-        yield from self.omission_constraints(order, OMITTED)
-        yield forbid(
-            lambda order, rank: rank < _ORDERS.get(order, 0), order, self.data.factor("rank")
-        )
-        if not self.is_attribute:
-            layout, without_axes = self.factor("layout"), (OMITTED, "empty")
-            yield forbid(
-                lambda order, layout: order in without_axes and layout != "c", *(order, layout)
-            )
-
-    def build(self, context: BuildContext) -> Any:
-        """Return the order of the axes."""
-        order, rank = context.choice[self.factor("order")], context.choice[self.data.factor("rank")]
-        if order == OMITTED:
-            return None
-        if order == "empty":
-            return self.build_list(context, ())
-        axes = _named_orders(rank).get(order)
-        if axes is None:
-            axes = context.draw(self.name, lambda sampler: sampler.disordered(range(rank)))
-        return self.build_list(context, axes)
 
     def draw(self, call: Drawing) -> Any:
         """Return the order of the axes, None if it is omitted."""
@@ -175,7 +145,6 @@ def _named_orders(rank: int) -> dict[str, Sequence[int]]:
 
 
 _COUNTS = {"none": 0, "one": 1, "two": 2, "three": 3}
-_COUNTS_UNDER_STRESS = ("none", "one")
 _COUNT_WORDS = {
     **{"none": "no shared dimension", "one": "one shared dimension"},
     **{"two": "two shared dimensions", "three": "three shared dimensions"},
@@ -235,64 +204,15 @@ class LeadingDimsRole(Role):
     def _rank_factors(self) -> tuple[str, str]:
         return (f"{self.of}_rank", f"{self.shared_with}_rank")
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the number of shared dimensions, and whether it is given, positive or negative."""
-        names = _COUNTS_UNDER_STRESS if profile == "stress" else _COUNTS
-        counts: dict[str, Any] = {name: _COUNTS[name] for name in names}
-        words = {name: _COUNT_WORDS[name] for name in names}
-        if profile != "stress":
-            counts["all"] = lambda rank: rank
-            words["all"] = f"all dimensions of {self.shared_with} shared"
+        counts: dict[str, Any] = {**_COUNTS, "all": lambda rank: rank}
+        words = {**_COUNT_WORDS, "all": f"all dimensions of {self.shared_with} shared"}
         yield Factor(self.count_factor, counts, (self._rank_factors[1],), words)
         given = ["positive"] if self.required else [OMITTED, "positive"]
         if self.negative_from is not None:
             given.append("negative")
         yield Factor.of_names(self.factor("given"), given, f"{self.name} {{}}")
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid too many shared dimensions, and forms that cannot express their number."""
-        data, count, given = self.data, self.count_factor, self.factor("given")
-        rank, other_rank = self._rank_factors
-        yield forbid(lambda count, rank: count > rank, count, other_rank)
-        yield forbid(lambda level, count: level == "all" and count == 0, LevelName(count), count)
-        end = rank if self.at_most is None else data.factor("axis")
-        yield forbid(lambda count, end: count > end, count, end)
-        # With an empty batch both tensors are empty.
-        yield forbid(
-            lambda count, others: count > 0 and others == "zero", count, data.factor("others")
-        )
-        if not self.required:
-            yield forbid(
-                lambda given, count, rank: (
-                    given == OMITTED and count != wrap(self.default or 0, rank)
-                ),
-                *(given, count, self._rank_of_negative),
-            )
-        if self.negative_from is not None:
-            yield forbid(
-                lambda given, count, rank, other_rank, wrapped_rank: (
-                    given == "negative" and not -min(rank, other_rank) <= count - wrapped_rank < 0
-                ),
-                *(given, count, rank, other_rank, self._rank_of_negative),
-            )
-
-    @property
-    def _rank_of_negative(self) -> str:
-        """The factor of the rank that is added to a negative number."""
-        return f"{self.negative_from or self.shared_with}_rank"
-
-    def build(self, context: BuildContext) -> int | None:
-        """Return the number, None if it is omitted."""
-        choice = context.choice
-        given = choice[self.factor("given")]
-        if given == OMITTED:
-            return None
-        count: int = choice[self.count_factor]
-        return count - choice[self._rank_of_negative] if given == "negative" else count
-
-    def extents(self, context: BuildContext) -> tuple[int, ...]:
-        """Return the shared extents."""
-        return self.data.shape(context)[: context.choice[self.count_factor]]
 
     def count_in(self, call: Call) -> int:
         """Return the number of shared dimensions in a call, not negative."""

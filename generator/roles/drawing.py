@@ -17,7 +17,10 @@ _ROUND = (8, 16, 32, 64, 100, 128, 256, 512, 1000, 1024, 4096, 1 << 15, 1 << 16)
 # Tensors have at most so many elements.
 _ROOMS = {"up to 32": 32, "up to 1,024": 1 << 10, "up to 8,192": 1 << 13}
 _RARE_ROOMS = {"up to 2^18": 1 << 18}
+_LARGE_ROOMS = {"up to 2^18": 1 << 18, "up to 2^20": 1 << 20, "up to 2^22": 1 << 22}
 
+# The integers of `near` that are the limits of a type.
+_LIMITS = ("greatest", "least")
 # The greatest rank of outputs; the most elements of outputs that a draw aims at, and of indices.
 MAX_OUTPUT_RANK = 8
 MAX_OUTPUTS, MAX_INDICES = 1 << 14, 1 << 10
@@ -34,12 +37,16 @@ class Drawing:
 
     An argument that depends on others asks for facts of theirs. A fact is drawn when it is first
     asked for, and once, so no order of arguments is declared. `evaluate` returns the value of an
-    expression, for which it draws the arguments that the expression names.
+    expression, for which it draws the arguments that the expression names. A `large` call has
+    tensors of up to 2^22 elements.
     """
 
-    def __init__(self, choices: Choices, evaluate: Callable[[str], Any]) -> None:
+    def __init__(
+        self, choices: Choices, evaluate: Callable[[str], Any], *, large: bool = False
+    ) -> None:
         self.choices = choices
         self.evaluate = evaluate
+        self._is_large = large
         self._facts: dict[tuple[str, str], Any] = {}
         self._open: list[tuple[str, str]] = []
 
@@ -83,6 +90,18 @@ class Drawing:
         """Return an integer from `low` to `high`, both included; it is no level."""
         return self.choices.integer(f"{role.name} {aspect}", low, high)
 
+    def one_near(
+        self,
+        role: Named,
+        aspect: str,
+        options: Mapping[str, int],
+        rare: Mapping[str, int] | tuple[()] = (),
+    ) -> int:
+        """Return one of the integers of `near`; a limit of their type in one of three draws."""
+        if self.integer(role, f"{aspect} limit", 0, 2):
+            return self.one(role, aspect, options, rare)
+        return self.one(role, aspect, _limits_among(options), _limits_among(dict(rare)))
+
     def pick(self, role: Named, aspect: str, items: Sequence[Option]) -> Option:
         """Return one of the items, without a level.
 
@@ -107,7 +126,9 @@ class Drawing:
 
     def room(self, role: Named) -> int:
         """Return how many elements a tensor may have."""
-        return self.one(role, "size", _ROOMS, _RARE_ROOMS)
+        return self.one(
+            role, "size", *((_LARGE_ROOMS,) if self._is_large else (_ROOMS, _RARE_ROOMS))
+        )
 
     def extents(
         self,
@@ -122,31 +143,27 @@ class Drawing:
         """Return extents that multiply to at most `room`; if `huge`, one may be past 16 bits."""
         if not rank:
             return ()
-        kinds = ["varied", "one longer", "equal", *(["1 every second"] if rank > 2 else [])]
+        kinds = ["one longer", "varied", "equal", *(["1 every second"] if rank > 2 else [])]
+        if not self.integer(role, f"{aspect} long", 0, 3):
+            kinds = kinds[:1]
         rare = ["ones", *(["past 16 bits"] if huge else []), *(["with 0"] if empty else [])]
         kind = self.one(role, aspect, kinds, rare)
+        if kind in ("ones", "equal"):
+            most = max(2, int(room ** (1 / rank)))
+            return (1 if kind == "ones" else self.extent(role, f"{aspect} alike", most, 2),) * rank
         order = self.sample(role, f"{aspect} order", range(rank), rank)
         shape = [1] * rank
         if kind == "one longer":
             shape[order[0]] = self.long_extent(role, f"{aspect} long", max(2, room))
-        elif kind == "equal":
-            most = max(2, int(room ** (1 / rank)))
-            shape = [self.extent(role, f"{aspect} alike", most, least=2)] * rank
         elif kind == "past 16 bits":
+            shape[order[-1]] = self.integer(role, f"{aspect} two", 1, 2)
             shape[order[0]] = (1 << 16) + self.integer(role, f"{aspect} past", -1, 4)
-            shape[order[-1]] = (
-                2 if rank > 1 and self.integer(role, f"{aspect} two", 0, 1) else shape[order[-1]]
-            )
-        elif kind != "ones":
-            if kind == "1 every second":
-                order = [k for k in order if k % 2 == order[0] % 2]
+        else:
+            every, least = (2, 2) if kind == "1 every second" else (1, 1)
             for k in order:
-                least = 2 if kind == "1 every second" else 1
-                shape[k] = self.extent(role, f"{aspect} {k}", room // prod(shape), least)
-            if kind == "varied" and max(shape) == 1:
-                shape[order[0]] = 2
-        if kind == "with 0":
-            shape[order[0]] = 0
+                if k % every == order[0] % every:
+                    shape[k] = self.extent(role, f"{aspect} {k}", room // prod(shape), least)
+            shape[order[0]] = 0 if kind == "with 0" else max(2, shape[order[0]])
         return tuple(shape)
 
     def extent(self, role: Named, aspect: str, room: int, least: int = 1) -> int:
@@ -177,6 +194,11 @@ class Drawing:
         return Tensor(
             tensor.type, tensor.shape, tensor.values, tensor.pattern, layout, uniform=tensor.uniform
         )
+
+
+def _limits_among(options: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the limits of a type among integers of `near`; all of them if it has none."""
+    return {name: options[name] for name in _LIMITS if name in options} or options
 
 
 def near(n: int, element_type: str) -> dict[str, int]:

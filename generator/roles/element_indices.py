@@ -1,42 +1,32 @@
 """The role `element_indices`: for each element, its place along an axis of data."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import cycle, islice
 from math import prod
 from typing import Literal
 
 from opcert.arrays.calls import Call, Tensor, insert, replace
-from opcert.arrays.element_types import INTEGERS, LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
-from opcert.arrays.tensor_functions import tensor, with_layout
+from opcert.arrays.element_types import INTEGERS, LAYOUTS, highest, lowest
 from opcert.errors import Inapplicable
 from opcert.roles.axes import AxisRole
-from opcert.roles.data import LAYOUT_WORDS, MILLION, PAST_A_TILE
+from opcert.roles.data import LAYOUT_WORDS
 from opcert.roles.drawing import MAX_INDICES, Drawing, near, places
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.index_levels import (
-    LONG,
     ORDERS,
     PLACES,
     IndexingRole,
     are_consecutive,
-    consecutive,
-    distinct,
     index_values,
     lines_along,
     places_of,
 )
-from opcert.roles.role import LIST_LAYOUTS, DerivedAmbiguity, Requirement, Role
+from opcert.roles.role import DerivedAmbiguity, Requirement
 
 # More than 8 bits can count.
 _MANY = 260
@@ -49,8 +39,6 @@ _COUNTS = {
     "zero": "none of {} along the axis",
 }
 _BEYOND = ("more", "many")
-# Repeated indices of a longer axis would leave too many candidates.
-_FEW = 6
 # Indices have at most so many lines along the axis.
 _MAX_LINES = 1 << 12
 # After so many indices they repeat, since Hypothesis cannot draw lists of any length. It is prime,
@@ -79,10 +67,10 @@ class ElementIndicesRole(IndexingRole):
     def _is_distinct(self) -> bool:
         return self.repeated == "undefined"
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield type, extents, the tested index, its place, the order of the others, and layout."""
-        yield from self.type_factors(profile)
-        name, is_stress = self.name, profile == "stress"
+        yield from self.type_factors()
+        name = self.name
         counts = {
             level: text.format(name)
             for level, text in _COUNTS.items()
@@ -92,7 +80,7 @@ class ElementIndicesRole(IndexingRole):
         if self.within:
             words = {"equal": "", "smaller": f"{name} smaller next to the axis"}
             yield Factor.of_names(self.factor("others"), words)
-        table = index_values(is_stress, negative=self.negative, outside=False)
+        table = index_values(negative=self.negative, outside=False)
         if not self.negative:
             table.pop("least", None)
         lengths = (self.data.factor("length"), self.type_factor)
@@ -103,209 +91,9 @@ class ElementIndicesRole(IndexingRole):
         words = {level: text for level, (_, text) in table.items()}
         yield Factor(self.factor("value"), values, lengths, words)
         yield Factor.of_names(self.factor("place"), PLACES)
-        yield Factor.of_names(self.factor("order"), {"drawn": ""} if is_stress else ORDERS)
-        layouts = LIST_LAYOUTS if is_stress else LAYOUTS
-        words = {layout: LAYOUT_WORDS[layout].format(name) for layout in layouts}
+        yield Factor.of_names(self.factor("order"), ORDERS)
+        words = {layout: LAYOUT_WORDS[layout].format(name) for layout in LAYOUTS}
         yield Factor.of_names(self.factor("layout"), words)
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid counts, indices and layouts that exclude each other."""
-        data, types, value = self.data, self.type_factor, self.factor("value")
-        n, around, rank = data.factor("length"), data.factor("others"), data.factor("rank")
-        count, place = self.factor("count"), self.factor("place")
-        # Tensors of the same shape.
-        alike: list[Role] = [self, *self.referrers("shape_of")]
-        if self.along is None:
-            yield forbid(lambda axis: axis != "first", LevelName(data.factor("axis")))
-        yield forbid(lambda t, index: not fits(t, index), types, value)
-        yield forbid(lambda index, n: n > 0 and not self.is_inside(index, n), value, n)
-        # Without an element along the axis, there is nothing to index.
-        yield forbid(lambda count, n: n == 0 and count != "zero", count, n)
-        yield forbid(lambda count, n: count == "fewer" and n < 4, count, n)
-        yield forbid(lambda count, n: count == "equal" and n == 1, count, n)
-        # Indices are stored, so there must not be too many.
-        yield forbid(
-            lambda count, n, around: (
-                count not in ("one", "zero")
-                and (
-                    (around in PAST_A_TILE and (n > 2 or count == "more"))
-                    or (around == "long" and n > LONG)
-                    or (n > MILLION and count in ("equal", "more"))
-                )
-            ),
-            *(count, n, around),
-        )
-        yield forbid(
-            lambda count, n, around, rank: (
-                (
-                    count == "many"
-                    or (n > LONG and (count == "more" or (count == "equal" and self._is_distinct)))
-                )
-                and rank > 1
-                and around != "ones"
-            ),
-            *(count, n, around, rank),
-        )
-        # Empty indices have no value and no place.
-        is_unmarked = LevelName(value), place
-        yield forbid(
-            lambda count, value, place: count == "zero" and (value != "zero" or place != "first"),
-            *(count, *is_unmarked),
-        )
-        yield forbid(
-            lambda around, value, place: around == "zero" and (value != "zero" or place != "first"),
-            *(around, *is_unmarked),
-        )
-        if self.within:
-            yield forbid(
-                lambda others, rank, around: (
-                    others == "smaller" and (rank < 2 or around in ("ones", "zero"))
-                ),
-                *(self.factor("others"), rank, around),
-            )
-            for role in alike:
-                yield forbid(
-                    lambda layout, others: layout != "c" and others == "smaller",
-                    *(role.factor("layout"), self.factor("others")),
-                )
-        if self._is_distinct:
-            yield forbid(
-                lambda count, n, t: count == "equal" and not fits(t, n - 1), count, n, types
-            )
-        yield from self._order_constraints()
-        for role in alike:
-            layout = role.factor("layout")
-            yield forbid(
-                lambda layout, count, around: (
-                    layout != "c" and (count in ("one", "zero") or around == "zero")
-                ),
-                *(layout, count, around),
-            )
-            yield forbid(
-                lambda layout, around, rank: (
-                    (LONG_AXES_NEEDED[layout] > 1 and (rank < 2 or around == "ones"))
-                    or (
-                        LONG_AXES_NEEDED[layout] > 2
-                        and (rank < 3 or around not in ("equal", "same"))
-                    )
-                ),
-                *(layout, around, rank),
-            )
-            if role is not self:
-                yield forbid(
-                    lambda elements, count, around: (
-                        elements != "no" and (count in ("one", "zero") or around == "zero")
-                    ),
-                    *(role.factor("elements"), count, around),
-                )
-
-    def _order_constraints(self) -> Iterator[Constraint]:
-        n, types, around = self.data.factor("length"), self.type_factor, self.data.factor("others")
-        count, order, place = map(self.factor, ("count", "order", "place"))
-        value = LevelName(self.factor("value"))
-        yield forbid(
-            lambda order, count, around: (
-                order != "drawn" and (count in ("one", "zero") or around == "zero")
-            ),
-            *(order, count, around),
-        )
-        # Each repeated index of a long axis would be a candidate of its own.
-        yield forbid(
-            lambda order, n, around: (
-                order == "alike" and self._is_distinct and (n > _FEW or around in PAST_A_TILE)
-            ),
-            *(order, n, around),
-        )
-        starts = {"rising": "zero", "falling": "last"}
-        yield forbid(
-            lambda order, place, value: (
-                order in starts and (place != "first" or value != starts[order])
-            ),
-            *(order, place, value),
-        )
-        yield forbid(
-            lambda order, n, t: order in starts and not fits(t, max(n, 1) - 1), order, n, types
-        )
-
-    def masking(self) -> Iterator[Constraint]:
-        """Mask calls without an index."""
-        yield forbid(lambda count: count == "zero", self.factor("count"))
-
-    def shape(self, context: BuildContext) -> tuple[int, ...]:
-        """Return the shape for a choice."""
-        return context.draw(self.factor("shape"), partial(self._draw_extents, context))
-
-    def _draw_extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice, shape = context.choice, [*self.data.shape(context)]
-        if not shape:
-            return ()
-        axis, n = choice[self.data.factor("axis")], choice[self.data.factor("length")]
-        others = [d for d, extent in enumerate(shape) if d != axis and extent > 1]
-        if choice.level(self.factor("others")) == "smaller" and others:
-            smaller = sampler.pick(others)
-            for d in others:
-                shape[d] = sampler.between(1, shape[d] - (d == smaller))
-        most = n
-        if self._is_distinct:
-            most = min(n, highest(choice[self.type_factor]) + 1)
-        counts = {"equal": n, "one": 1, "more": n + 3, "many": _MANY, "zero": 0}
-        count = choice[self.factor("count")]
-        most = min(most, LONG // 2)
-        shape[axis] = counts[count] if count in counts else sampler.between(most // 2, most - 1)
-        return tuple(shape)
-
-    def build(self, context: BuildContext) -> Tensor:
-        """Return the indices."""
-        choice, shape = context.choice, self.shape(context)
-        values = context.draw(self.name, partial(self._draw_values, context, shape))
-        indices = tensor(choice[self.type_factor], shape, values)
-        return with_layout(indices, choice[self.factor("layout")])
-
-    def _draw_values(
-        self, context: BuildContext, shape: tuple[int, ...], sampler: Sampler
-    ) -> tuple[int, ...]:
-        """Draw the indices line by line, with the tested one at its place."""
-        choice = context.choice
-        n, value = choice[self.data.factor("length")], choice[self.factor("value")]
-        axis, order = choice[self.data.factor("axis")], choice[self.factor("order")]
-        index_type = choice[self.type_factor]
-        most = min(n, highest(index_type) + 1)
-        if not self._is_distinct and shape == self.data.shape(context):
-            # The same indices then suit other axes too, which a cached plan may confuse.
-            most = min([most, *(extent for extent in shape if extent > 1)])
-        values = [0] * prod(shape)
-        place = places_of(len(values))[choice[self.factor("place")]]
-        for line in lines_along(shape, axis):
-            if order == "alike":
-                drawn = [value] * len(line)
-            elif order in ("rising", "falling"):
-                drawn = [*consecutive(order, n, len(line))]
-            else:
-                drawn = self._draw_line(sampler, index_type, n, most, len(line))
-            if place in line:
-                position = line.index(place)
-                if self._is_distinct and order == "drawn":
-                    # If the tested index is elsewhere in its line, the two change places.
-                    same = (k for k, index in enumerate(drawn) if index % n == value % n)
-                    drawn[next(same, position)] = drawn[position]
-                drawn[position] = value
-            values[line.start : line.stop : line.step] = drawn
-        return tuple(values)
-
-    def _draw_line(
-        self, sampler: Sampler, index_type: str, n: int, most: int, count: int
-    ) -> list[int]:
-        """Draw the indices of one line into a dimension of n elements, below `most`."""
-        if self._is_distinct:
-            indices = [*distinct(sampler, most)[:count]]
-        else:
-            indices = sampler.several(0, most - 1, count)
-        if not self.negative or lowest(index_type) == 0:
-            return indices
-        if fits(index_type, -n):
-            signs = sampler.several(0, 1, len(indices))
-            return [i - n * sign for i, sign in zip(indices, signs, strict=True)]
-        return [i - n * sampler.between(0, int(fits(index_type, i - n))) for i in indices]
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the index at the place of `point` as the tested index."""
@@ -432,7 +220,7 @@ class ElementIndicesRole(IndexingRole):
         length = call.fact(self.draw_shape)[self._draw_axis(call)]
         most, least = min(n, highest(element_type) + 1), lowest(element_type)
         valid = {k: v for k, v in near(n, element_type).items() if self.is_inside(v, n)}
-        value, place = call.one(self, "value", valid), call.one(self, "place", places(count))
+        value, place = call.one_near(self, "value", valid), call.one(self, "place", places(count))
         order = call.one(self, "others", ["any", "rising", "falling"], ["repeated"])
         period = call.choices.integers(f"{self.name} values", 0, most - 1, min(count, _PERIOD))
         drawn = [*islice(cycle(period), count)]

@@ -1,21 +1,17 @@
 """What the roles of indices share: levels of an index and its place, and the wrap of integers."""
 
 from collections.abc import Callable, Iterable, Iterator
-from math import gcd, prod
+from math import prod
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from opcert.arrays.calls import Call
-from opcert.arrays.element_types import fits, highest, lowest
+from opcert.arrays.element_types import highest, lowest
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.factors import ObservationPoint, Sampler, levels_where
+from opcert.roles.factors import ObservationPoint, levels_where
 from opcert.roles.role import DerivedAmbiguity, Requirement, Role
 
-# A longer axis has few indices next to it.
-LONG = 64
 # A constant, or a function of the size of the axis and the type of the indices.
 IndexValue = int | Callable[[int, str], int]
 
@@ -44,10 +40,6 @@ _OUTSIDE: dict[str, tuple[IndexValue, str]] = {
     "past_u40": (1 << 40, "an index of 2^40"),
     "below_u32": (1 - (1 << 32), "an index of 1 - 2^32"),
 }
-_UNDER_STRESS = (
-    *("zero", "last", "middle", "minus_one", "first_from_end"),
-    *("end", "below", "past_u16"),
-)
 # Kinds that `Sampler.dims` draws. `alike` starts like data, as if the dimensions were shared.
 EXTENTS = ("varied", "long", "equal", "alike", "ones", "wide", "tall", "zero")
 PLACES = {"first": "at the first place", "middle": "at a middle place", "last": "at the last place"}
@@ -58,16 +50,14 @@ ORDERS = {
 }
 
 
-def index_values(
-    is_stress: bool, *, negative: bool, outside: bool
-) -> dict[str, tuple[IndexValue, str]]:
+def index_values(*, negative: bool, outside: bool) -> dict[str, tuple[IndexValue, str]]:
     """Return the levels of the tested index, which may be negative or outside if so declared."""
     levels = _INSIDE
     if negative or outside:
         levels = levels | _FROM_END
     if outside:
         levels = levels | _OUTSIDE
-    return {name: levels[name] for name in levels if name in _UNDER_STRESS or not is_stress}
+    return levels
 
 
 def places_of(count: int) -> dict[str, int]:
@@ -100,29 +90,6 @@ def observed_orders(values: tuple[int, ...], n: int) -> frozenset[str]:
             "alike": len(values) > 1 and min(values) == max(values),
         }
     )
-
-
-def draw_indices(
-    sampler: Sampler, n: int, element_type: str, count: int, *, negative: bool, outside: bool
-) -> tuple[int, ...]:
-    """Draw `count` indices into an axis of `n`; with `outside`, about half of them lie outside."""
-    least = max(-max(n, 1) if negative else 0, lowest(element_type))
-    most = min(max(n, 1) - 1, highest(element_type))
-    strays = [i for i in (n, n + 9, -n - 1) if outside and fits(element_type, i)]
-    return tuple(
-        sampler.pick(strays) if strays and sampler.between(0, 1) else sampler.between(least, most)
-        for _ in range(count)
-    )
-
-
-def distinct(sampler: Sampler, n: int) -> tuple[int, ...]:
-    """Return the integers below `n` in some order."""
-    if n <= LONG:
-        return sampler.disordered(range(n))
-    # Drawing each one would take long.
-    step = next(step for step in range(sampler.between(2, n - 1), 0, -1) if gcd(step, n) == 1)
-    start = sampler.between(0, n - 1)
-    return tuple(((start + step * np.arange(n)) % n).tolist())
 
 
 def lines_along(shape: tuple[int, ...], axis: int) -> Iterator[range]:
@@ -204,7 +171,7 @@ class IndexingRole(Role):
             for name, value in near(n, element_type).items()
             if self.may_be_outside or self.is_inside(value, n)
         }
-        value, place = call.one(self, "value", valid), call.one(self, "place", places(count))
+        value, place = call.one_near(self, "value", valid), call.one(self, "place", places(count))
         least = max(-n if self.negative else 0, lowest(element_type))
         most = max(0, min(n - 1, highest(element_type)))
         orders = ["any", "from the front", "rising", "falling", "alike"]
@@ -215,7 +182,12 @@ class IndexingRole(Role):
             drawn = [value] * count
         elif order in ("rising", "falling"):
             sign = 1 if order == "rising" else -1
-            drawn = [(sign * k + drawn[0]) % (most + 1) for k in range(count)]
+            # All of the axis in its order, or backwards, shows what takes it for data itself.
+            is_whole = call.integer(self, "whole", 0, 1)
+            first = (0 if sign > 0 else most) if is_whole else drawn[0]
+            drawn = [(sign * k + first) % (most + 1) for k in range(count)]
+            if is_whole:
+                return drawn
         elif order == "outside":
             drawn = [outside[i % len(outside)] for i in drawn]
         elif order == "from the front":

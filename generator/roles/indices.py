@@ -1,28 +1,20 @@
 """The role `indices`: the elements to take along an axis."""
 
 from collections.abc import Iterator
-from functools import partial
 from math import prod
 from typing import Literal
 
-from opcert.arrays.calls import Call, Tensor, extent_kinds, replace
-from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits
-from opcert.arrays.tensor_functions import tensor, with_layout
+from opcert.arrays.calls import Call, Tensor, extent_kinds
+from opcert.arrays.element_types import LAYOUTS
 from opcert.errors import Inapplicable
 from opcert.roles.axes import AxisRole
-from opcert.roles.data import LAYOUT_WORDS, PAST_A_TILE
+from opcert.roles.data import LAYOUT_WORDS
 from opcert.roles.dims import LeadingDimsRole
 from opcert.roles.drawing import MAX_INDICES, MAX_OUTPUT_RANK, MAX_OUTPUTS, Drawing
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
-    DerivedFactor,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.index_levels import (
@@ -30,16 +22,11 @@ from opcert.roles.index_levels import (
     ORDERS,
     PLACES,
     IndexingRole,
-    consecutive,
-    draw_indices,
     index_values,
     observed_orders,
     places_of,
 )
-from opcert.roles.role import LIST_LAYOUTS, Requirement
-
-# Kinds of extents that may leave fewer than two indices.
-_PERHAPS_SINGLE = ("ones", "zero", "alike")
+from opcert.roles.role import Requirement
 
 
 class IndicesRole(IndexingRole):
@@ -70,18 +57,16 @@ class IndicesRole(IndexingRole):
     def _reach(self, index: int, n: int) -> str:
         return "in_range" if self.is_inside(index, n) else "outside"
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield type, rank, extents, the tested index, its place, the other indices, and layout."""
-        yield from self.type_factors(profile)
-        name, is_stress = self.name, profile == "stress"
+        yield from self.type_factors()
+        name = self.name
         least, most = map(int, self.rank)
-        most = min(most, max(2, least)) if is_stress else most
         # A list is the plainest.
         ranks = {str(n): n for n in sorted(range(least, most + 1), key=lambda rank: rank != 1)}
         yield Factor(self.factor("rank"), ranks, words=f"{name} of rank {{}}")
-        extents = ("varied", "ones", "huge") if is_stress else EXTENTS
-        yield Factor.of_names(self.factor("extents"), extents, f"{{}} extents of {name}")
-        table = index_values(is_stress, negative=self.negative, outside=self.may_be_outside)
+        yield Factor.of_names(self.factor("extents"), EXTENTS, f"{{}} extents of {name}")
+        table = index_values(negative=self.negative, outside=self.may_be_outside)
         values = {level: value for level, (value, _) in table.items()}
         words = {level: text for level, (_, text) in table.items()}
         yield Factor(
@@ -93,189 +78,9 @@ class IndicesRole(IndexingRole):
             yield Factor.of_names(self.factor("reach"), {"in_range": "", "outside": ""})
             rest = {"in_range": "others in range", "outside": "others out of range too"}
             yield Factor.of_names(self.factor("rest"), rest)
-        yield Factor.of_names(self.factor("order"), {"drawn": ""} if is_stress else ORDERS)
-        layouts = LIST_LAYOUTS if is_stress else LAYOUTS
-        words = {layout: LAYOUT_WORDS[layout].format(name) for layout in layouts}
+        yield Factor.of_names(self.factor("order"), ORDERS)
+        words = {layout: LAYOUT_WORDS[layout].format(name) for layout in LAYOUTS}
         yield Factor.of_names(self.factor("layout"), words)
-
-    def derived_factors(self) -> Iterator[DerivedFactor]:
-        """Derive whether the tested index is in range: conditions use this instead of its value."""
-        if self.may_be_outside:
-            value, n = self.factor("value"), self.data.factor("length")
-            yield DerivedFactor(self.factor("reach"), self._reach, (value, n))
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid extents, indices and layouts that exclude each other."""
-        data, types, value = self.data, self.type_factor, self.factor("value")
-        n, extents, layout = data.factor("length"), self.factor("extents"), self.factor("layout")
-        place, ranks = self.factor("place"), self._rank_factors
-        if self.along is None:
-            yield forbid(lambda axis: axis != "first", LevelName(data.factor("axis")))
-        yield forbid(lambda t, index: not fits(t, index), types, value)
-        yield forbid(
-            lambda data_rank, rank, shared=0: data_rank - 1 + rank - shared > MAX_OUTPUT_RANK,
-            *(data.factor("rank"), *ranks),
-        )
-        yield forbid(
-            lambda extents, rank, shared=0: extents != "varied" and rank == shared, extents, *ranks
-        )
-        # Empty indices have no value and no place.
-        yield forbid(
-            lambda extents, value, place: (
-                extents == "zero" and (value != "zero" or place != "first")
-            ),
-            *(extents, LevelName(value), place),
-        )
-        yield forbid(lambda place, rank: place != "first" and rank == 0, place, ranks[0])
-        yield from self._extent_constraints()
-        yield from self._order_constraints()
-        # A layout differs from C order only with enough dimensions longer than 1.
-        yield forbid(
-            lambda layout, extents, rank, shared=0: (
-                layout != "c"
-                and (
-                    extents in _PERHAPS_SINGLE
-                    or rank - shared < LONG_AXES_NEEDED[layout]
-                    or (LONG_AXES_NEEDED[layout] > 1 and extents not in ("varied", "equal"))
-                )
-            ),
-            *(layout, extents, *ranks),
-        )
-        if self.outside != "zeros":
-            yield forbid(lambda n, extents: n == 0 and extents != "zero", n, extents)
-        if not self.may_be_outside:
-            yield forbid(lambda index, n: n > 0 and not self.is_inside(index, n), value, n)
-
-    def _extent_constraints(self) -> Iterator[Constraint]:
-        """Forbid extents that together with those of data make outputs too large."""
-        others, extents = self.data.factor("others"), self.factor("extents")
-        yield forbid(
-            lambda extents, others: others in PAST_A_TILE and extents in (*PAST_A_TILE, "alike"),
-            *(extents, others),
-        )
-        yield forbid(
-            lambda extents, others, n: extents == "alike" and (others == "zero" or n == 0),
-            *(extents, others, self.data.factor("length")),
-        )
-        if self._leading is not None:
-            yield forbid(
-                lambda extents, others, shared: (
-                    shared > 0
-                    and (
-                        (others in ("wide", "tall") and extents in ("long", "equal"))
-                        or (others != "ones" and extents in PAST_A_TILE)
-                    )
-                ),
-                *(extents, others, self._leading.count_factor),
-            )
-
-    def _order_constraints(self) -> Iterator[Constraint]:
-        """Forbid orders and other indices that the tested index excludes."""
-        n, types, value = self.data.factor("length"), self.type_factor, self.factor("value")
-        extents, order, rest = self.factor("extents"), self.factor("order"), self.factor("rest")
-        ranks, place = self._rank_factors, self.factor("place")
-        yield forbid(
-            lambda order, extents: order != "drawn" and extents in _PERHAPS_SINGLE, order, extents
-        )
-        # In a list that rises, extents are replaced by the length of the axis.
-        yield forbid(
-            lambda order, extents, rank, shared=0: (
-                (order != "drawn" and rank == shared)
-                or (order == "rising" and rank == shared + 1 and extents != "varied")
-            ),
-            *(order, extents, *ranks),
-        )
-        yield forbid(lambda order, place: order != "drawn" and place != "first", order, place)
-        starts = {"rising": "zero", "falling": "last"}
-        yield forbid(
-            lambda order, value: order in starts and value != starts[order], order, LevelName(value)
-        )
-        yield forbid(
-            lambda order, n, t: order in starts and (n == 0 or not fits(t, n)), order, n, types
-        )
-        if not self.may_be_outside:
-            return
-        yield forbid(lambda order, rest: order in starts and rest == "outside", order, rest)
-        yield forbid(
-            lambda order, rest, reach: order == "alike" and rest != reach,
-            *(order, rest, self.factor("reach")),
-        )
-        yield forbid(
-            lambda rest, extents: rest == "outside" and extents in _PERHAPS_SINGLE, rest, extents
-        )
-        yield forbid(lambda rest, rank: rest == "outside" and rank == 0, rest, ranks[0])
-        yield forbid(lambda rest, n, t: rest == "outside" and not fits(t, n), rest, n, types)
-        if self._leading is not None:
-            # With all dimensions shared, these may leave a single index.
-            short = ("ones", "long", "wide", "huge")
-            yield forbid(
-                lambda rest, others, rank, shared: (
-                    rest == "outside" and rank == shared and others in short
-                ),
-                *(rest, self.data.factor("others"), *ranks),
-            )
-
-    def masking(self) -> Iterator[Constraint]:
-        """Mask indices if none of them gives an element of data."""
-        extents, reach, rest = map(self.factor, ("extents", "reach", "rest"))
-        yield forbid(lambda extents: extents == "zero", extents)
-        if self.outside != "zeros":
-            return
-        # These may leave a single index.
-        yield forbid(
-            lambda reach, extents, rank, shared=0: (
-                reach == "outside" and (extents in ("ones", "alike") or rank == shared)
-            ),
-            *(reach, extents, *self._rank_factors),
-        )
-        yield forbid(lambda reach, rest: reach == rest == "outside", reach, rest)
-
-    def shape(self, context: BuildContext) -> tuple[int, ...]:
-        """Return the shape for a choice: the shared extents, then its own."""
-        return context.draw(self.factor("shape"), partial(self._draw_extents, context))
-
-    def _draw_extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice, shape = context.choice, self.data.shape(context)
-        rank, kind = choice[self.factor("rank")], choice[self.factor("extents")]
-        if kind == "alike":
-            return (*shape, *(1,) * rank)[:rank]
-        shared = () if self._leading is None else self._leading.extents(context)
-        axis = choice[self.data.factor("axis")]
-        outer_size = prod(extent for d, extent in enumerate(shape) if d != axis)
-        own = sampler.dims(rank - len(shared), kind, outer_size)
-        n = choice[self.data.factor("length")]
-        if choice[self.factor("order")] == "rising" and rank == len(own) == 1 and n > 1:
-            # The output equals data, so that a backend may return its input itself.
-            own = (n,)
-        needed = LONG_AXES_NEEDED[choice[self.factor("layout")]]
-        if sum(extent > 1 for extent in own) < needed:
-            # Too few of the drawn extents exceed 1 for the layout to differ from C order.
-            first, *others = sampler.sample(range(len(own)), needed)
-            extents = {first: 3 if kind == "varied" else 2} | dict.fromkeys(others, 2)
-            own = tuple(extents.get(d, 1) for d in range(len(own)))
-        return (*shared, *own)
-
-    def build(self, context: BuildContext) -> Tensor:
-        """Return the indices."""
-        choice, shape = context.choice, self.shape(context)
-        values = context.draw(self.name, partial(self._draw_values, context, prod(shape)))
-        indices = tensor(choice[self.type_factor], shape, values)
-        return with_layout(indices, choice[self.factor("layout")])
-
-    def _draw_values(self, context: BuildContext, count: int, sampler: Sampler) -> tuple[int, ...]:
-        """Draw the indices, with the tested one at its place."""
-        choice = context.choice
-        n, value = choice[self.data.factor("length")], choice[self.factor("value")]
-        order = choice[self.factor("order")]
-        if order == "alike":
-            return (value,) * count
-        if order in ("rising", "falling"):
-            return consecutive(order, n, count)
-        outside = choice.level(self.factor("rest")) == "outside"
-        types = choice[self.type_factor]
-        indices = draw_indices(sampler, n, types, count, negative=self.negative, outside=outside)
-        position = places_of(count)[choice[self.factor("place")]]
-        return replace(indices, position, value) if count else indices
 
     def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
         """Observe all factors, with the index at the place of `point` as the tested index."""

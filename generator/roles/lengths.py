@@ -1,11 +1,10 @@
 """The roles `parts` and `lengths`, and the base class of one number for each axis."""
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from math import isqrt
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call
 from opcert.arrays.element_types import INTEGERS, fits
 from opcert.arrays.tensor_functions import vector
 from opcert.errors import Inapplicable
@@ -13,13 +12,9 @@ from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, distinct, near, places
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     Factor,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.role import ListRole, Requirement, Role
@@ -47,20 +42,6 @@ class PerAxis(ListRole):
         """Yield the layout of a tensor."""
         if not self.is_attribute:
             yield self.layout_factor()
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid layouts other than C for fewer than two numbers."""
-        if not self.is_attribute:
-            yield forbid(
-                lambda layout, rank: layout != "c" and rank < 2,
-                *(self.factor("layout"), self.data.factor("rank")),
-            )
-
-    def build_list(self, context: BuildContext, numbers: Sequence[int]) -> Any:
-        """Return `numbers` as an attribute or a tensor."""
-        if self.is_attribute:
-            return [*numbers]
-        return self.integer_tensor(context, numbers, context.choice[self.factor("layout")])
 
     def observed_list(self, call: Call) -> dict[str, Any]:
         """Observe the element type and the layout of a tensor."""
@@ -102,7 +83,6 @@ _COUNTS = {
     **{"two": 2, "one": 1, "three": 3, "six": 6, "four": 4, "eight": 8},
     **{"past_16": 17, "nineteen": 19, "past_32": 37},
 }
-_MANY_COUNTS = {"past_256": 257, "two": 2, "one": 1}
 # A call has at most so many outputs.
 _MOST_PARTS = 1000
 
@@ -134,23 +114,10 @@ class PartsRole(Role):
     def _size_expr(self) -> str:
         return f"{self.of}.shape[{self.related(self.along, AxisRole).wrapped_expr}]"
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the number of parts."""
-        counts = _MANY_COUNTS if profile == "stress" else _COUNTS
-        words = {level: f"{n} part{'s' * (n > 1)}" for level, n in counts.items()}
-        yield Factor(self.factor("count"), counts, words=words)
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid numbers that do not divide the length of the axis."""
-        n, count = self.data.factor("length"), self.factor("count")
-        yield forbid(lambda n, count: n % count != 0, n, count)
-        if not self.empty:
-            yield forbid(lambda n: n == 0, n)
-
-    def build(self, context: BuildContext) -> int:
-        """Return the number of parts."""
-        count: int = context.choice[self.factor("count")]
-        return count
+        words = {level: f"{n} part{'s' * (n > 1)}" for level, n in _COUNTS.items()}
+        yield Factor(self.factor("count"), _COUNTS, words=words)
 
     def draw(self, call: Drawing) -> int:
         """Return a number that divides the size of the axis; one part only is rare."""
@@ -201,9 +168,6 @@ _WORDS = {
     "past_u8": "a length of 257",
 }
 
-# The other lengths are at most this: to try all those of an axis of millions takes seconds.
-_MAX_VARIED = 1000
-
 
 class LengthsRole(ListRole):
     """For each element of the axis `each`, how many elements of the axis `along` count: a tensor.
@@ -244,9 +208,9 @@ class LengthsRole(ListRole):
         """Return 1 and the size of the axis."""
         return ("1", self._extent_expr(self._along))
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the type, the tested length, its place, the other lengths and the layout."""
-        yield from self.type_factors(profile)
+        yield from self.type_factors()
         yield Factor(self.factor("value"), _LENGTHS, (self.data.factor("length"),), _WORDS)
         places = {"first": "at the first place", "last": "at the last place"}
         yield Factor.of_names(self.factor("place"), places)
@@ -255,53 +219,6 @@ class LengthsRole(ListRole):
         others = {"varied": "", "alike": f"{self.name} all the same", "any": ""}
         yield Factor.of_names(self.factor("others"), others)
         yield self.layout_factor()
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid lengths beyond the axis, and what needs several lengths if there may be one."""
-        data, value, types = self.data, self.factor("value"), self.type_factor
-        length, others, rank = map(data.factor, ("length", "others", "rank"))
-        yield forbid(lambda value, n: not 1 <= value <= n, value, length)
-        yield forbid(lambda value, t: not fits(t, value), value, types)
-        # There may be no length at all.
-        yield forbid(
-            lambda others, value, n: others == "zero" and value != n, others, value, length
-        )
-
-        def is_single(others: str, position: int, axis: int, rank: int) -> bool:
-            rest = [k for k in range(rank) if k != axis]
-            ends = {"tall": rest[0], "long": rest[-1], "wide": rest[-1], "huge": rest[-1]}
-            return others not in ("varied", "equal", "same") and ends.get(others) != position
-
-        extents = (others, self._each.position_factor, data.factor("axis"), rank)
-        own = self.factor("others")
-        yield forbid(lambda level, *extents: (level == "any") != is_single(*extents), own, *extents)
-        for factor, plain in (("place", "first"), ("layout", "c")):
-            yield forbid(
-                lambda level, other, plain=plain: level != plain and other == "any",
-                *(self.factor(factor), own),
-            )
-
-    def masking(self) -> Iterator[Constraint]:
-        """Mask axes and lengths of 1, with which data does not change."""
-        yield forbid(lambda value: value == 1, self.factor("value"))
-
-    def build(self, context: BuildContext) -> Tensor:
-        """Return the lengths."""
-        lengths = context.draw(self.name, partial(self._draw, context))
-        return self.integer_tensor(context, lengths, context.choice[self.factor("layout")])
-
-    def _draw(self, context: BuildContext, sampler: Sampler) -> Sequence[int]:
-        choice = context.choice
-        count = self.data.shape(context)[choice[self._each.position_factor]]
-        tested, n = choice[self.factor("value")], choice[self.data.factor("length")]
-        if choice[self.factor("others")] == "alike":
-            return [tested] * count
-        candidates = range(1, min(n, _MAX_VARIED) + 1)
-        fitting = [k for k in candidates if fits(choice[self.type_factor], k)]
-        lengths = [sampler.pick(fitting) for _ in range(count)]
-        if count:
-            lengths[0 if choice[self.factor("place")] == "first" else -1] = tested
-        return lengths
 
     def draw(self, call: Drawing) -> Any:
         """Return the lengths: one is near an end of the axis or of a type, most of them reverse.

@@ -1,29 +1,22 @@
 """Stretching to a target shape, and the role `mapping`: the axes that data's axes become."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, ClassVar, Literal, TypeAlias
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call
 from opcert.errors import Inapplicable
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     Factor,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.role import ListRole, Requirement, Role
 from opcert.roles.scalar_values import ModeRole
 
-# The shape of data, and the target shape to which it broadcasts.
-ShapeAndTarget: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 # An extent past 16 bits.
 FAR = 65537
 # Which axes stretch in addition to the tested one, with words.
@@ -34,62 +27,6 @@ STRETCHED = {
     "alternating": "every second axis stretched",
     "far": "another axis stretched past 16 bits",
 }
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """Which axes of data stretch: the tested `axis` if `is_stretched`, and others by their `kind`.
-
-    `others` is the kind of the other extents of the target. With `keeps_another`, one axis other
-    than the tested one does not stretch, and is longer than 1 if `others` allows it.
-    """
-
-    axis: int
-    is_stretched: bool
-    kind: str
-    others: str
-    keeps_another: bool
-
-
-def stretched_shapes(
-    target: Sequence[int], places: Sequence[int], stretch: Stretch, sampler: Sampler
-) -> ShapeAndTarget:
-    """Return the shape of data whose axes become `places` of a target, and the target.
-
-    Extents of the target grow from 1 if a stretch would have no effect otherwise, or if no axis
-    longer than 1 would be kept.
-    """
-    extents, kind = list(target), stretch.kind
-    tested_place = places[stretch.axis]
-    other_axes = [axis for axis in range(len(places)) if axis != stretch.axis]
-    if kind == "some":
-        # Axes longer than 1, and axes of 1 only where there are too few longer ones.
-        longer = [axis for axis in other_axes if extents[places[axis]] > 1]
-        ones = sampler.disordered([axis for axis in other_axes if axis not in longer])
-        candidates = [*longer, *ones][: max(len(longer), 1 + stretch.keeps_another)]
-        most = max(1, len(candidates) - stretch.keeps_another)
-        stretched = sampler.sample(candidates, sampler.between(1, most))
-    elif kind == "alternating":
-        stretched = tuple(axis for axis in other_axes if (axis - stretch.axis) % 2)
-    else:
-        stretched = () if kind == "none" else tuple(other_axes)
-    if kind == "far":
-        extents[places[stretched[0]]] = FAR
-    # Groups of axes; at least one axis of each group has to be longer than 1 in the target.
-    groups: list[tuple[int, ...]] = [stretched]
-    if kind == "alternating":
-        groups = [(axis,) for axis in stretched]
-    if stretch.keeps_another and stretch.others not in ("ones", "zero"):
-        groups.append(tuple(axis for axis in other_axes if axis not in stretched))
-    for axes in groups:
-        if axes and all(extents[places[axis]] == 1 for axis in axes):
-            place = places[sampler.pick(axes)]
-            rest = {n for d, n in enumerate(extents) if d not in (place, tested_place)}
-            # Varied extents are not all equal.
-            extents[place] = 3 if stretch.others == "varied" and rest == {2} else 2
-    single = {*stretched, stretch.axis} if stretch.is_stretched else {*stretched}
-    shape = [1 if axis in single else extents[place] for axis, place in enumerate(places)]
-    return tuple(shape), tuple(extents)
 
 
 def observed_stretches(
@@ -162,31 +99,13 @@ class MappingRole(ListRole):
         """The mode that determines whether it is given, if there is one."""
         return None if self.mode is None else self.related(self.mode, ModeRole)
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the kind of axes that it lists."""
-        yield from self.type_factors(profile)
+        yield from self.type_factors()
         words = {level: f"mapped to {level} axes" for level in _PLACES}
         if not self.required:
             words = {ALIGNED: "", **words}
         yield Factor.of_names(self.factor("places"), words)
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid axes that the target does not have, and the wrong mode."""
-        places = self.factor("places")
-        rank, added = self.data.factor("rank"), self.target.factor("added")
-        mode = self.selected_by
-        if mode is not None:
-            yield forbid(
-                lambda places, word: (places == ALIGNED) == (word == self.mode_is),
-                *(places, mode.factor("word")),
-            )
-        yield from self.omission_constraints(places, ALIGNED)
-        yield forbid(
-            lambda places, added: places not in (ALIGNED, "trailing") and added == 0, places, added
-        )
-        several = ("spread", "ends", "inner")
-        yield forbid(lambda places, rank: places in several and rank < 2, places, rank)
-        yield forbid(lambda places, added: places == "inner" and added < 2, places, added)
 
     @property
     def aligned(self) -> tuple[str, str, tuple[str, ...]]:
@@ -196,32 +115,6 @@ class MappingRole(ListRole):
             return f"{self.name} is None", f"Without {self.name}, ", ()
         words = [word for word in mode.one_of if word != self.mode_is]
         return mode.is_one_of(words), f"In mode {' or '.join(words)}, ", (mode.word_requirement,)
-
-    def places(self, context: BuildContext) -> tuple[int, ...]:
-        """Return the axis of the target of each axis of data."""
-        return context.draw(self.name, partial(self._draw, context))
-
-    def _draw(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice = context.choice
-        rank, added = choice[self.data.factor("rank")], choice[self.target.factor("added")]
-        places, size = choice.level(self.factor("places")), rank + added
-        if places == "leading":
-            return tuple(range(rank))
-        if places == "ends":
-            return (0, *range(1 + added, size))
-        if places == "inner":
-            return sampler.sample(range(1, size), rank)
-        if places == "spread":
-            return sampler.subset_with(range(size), 0, rank)[:rank]
-        return tuple(range(added, size))
-
-    def build(self, context: BuildContext) -> Tensor | None:
-        """Return the axes in the layout of the target."""
-        if context.choice[self.factor("places")] == ALIGNED:
-            return None
-        return self.integer_tensor(
-            context, self.places(context), context.choice[self.target.factor("layout")]
-        )
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Observe the kind of axes that it lists."""

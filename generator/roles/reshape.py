@@ -2,24 +2,20 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from math import prod
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from opcert.arrays.calls import HUGE_EXTENT, WIDE_EXTENT, Call, Tensor, insert, replace
+from opcert.arrays.calls import Call, insert, replace
 from opcert.arrays.element_types import fits, lowest
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, places
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     Factor,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.role import OMITTED, ListRole, Requirement
@@ -37,8 +33,6 @@ _FORMS = {
     "refilled": "another empty shape",
 }
 _LEAST_RANKS = {"split": 1, "merged": 2, "swapped": 2, "flat": 2, "squeezed": 1, "refilled": 1}
-# The number of copied sizes, at least.
-_SIZES = {"none": 0, "one": 1, "several": 2}
 # The target of "refilled" data; next to one 0, a copy of the other size would fit as well.
 _REFILLED = (0, 0, 4)
 
@@ -124,23 +118,6 @@ class ReshapeRole(ListRole):
 
     # The shape of a target
 
-    def _length(self, form: str, rank: int) -> int:
-        """Return the least number of dimensions of a target."""
-        changes = {"split": 1, "one_more": 1, "merged": -1, "squeezed": -rank}
-        fixed = {"flat": 1, "padded": self.most, "refilled": len(_REFILLED)}
-        return fixed.get(form, rank + changes.get(form, 0))
-
-    @staticmethod
-    def _kept(form: str, axis: int, rank: int) -> set[int]:
-        """Return the axes of data that a target has at the same position."""
-        pair = min(axis, rank - 2)
-        if form in ("same", "padded"):
-            return {*range(rank)}
-        if form == "swapped":
-            return {*range(rank)} - {pair, pair + 1}
-        before = {"split": axis, "merged": pair, "one_more": axis + (axis == rank - 1)}
-        return {*range(before.get(form, 0))}
-
     @staticmethod
     def _position(level: str, length: int) -> int | None:
         """Return the position of the inferred size."""
@@ -169,9 +146,9 @@ class ReshapeRole(ListRole):
 
     # What a role contributes
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield type, form, the place of the inferred size, the number of copied sizes, layout."""
-        yield from self.type_factors(profile)
+        yield from self.type_factors()
         yield Factor.of_names(self.factor("form"), _FORMS)
         places = {"none": ""} | {p: f"the {p} size inferred" for p in ("last", "first", "middle")}
         yield Factor.of_names(self.factor("inferred"), places)
@@ -179,126 +156,6 @@ class ReshapeRole(ListRole):
             words = {"none": "", "one": "a size copied", "several": "several sizes copied"}
             yield Factor.of_names(self.factor("copied"), words)
         yield self.layout_factor()
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid forms that data or the type cannot have, and sizes that cannot be inferred."""
-        data, types = self.data, self.type_factor
-        rank, length, others = map(data.factor, ("rank", "length", "others"))
-        form, inferred, layout = map(self.factor, ("form", "inferred", "layout"))
-        yield forbid(
-            lambda form, rank: (
-                rank < _LEAST_RANKS.get(form, 0)
-                or self._length(form, rank) > self.most
-                or (form == "padded" and rank + 1 >= self.most)
-            ),
-            *(form, rank),
-        )
-        composite = (6, 128, 255, 256, 259)
-        yield forbid(
-            lambda form, n, others: (
-                (form == "split" and (n not in composite or others == "zero"))
-                or (form == "swapped" and (n < 3 or others in ("same", "zero", "ones")))
-                or (form == "squeezed" and n != 1 and others != "ones")
-                or (form == "refilled" and n != 0 and others != "zero")
-            ),
-            *(form, length, others),
-        )
-        yield forbid(
-            lambda form, n, rank: form == "squeezed" and n != 1 and rank < 2, form, length, rank
-        )
-        # Products are drawn without regard to narrow types.
-        yield forbid(
-            lambda form, t: form in ("merged", "flat") and not fits(t, HUGE_EXTENT**2 // 4),
-            form,
-            types,
-        )
-        yield forbid(lambda n, t: not fits(t, n), length, types)
-        yield forbid(
-            lambda others, t: (
-                (others in ("wide", "tall") and not fits(t, WIDE_EXTENT))
-                or (others == "huge" and not fits(t, HUGE_EXTENT))
-            ),
-            *(others, types),
-        )
-        yield forbid(lambda inferred, t: inferred != "none" and lowest(t) == 0, inferred, types)
-        # Next to a 0, any size could be inferred; the only 0 itself is inferred as 0.
-        yield forbid(
-            lambda inferred, form, n, others, axis, rank: (
-                inferred != "none"
-                and form != "flat"
-                and (n == 0 or others == "zero")
-                and (form, axis) != ("same", self._position(inferred, rank))
-            ),
-            *(inferred, form, length, others, data.factor("axis"), rank),
-        )
-        yield forbid(
-            lambda inferred, form, n, others: (
-                inferred != "none"
-                and form == "same"
-                and (others == "zero" or (n == 0 and others == "same"))
-            ),
-            *(inferred, form, length, others),
-        )
-        needed = {"none": 0, "first": 1, "last": 1, "middle": 3}
-        yield forbid(
-            lambda form, rank, inferred, layout: (
-                self._length(form, rank) < max(needed[inferred], 2 * (layout != "c"))
-            ),
-            *(form, rank, inferred, layout),
-        )
-        if self.copies is not None:
-            yield from self._copy_constraints(self.copies)
-
-    def _copy_constraints(self, flag_name: str) -> Iterator[Constraint]:
-        """Forbid copies of sizes that the target does not have, and zeros that would be copies."""
-        data, flag = self.data, self.related(flag_name, FlagRole).factor("value")
-        rank, length, others, axis = map(data.factor, ("rank", "length", "others", "axis"))
-        form, inferred, copied = map(self.factor, ("form", "inferred", "copied"))
-        yield forbid(lambda copied, flag: copied != "none" and not self._copies(flag), copied, flag)
-
-        def lacks(form: str, axis: int, rank: int, inferred: str, copied: str) -> bool:
-            position = self._position(inferred, self._length(form, rank))
-            return len(self._kept(form, axis, rank) - {position}) < _SIZES[copied]
-
-        yield forbid(lacks, form, axis, rank, inferred, copied)
-        # Where zeros are copies, the size of an axis of 0 is copied or inferred.
-        yield forbid(
-            lambda n, others, flag, form, inferred, copied: (
-                (n == 0 or others == "zero")
-                and self._copies(flag)
-                and (form, copied) not in (("same", "one"), ("same", "several"))
-                and (form not in ("flat", "same") or inferred == "none")
-            ),
-            *(length, others, flag, form, inferred, copied),
-        )
-        yield forbid(
-            lambda n, others, copied, rank: (
-                (n == 0 or others == "zero") and copied == "one" and rank > 1
-            ),
-            *(length, others, copied, rank),
-        )
-
-    def build(self, context: BuildContext) -> Tensor:
-        """Return the target."""
-        values = context.draw(self.name, partial(self._draw, context))
-        return self.integer_tensor(context, values, context.choice[self.factor("layout")])
-
-    def _draw(self, context: BuildContext, sampler: Sampler) -> list[int]:
-        choice, shape = context.choice, self.data.shape(context)
-        rank, form = len(shape), choice[self.factor("form")]
-        axis = choice[self.data.factor("axis")] if rank else 0
-        target = [*self._targets(shape, axis)[form]()]
-        position = self._position(choice[self.factor("inferred")], len(target))
-        if self.copies is not None and choice[self.factor("copied")] != "none":
-            kept = sorted(self._kept(form, axis, rank) - {position})
-            count = _SIZES[choice[self.factor("copied")]]
-            if count > 1:
-                count = sampler.between(count, len(kept))
-            for copy in kept if 0 in shape else sampler.sample(kept, count):
-                target[copy] = 0
-        if position is not None:
-            target[position] = -1
-        return target
 
     def _draw_forms(
         self, call: Drawing, shape: Sequence[int], *, copies: bool

@@ -7,24 +7,19 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import Field, JsonValue, PrivateAttr
 
-from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import INTEGERS, Layout
-from opcert.arrays.tensor_functions import vector, with_layout
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import INTEGERS
+from opcert.arrays.tensor_functions import vector
 from opcert.errors import OpcertError
 from opcert.roles.drawing import Drawing
 from opcert.roles.factors import (
     ATTRIBUTE_TYPES,
     Argument,
-    BuildContext,
-    Constraint,
-    DerivedFactor,
     ElementKind,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
     RankBounds,
-    forbid,
 )
 
 _USUAL_INDEX_TYPES = ("i64", "i32")
@@ -79,9 +74,9 @@ class Signature:
 class Role(Argument):
     """An argument with a role; the base class of all roles, including those of vendors.
 
-    A role adds factors and constraints, builds its argument for a choice of levels, and observes
-    which levels a finished call exhibits. A subclass must define `build`, and `draw` for the calls
-    of exploration and of the profile `smoke`; every other method has a default.
+    A role draws its argument, states the requirements that follow from it, and observes the levels
+    of finished calls, by which causes of failures are named. A subclass must define `draw`; every
+    other method has a default.
     """
 
     # The keys that name other arguments, and the roles that these arguments may have.
@@ -161,53 +156,15 @@ class Role(Argument):
         first = next((item for item in sharing if getattr(item, "like", None) is None), self)
         return f"{first.name}_type"
 
-    def type_factors(self, profile: str) -> Iterator[Factor]:
+    def type_factors(self) -> Iterator[Factor]:
         """Yield the factor of its element type, unless another argument has it."""
         if self.is_attribute or self.type_factor != self.factor("type"):
             return
         types = [*self._signature.types[self.type]]
-        if profile == "stress":
-            types = [name for name in ("i64", "i32", "u32") if name in types] or types
         words = {name: f"{self.name} of {name}" for name in types}
         if not any(argument.required for argument in self._signature.arguments_of(self.type)):
             words = {OMITTED: f"{self.name} omitted", **words}
         yield Factor.of_names(self.type_factor, words)
-
-    def omission_constraints(self, factor: str, level: str) -> Iterator[Constraint]:
-        """Yield the constraints that its type is omitted together with it.
-
-        The argument is omitted where `factor` has `level`.
-        """
-        if self.is_attribute or self.required:
-            return
-        sharing = self._signature.arguments_of(self.type)
-        if any(argument.required for argument in sharing):
-            return
-        names = (LevelName(factor), LevelName(self.type_factor))
-        yield forbid(lambda own, type_name: own != level and type_name == OMITTED, *names)
-        if len(sharing) == 1:
-            yield forbid(lambda own, type_name: own == level and type_name != OMITTED, *names)
-
-    def omission(self, profile: str) -> tuple[str, str] | None:
-        """Return the factor and the level with which it is omitted, if it can be."""
-        for factor in self.factors(profile):
-            if factor.name != self.type_factor and OMITTED in factor.levels:
-                return factor.name, OMITTED
-            if factor.name == self.factor("given"):
-                return factor.name, "no"
-        return None
-
-    def group_constraints(self, profile: str) -> Iterator[Constraint]:
-        """Yield the constraints that it is omitted together with the arguments in `with`."""
-        for name in self.together:
-            own, other = (role.omission(profile) for role in (self, self.related(name, Role)))
-            if own is None or other is None:
-                continue
-            levels = own[1], other[1]
-            yield forbid(
-                lambda own, other, levels=levels: (own == levels[0]) != (other == levels[1]),
-                *(LevelName(own[0]), LevelName(other[0])),
-            )
 
     def is_given_in(self, call: Call) -> bool:
         """Whether a call does not omit it."""
@@ -230,29 +187,9 @@ class Role(Argument):
 
     # What a subclass overrides
 
-    def factors(self, profile: str) -> Iterator[Factor]:
-        """Yield its factors in a profile: core, full or stress."""
-        yield from self.type_factors(profile)
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Yield the combinations of levels that cannot occur."""
-        return iter(())
-
-    def masking(self) -> Iterator[Constraint]:
-        """Yield the levels under which an output cannot show a fault in the other factors."""
-        return iter(())
-
-    def derived_factors(self) -> Iterator[DerivedFactor]:
-        """Yield the factors that others determine."""
-        return iter(())
-
-    def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        """Yield groups of factors that are covered exhaustively together."""
-        return iter(())
-
-    def build(self, context: BuildContext) -> Any:
-        """Return its tensor or its attribute for a choice of levels, None if it is omitted."""
-        raise NotImplementedError
+    def factors(self) -> Iterator[Factor]:
+        """Yield the factors whose levels `observe` finds in finished calls, for the diagnosis."""
+        yield from self.type_factors()
 
     def draw(self, call: Drawing) -> Any:
         """Return its tensor, its attribute, or None if the call omits it.
@@ -261,8 +198,7 @@ class Role(Argument):
             Inapplicable: it has no value that fits what is drawn already.
         """
         del call
-        text = f"the role '{self.role}' of '{self.name}' has no method draw"
-        raise OpcertError(f"{text}; expected one, by which random calls are made")
+        raise OpcertError(f"the role '{self.role}' of '{self.name}' has no method draw")
 
     def draw_type(self, call: Drawing) -> str:
         """Draw its element type, which all arguments of one symbol share.
@@ -276,10 +212,10 @@ class Role(Argument):
             return call.fact(first.draw_type)
         types = self._signature.types[self.type]
         usual = [name for name in _USUAL_INDEX_TYPES if name in types]
-        # Most runtimes take indices of few types: half of the calls have these.
+        # Most runtimes take indices of few types, all of them of one: half of the calls have these.
         is_index = usual and set(types) <= set(INTEGERS)
-        if is_index and call.integer(self, "usual type", 0, 1):
-            return call.one(self, "type", usual)
+        if is_index and not call.choices.integer("unusual types of indices", 0, 1):
+            return call.choices.one("type of indices", usual)
         return call.one(self, "type", types)
 
     def draw_given(self, call: Drawing) -> bool:
@@ -299,10 +235,6 @@ class Role(Argument):
         """
         del call, evaluate
 
-    def shape(self, context: BuildContext) -> tuple[int, ...]:
-        """Return the shape of its tensor for a choice, which other arguments may share."""
-        raise NotImplementedError
-
     def draw_rank(self, call: Drawing) -> int:
         """Draw the rank of its tensor."""
         return len(call.fact(self.draw_shape))
@@ -319,10 +251,6 @@ class Role(Argument):
     def shapes(self) -> Sequence[str]:
         """The arguments whose shapes this role determines."""
         return ()
-
-    def shape_for(self, argument: "Role", context: BuildContext) -> tuple[int, ...]:
-        """Return the shape of one of the arguments in `shapes`."""
-        raise NotImplementedError
 
     def observation_points(self, _call: Call) -> list[ObservationPoint]:
         """Return the points of a call where its levels are observed, if there are several."""
@@ -388,12 +316,6 @@ class ListRole(Role):
         words = {"c": "", "reversed": f"{self.name} backwards in memory"}
         words["gapped"] = f"{self.name} with gaps"
         return Factor.of_names(self.factor("layout"), words)
-
-    def integer_tensor(
-        self, context: BuildContext, values: Sequence[int], layout: Layout = "c"
-    ) -> Tensor:
-        """Return a one-dimensional tensor of its type."""
-        return with_layout(vector(context.choice[self.type_factor], tuple(values)), layout)
 
     def drawn_list(self, call: Drawing, values: Sequence[int]) -> Any:
         """Return drawn values as an attribute, or as a tensor of its type in some layout."""

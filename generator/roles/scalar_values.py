@@ -1,26 +1,19 @@
 """The roles `flag`, `mode`, `mask` and `fill`: one value, a word, bits, an element."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.tensor_functions import filled
 from opcert.errors import did_you_mean
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     ElementKind,
     Factor,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
@@ -43,7 +36,7 @@ class FlagRole(Role):
             text = "missing default of a flag that may be omitted; expected true or false"
             yield "required", text
 
-    def factors(self, _: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield its values, the default first, and its omission."""
         values: dict[str, Any] = {"true": True, "false": False}
         if self.default is False:
@@ -52,11 +45,6 @@ class FlagRole(Role):
         if not self.required:
             values[OMITTED], words[OMITTED] = OMITTED, f"{self.name} omitted"
         yield Factor(self.factor("value"), values, words=words)
-
-    def build(self, context: BuildContext) -> bool | None:
-        """Return the value, None if it is omitted."""
-        value = context.choice[self.factor("value")]
-        return None if value == OMITTED else bool(value)
 
     def draw_value(self, call: Drawing) -> bool | str:
         """Draw the value, or its omission."""
@@ -101,7 +89,7 @@ class ModeRole(Role):
             )
             yield "required", f"{default} of a mode that may be omitted; expected {words}"
 
-    def factors(self, _: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield its words, the default first, and its omission."""
         levels = sorted(self.one_of, key=lambda word: word != self.default)
         words = {word: f"{self.name} {word}" for word in levels}
@@ -109,11 +97,6 @@ class ModeRole(Role):
             levels.insert(1, OMITTED)
             words[OMITTED] = f"{self.name} omitted"
         yield Factor.of_names(self.factor("word"), levels, words)
-
-    def build(self, context: BuildContext) -> Any:
-        """Return the word, None if it is omitted."""
-        word = context.choice[self.factor("word")]
-        return None if word == OMITTED else word
 
     def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
         """Observe the word."""
@@ -210,7 +193,7 @@ class FillRole(Role):
         """The data that has its type."""
         return self.related(self.like, DataRole)
 
-    def factors(self, _: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the element, and the form if there is more than one."""
         words = {"some": "", "zero": f"{self.name} of zero"}
         if not self.required:
@@ -221,25 +204,6 @@ class FillRole(Role):
         if len(self.form) > 1:
             forms = {form: f"{self.name} of shape {[*shape]}" for form, shape in _FORMS.items()}
             yield Factor(self.factor("form"), {form: form for form in self.form}, words=forms)
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid an element in a mode that does not use it."""
-        mode = self.selected_by
-        if mode is not None:
-            yield forbid(
-                lambda element, word: (element == _UNUSED) == (mode.meant(word) == self.mode_is),
-                *(self.factor("element"), mode.factor("word")),
-            )
-
-    def build(self, context: BuildContext) -> Tensor | None:
-        """Return an element for a data pattern to fill, or 0."""
-        choice = context.choice
-        element = choice[self.factor("element")]
-        if element in (OMITTED, _UNUSED):
-            return None
-        form = choice[self.factor("form")] if len(self.form) > 1 else self.form[0]
-        tensor = filled(choice[self.type_factor], _FORMS[form])
-        return replace(tensor, uniform="zero") if element == "zero" else tensor
 
     def draw(self, call: Drawing) -> Tensor | None:
         """Return an element for a data pattern to fill, or 0; None where the mode has no use."""
@@ -327,7 +291,7 @@ class MaskRole(ListRole):
     def _steps(self) -> SlicingStepsRole:
         return self.related(self.of, SlicingStepsRole)
 
-    def factors(self, _: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the place of its marks next to the tested step, and its omission."""
         if self.marks in _MEANINGS:
             words = {"none": "", "before": _MEANINGS[self.marks].format("before")}
@@ -337,25 +301,6 @@ class MaskRole(ListRole):
             if not self.required:
                 words[OMITTED] = f"{self.name} omitted"
             yield Factor.of_names(self.factor("marks"), words)
-
-    def build(self, context: BuildContext) -> Any:
-        """Return the list, None if it is omitted."""
-        if context.choice.level(self.factor("marks")) == OMITTED:
-            return None
-        bits = [step.has_mark(self.marks) for step in self._steps.steps(context)]
-        # Most calls have masks of one length: a backend that accepts only such calls shows more.
-        is_equal = context.draw(f"{self.of}|masks", lambda sampler: sampler.between(0, 2) > 0)
-        return context.draw(self.name, partial(self._draw, bits, is_equal=is_equal))
-
-    def _draw(self, bits: Sequence[bool], sampler: Sampler, *, is_equal: bool) -> Sequence[int]:
-        """Draw a list that is as long as the steps, or shorter or longer if it may be."""
-        mask = [int(bit) for bit in bits]
-        form = "equal" if is_equal else sampler.pick(("equal", "short", "long"))
-        if form == "short":
-            return mask[: max([k + 1 for k, bit in enumerate(mask) if bit], default=0)]
-        # Only one mark means the rest, also among those that are ignored.
-        further = 0 if self.marks == "rest" and any(bits) else 1
-        return [*mask, further, 0] if form == "long" else mask
 
     def draw(self, call: Drawing) -> list[int] | None:
         """Return the list, None if it is omitted.

@@ -5,12 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from opcert.arrays.calls import python_slice
-from opcert.arrays.element_types import Array, fits, highest, lowest
+from opcert.arrays.element_types import highest, lowest
 from opcert.roles.data import DataRole
-from opcert.roles.factors import Sampler
 from opcert.roles.role import ListRole, Requirement, Role
 
 # A constant, or a function of the length of the axis and the element type.
@@ -45,10 +41,6 @@ PLAINEST_ENDPOINTS = {
     "start": ("zero", "one", "last", "end"),
     "stop": ("end", "last", "one", "zero"),
 }
-ENDPOINTS_UNDER_STRESS = {
-    "start": ("zero", "one", "last", "minus_one", "first_from_end", "most"),
-    "stop": ("end", "last", "zero", "minus_one", "below", "most"),
-}
 # Absolute values of steps with their words. The least value of a type has no positive counterpart.
 STEP_SIZES: dict[str, tuple[SpanValue, str]] = {
     "one": (1, "of 1"),
@@ -63,32 +55,12 @@ STEP_SIZES: dict[str, tuple[SpanValue, str]] = {
     "past_u16": ((1 << 16) + 1, "of 65537"),
     "past_u32": ((1 << 32) + 1, "of 2^32 + 1"),
 }
-STEP_SIZES_UNDER_STRESS: dict[str, tuple[SpanValue, str]] = {
-    **{level: STEP_SIZES[level] for level in ("one", "two", "three", "least", "past_u8")},
-    "past_u16": (1 << 16, "of 2^16"),
-}
-# The meaning of an omitted part as a level, forwards and backwards: the whole axis.
-OMITTED_MEANS = {"start": ("zero", "last"), "stop": ("end", "below"), "step": ("one", None)}
 SELECTED = {
     "some": "selects some",
     "all": "selects all",
     "one": "selects one",
     "none": "selects nothing",
 }
-
-
-def selection_levels(n: Array, start: Array, stop: Array, size: Array, direction: Array) -> Array:
-    """Return the name of the level of `SELECTED` for each slice; `n` is the length of its axis."""
-    forwards = direction > 0
-    # As Python's slice.indices does.
-    least, most = np.where(forwards, 0, -1), np.where(forwards, n, n - 1)
-    first, end = (
-        np.clip(np.where(value < 0, value + n, value), least, most) for value in (start, stop)
-    )
-    distance = np.where(forwards, end - first, first - end)
-    count = np.maximum(0, (distance + size - 1) // np.maximum(size, 1))
-    conditions = [count == 0, count == n, count == 1]
-    return np.select(conditions, ["none", "all", "one"], default="some")
 
 
 PARTS = ("start", "stop", "step")
@@ -144,12 +116,6 @@ class SlicePartRole(ListRole):
     @cached_property
     def _tensor_parts(self) -> list["SlicePartRole"]:
         return [part for part in self._parts if not part.is_attribute]
-
-    @cached_property
-    def _slice_factors(self) -> tuple[str, ...]:
-        """The length of the tested axis, and the start, stop, step and direction on it."""
-        values = (part._value_factor for part in self._parts)
-        return (self.data.factor("length"), *values, self._direction_factor)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield types, rank, lengths, and that no step is 0.
@@ -207,13 +173,6 @@ STOPS = (
     *("most", "past_u8", "past_u16", "past_u32", "u32_max"),
 )
 SIZES = ("one", "two", "three", "beyond", "most", "past_u8", "past_u32")
-# Values that the full suite covers only: the core suite has others that reveal nearly as much.
-# Cut to 8 or 16 bits, 2^32 + 1 is 1 too; the greatest start backwards is the last index anyway.
-ONLY_IN_FULL = {
-    "start": ("past_u8", "u32_max", "least"),
-    "stop": ("past_u8",),
-    "step": ("past_u8",),
-}
 
 
 @dataclass(frozen=True)
@@ -246,45 +205,9 @@ def open_value(part: str, n: int, _: str, sign: int, *__: int) -> int:
     return n if sign > 0 else 0
 
 
-def ignored_step(kind: Literal["new", "rest"], sampler: Sampler) -> SlicingStep:
-    """Return a step whose numbers are ignored, and whose start and stop may be masked too."""
-    masked = [sampler.randbelow(4) == 0 for _ in range(2)]
-    return SlicingStep(kind, sampler.between(0, 9), sampler.between(0, 9), 1, *masked)
-
-
-def drawn_step(n: int, element_type: str, sampler: Sampler, has_step: bool) -> SlicingStep:
-    """Draw a slice of an axis of `n` that selects something."""
-    start, stop, step = sampler.span(n, element_type)
-    if not has_step:
-        start = sampler.between(0, n - 1)
-        stop, step = sampler.between(start + 1, n), 1
-        if not fits(element_type, stop):
-            start, stop = 0, 1
-    is_start_open, is_stop_open = (sampler.randbelow(3) == 0 for _ in range(2))
-    first = open_value("start", n, "", step) if is_start_open else start
-    is_stop_open = is_stop_open and step > 0
-    selected = python_slice(n, first, n if is_stop_open else stop, step)
-    if not selected:
-        return SlicingStep("slice", start, stop, step)
-    return SlicingStep("slice", start, stop, step, is_start_open, is_stop_open)
-
-
 def backwards_step(n: int) -> SlicingStep:
     """Return a slice backwards that selects several elements of an axis of `n`, if it has them.
 
     An implementation that special-cases a rank, or an axis of it, fails where it differs.
     """
     return SlicingStep("slice", -1, 0 if n > 2 else -n - 1, -2 if n > 3 else -1)
-
-
-def selection(
-    n: Array, start: Array, stop: Array, size: Array, direction: Array, stop_level: Array
-) -> Array:
-    """Return how much each slice selects, no level if that is nothing or open."""
-    single = np.where((-n <= start) & (start < n), np.where(n == 1, "all", "one"), "none")
-    start = np.maximum(start, -n)
-    levels = selection_levels(n, start, stop, size, direction)
-    first = np.minimum(np.where(start < 0, start + n, start), n - 1)
-    is_open = (stop_level == "masked") & (direction < 0) & (first % np.maximum(size, 1) == 0)
-    levels = np.where(is_open, "none", levels)
-    return np.where(stop_level == "single", single, levels)

@@ -8,21 +8,14 @@ from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
-    DerivedFactor,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
-from opcert.roles.role import OMITTED, ListRole, Requirement, Role
+from opcert.roles.role import ListRole, Requirement, Role
 from opcert.roles.slice_part import (
     ENDPOINTS,
-    ONLY_IN_FULL,
     PARTS,
     SELECTED,
     SIZES,
@@ -33,21 +26,10 @@ from opcert.roles.slice_part import (
     SlicingStep,
     SpanValue,
     backwards_step,
-    drawn_step,
-    ignored_step,
     level_value,
     open_value,
-    selection,
     series,
 )
-
-# A value that every type can hold.
-_MAX_DECOY = 100
-# With these values data has any type, with the others one of a few types.
-_TYPES_OF_DATA = ("i8", "f16", "f32", "i32", "i64")
-_FEW_STARTS = ("zero", "one", "minus_one", "first_from_end", "masked")
-_FEW_STOPS = ("end", "zero", "minus_one", "masked", "single")
-_FEW_SIZES = ("one", "two", "beyond")
 
 
 class SlicingStepsRole(SlicePartRole):
@@ -80,18 +62,15 @@ class SlicingStepsRole(SlicePartRole):
                     expected = f"an argument with 'role: mask', 'of: {self.name}', 'marks: {marks}'"
                     yield "part", f"no mask marks '{marks}'; expected {expected}"
 
-    def _marks_factor(self, marks: str) -> str:
-        return self.masks[marks].factor("marks")
-
     @cached_property
     def _table(self) -> dict[str, SpanValue]:
         names = {"start": STARTS, "stop": STOPS, "step": SIZES}[self.part]
         table = STEP_SIZES if self.part == "step" else ENDPOINTS
         return {name: table[name][0] for name in names}
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield value, omission, direction, how much is selected, and layouts of the lists."""
-        yield from self.type_factors(profile)
+        yield from self.type_factors()
         if self.part == "start":
             # First, since the values of starts and stops depend on it.
             signs = {"forwards": 1, "backwards": -1}
@@ -102,8 +81,6 @@ class SlicingStepsRole(SlicePartRole):
         levels: dict[str, Any] = {}
         texts = {name: f"a {self.part} {words[name][1]}" for name in self._table}
         for name, value in self._table.items():
-            if profile != "full" and name in ONLY_IN_FULL[self.part]:
-                continue
             levels[name] = value if isinstance(value, int) else partial(level_value, value)
         if self.part != "step":
             depends_on.append(self._direction_factor)
@@ -124,168 +101,6 @@ class SlicingStepsRole(SlicePartRole):
             layouts = {"c": "", "reversed": "lists backwards in memory"}
             layouts |= {"gapped": "lists with gaps", "mixed": "lists in several layouts"}
             yield Factor.of_names(self.factor("layouts"), layouts)
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid values that do not fit their type, and levels without room for them."""
-        value, direction, types = self._value_factor, self._direction_factor, self.type_factor
-        if self.part == "step":
-            yield forbid(lambda size, sign, t: not fits(t, size * sign), value, direction, types)
-        else:
-            yield forbid(lambda value, t: not fits(t, value), value, types)
-        if not self.required:
-            given = self.factor("given")
-            yield forbid(lambda given, size: given == "no" and size != 1, given, value)
-            yield forbid(lambda given, sign: given == "no" and sign < 0, given, direction)
-        if self.part != "start":
-            return
-        # What is selected hardly depends on the type of data: one of each width is enough.
-        data_type = LevelName(self.data.type_factor)
-        for part, few in zip(self._parts, (_FEW_STARTS, _FEW_STOPS, _FEW_SIZES), strict=True):
-            yield forbid(
-                lambda name, level, few=few: name not in _TYPES_OF_DATA and level not in few,
-                *(data_type, LevelName(part._value_factor)),
-            )
-        rank, axis, others = map(self.data.factor, ("rank", "axis", "others"))
-        yield forbid(lambda layout, rank: layout != "c" and rank < 2, self.factor("layouts"), rank)
-        yield forbid(
-            lambda others, rank, sign: others == "backwards" and (rank < 2 or sign > 0),
-            *(self.factor("others"), rank, direction),
-        )
-        # The only axis, removed, leaves a scalar.
-        yield forbid(
-            lambda rank, stop, new: rank == 1 and stop == "single" and new in ("before", "after"),
-            *(rank, LevelName(self._parts[1]._value_factor), self._marks_factor("new")),
-        )
-        marks = self._marks_factor("rest"), self._marks_factor("single")
-        yield forbid(
-            lambda axis, *marks: sum(level == "before" for level in marks) > axis, axis, *marks
-        )
-        yield forbid(
-            lambda rank, axis, *marks: sum(level == "after" for level in marks) > rank - 1 - axis,
-            *(rank, axis, *marks),
-        )
-        # An empty axis can only be skipped.
-        yield forbid(
-            lambda others, rank, axis, rest, single: (
-                others == "zero"
-                and (
-                    single not in ("none", OMITTED)
-                    or (rest, axis) not in (("after", 0), ("before", rank - 1))
-                )
-            ),
-            *(others, rank, axis, *marks),
-        )
-        start, stop, _ = self._parts
-        yield forbid(
-            lambda start, stop: start == "masked" and stop == "single",
-            *(LevelName(start._value_factor), LevelName(stop._value_factor)),
-        )
-        yield forbid(
-            lambda stop, single: stop == "single" and single == OMITTED,
-            *(LevelName(self._parts[1]._value_factor), marks[1]),
-        )
-
-    def derived_factors(self) -> Iterator[DerivedFactor]:
-        """Derive how much of the axis is selected."""
-        if self.part == "start":
-            stop = LevelName(self._parts[1]._value_factor)
-            yield DerivedFactor(
-                self.factor("selects"), selection, (*self._slice_factors, stop), vectorised=True
-            )
-
-    def steps(self, context: BuildContext) -> Sequence[SlicingStep]:
-        """Return what each step does, drawn once for all arguments."""
-        name = self._parts[0].factor("steps")
-        return context.draw(name, partial(self._draw_steps, context))
-
-    def build(self, context: BuildContext) -> Any:
-        """Return the values of all steps."""
-        if context.choice.level(self.factor("given")) == "no":
-            return None
-        steps = self.steps(context)
-        values = [(step.start, step.stop, step.step)[PARTS.index(self.part)] for step in steps]
-        layout = context.choice[self._parts[0].factor("layouts")]
-        if layout == "mixed":
-            layout = ("reversed", "c", "gapped")[PARTS.index(self.part)]
-        return self.integer_tensor(context, values, layout)
-
-    def _draw_steps(self, context: BuildContext, sampler: Sampler) -> Sequence[SlicingStep]:
-        choice, data = context.choice, self.data
-        rank, tested = choice[data.factor("rank")], choice[data.factor("axis")]
-        shape = data.shape(context)
-        rest, new = map(choice.level, map(self._marks_factor, ("rest", "new")))
-        _, _, step = self._parts
-        is_step_given = choice.level(step.factor("given")) != "no"
-        are_backwards = choice[self._parts[0].factor("others")] == "backwards"
-        element_type = choice[self.type_factor]
-        skipped, removed = self._skipped_and_removed(context, sampler)
-        steps: list[SlicingStep] = []
-        position = 0
-        for axis in range(rank):
-            if axis in skipped:
-                if axis == skipped[0]:
-                    steps.append(ignored_step("rest", sampler))
-                continue
-            n = shape[axis]
-            if axis == tested:
-                position = len(steps)
-                steps.append(self._tested_step(context, n))
-            elif axis == removed:
-                index = sampler.position_in(n, element_type)
-                steps.append(SlicingStep("single", index, index, sampler.pick((1, 2))))
-            elif are_backwards:
-                steps.append(backwards_step(n))
-            else:
-                steps.append(drawn_step(n, element_type, sampler, is_step_given))
-        if rest == "nothing":
-            place = sampler.between(0, len(steps))
-            position += place <= position
-            steps.insert(place, ignored_step("rest", sampler))
-        if new in ("before", "after"):
-            low, high = (0, position) if new == "before" else (position + 1, len(steps))
-            place = sampler.between(low, high)
-            for _ in range(sampler.between(1, 2)):
-                steps.insert(place, ignored_step("new", sampler))
-        return steps
-
-    def _skipped_and_removed(
-        self, context: BuildContext, sampler: Sampler
-    ) -> tuple[range, int | None]:
-        """Draw the axes that the rest skips, and one that is removed next to the tested one."""
-        choice, data = context.choice, self.data
-        rank, tested = choice[data.factor("rank")], choice[data.factor("axis")]
-        rest, single = map(choice.level, map(self._marks_factor, ("rest", "single")))
-        sides = {"before": range(tested), "after": range(tested + 1, rank)}
-        removed: int | None = None
-        if single in sides:
-            # At an end of the side if the rest is on it too, so that the others are consecutive.
-            side = sides[single]
-            removed = sampler.pick((side[0], side[-1]) if rest == single else side)
-        if rest not in sides:
-            return range(0), removed
-        free = [axis for axis in sides[rest] if axis != removed]
-        if 0 in data.shape(context):
-            return range(free[0], free[-1] + 1), removed
-        first = sampler.randbelow(len(free))
-        count = sampler.between(1, len(free) - first)
-        return range(free[first], free[first] + count), removed
-
-    def _tested_step(self, context: BuildContext, n: int) -> SlicingStep:
-        choice = context.choice
-        start, stop, step = self._parts
-        is_start_open, is_stop_open = (
-            choice.level(part._value_factor) == "masked" for part in (start, stop)
-        )
-        is_single = choice.level(stop._value_factor) == "single"
-        return SlicingStep(
-            "single" if is_single else "slice",
-            # What a mask replaces is not what it means.
-            min(n // 2 + 1, _MAX_DECOY) if is_start_open else choice[start._value_factor],
-            min(n // 2, _MAX_DECOY) if is_stop_open else choice[stop._value_factor],
-            choice[step._value_factor] * choice[self._direction_factor],
-            is_start_open,
-            is_stop_open,
-        )
 
     def draw_steps(self, call: Drawing) -> list[SlicingStep]:
         """Draw what each step does: the tested one slices an axis, near ends and limits of types.
@@ -375,7 +190,7 @@ class SlicingStepsRole(SlicePartRole):
             sign = call.one(step, "direction", {"forwards": 1, "backwards": -1})
         if call.fact(step.draw_given):
             sizes = {k: v for k, v in named.items() if v > 0 and fits(element_type, sign * v)}
-            size = call.one(step, "size", sizes)
+            size = call.one_near(step, "size", sizes)
         by, (first, end) = sign * size, (0, n) if sign > 0 else (n - 1, -n - 1)
         # What a mask replaces may be anything.
         begin = call.pick(start, "masked value", [*named.values()])
@@ -383,7 +198,7 @@ class SlicingStepsRole(SlicePartRole):
         if not is_start_open:
             # A start below the axis counts as its first element, backwards too.
             reach = {k: v for k, v in named.items() if python_slice(n, max(v, -n), end, by)}
-            begin = call.one(start, "value", reach)
+            begin = call.one_near(start, "value", reach)
             first = max(begin, -n)
         masks: tuple[dict[str, bool], dict[str, bool]] = {"unmasked": False}, {"masked": True}
         picked = python_slice(n, first, n if sign > 0 else 0, by)
@@ -396,7 +211,7 @@ class SlicingStepsRole(SlicePartRole):
         else:
             selecting = {k: v for k, v in named.items() if python_slice(n, first, v, by)}
             others = {k: v for k, v in named.items() if k not in selecting}
-            end = call.one(stop, "value", selecting, others)
+            end = call.one_near(stop, "value", selecting, others)
         return SlicingStep("slice", begin, end, by, is_start_open, is_stop_open)
 
     def _draw_other(self, call: Drawing, n: int, axis: int, kind: str) -> SlicingStep:

@@ -1,7 +1,7 @@
 """The role `spans`: the starts, stops and steps of slices along axes of data."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, python_slice
@@ -9,30 +9,20 @@ from opcert.arrays.element_types import fits, lowest
 from opcert.roles.axes import AxesRole
 from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
-    DerivedFactor,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.role import LIST_LAYOUTS, OMITTED, ListRole, Requirement
 from opcert.roles.slice_part import (
     ENDPOINTS,
-    ENDPOINTS_UNDER_STRESS,
-    OMITTED_MEANS,
     PARTS,
     PLAINEST_ENDPOINTS,
     SELECTED,
     STEP_SIZES,
-    STEP_SIZES_UNDER_STRESS,
     SlicePartRole,
     SpanValue,
-    selection_levels,
     series,
 )
 
@@ -75,17 +65,15 @@ class SpansRole(SlicePartRole):
             return lambda n: value(n, _WIDEST_TYPE)
         return lambda n, element_type: value(n, _type_or_widest(element_type))
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield value, omission, direction, how much is selected, and layouts of the lists."""
-        yield from self.type_factors(profile)
-        is_stress, length = profile == "stress", self.data.factor("length")
+        yield from self.type_factors()
+        length = self.data.factor("length")
         depends_on = (length,) if self.is_attribute else (length, self.type_factor)
         if self.part == "step":
-            table = STEP_SIZES_UNDER_STRESS if is_stress else STEP_SIZES
+            table = STEP_SIZES
         else:
             order: Sequence[str] = (*PLAINEST_ENDPOINTS[self.part], *ENDPOINTS)
-            if is_stress:
-                order = ENDPOINTS_UNDER_STRESS[self.part]
             table = {level: ENDPOINTS[level] for level in order}
         levels = {level: self._level_value(value) for level, (value, _) in table.items()}
         words = {level: f"a {self.part} {text}" for level, (_, text) in table.items()}
@@ -104,129 +92,6 @@ class SpansRole(SlicePartRole):
                 mixed = ["mixed"] if len(self._tensor_parts) > 1 else []
                 words = {layout: layouts[layout] for layout in (*LIST_LAYOUTS, *mixed)}
                 yield Factor.of_names(self.factor("layouts"), words)
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid values that do not fit their type, and levels that exclude an omission."""
-        direction, value = self._direction_factor, self._value_factor
-        # The functions take an element type only if there is a factor for it.
-        types = () if self.is_attribute else (self.type_factor,)
-        if self.part == "step":
-            yield forbid(
-                lambda size, sign, t=_WIDEST_TYPE: (
-                    size == 0 or not fits(_type_or_widest(t), size * sign)
-                ),
-                *(value, direction, *types),
-            )
-        else:
-            yield forbid(
-                lambda value, t=_WIDEST_TYPE: not fits(_type_or_widest(t), value), value, *types
-            )
-        if not self.required:
-            given = self.factor("given")
-            yield from self.omission_constraints(given, "no")
-            meaning = OMITTED_MEANS[self.part]
-            yield forbid(
-                lambda given, value, sign: given == "no" and value != meaning[sign < 0],
-                *(given, LevelName(value), direction),
-            )
-        if self.part == "start" and self._tensor_parts:
-            yield from self._layout_constraints(self.factor("layouts"))
-
-    def _layout_constraints(self, layouts: str) -> Iterator[Constraint]:
-        """Forbid layouts other than C for lists of fewer than two elements, or for no list."""
-        axes, data = self.axes, self.data
-        if axes is None or (axes.omitted == "all" and not axes.required):
-            yield forbid(
-                lambda layout, rank: layout != "c" and rank < 2, layouts, data.factor("rank")
-            )
-        if axes is not None:
-            listing = axes.factor("listing")
-            yield forbid(
-                lambda layout, listing: layout != "c" and listing == "one", layouts, listing
-            )
-            if axes.omitted == "first":
-                yield forbid(
-                    lambda layout, listing, axis: (
-                        layout != "c" and listing == "omitted" and axis == "first"
-                    ),
-                    *(layouts, listing, LevelName(data.factor("axis"))),
-                )
-        optional = [part.factor("given") for part in self._tensor_parts if not part.required]
-        for given in optional:
-            yield forbid(lambda layout, given: layout == "mixed" and given == "no", layouts, given)
-        if len(optional) == len(self._tensor_parts):
-            yield forbid(
-                lambda layout, *given: layout != "c" and "yes" not in given, layouts, *optional
-            )
-
-    def derived_factors(self) -> Iterator[DerivedFactor]:
-        """Derive how much of the axis is selected."""
-        if self.part == "start":
-            factor = self.factor("selects")
-            yield DerivedFactor(factor, selection_levels, self._slice_factors, vectorised=True)
-
-    def masking(self) -> Iterator[Constraint]:
-        """Mask slices that select nothing."""
-        if self.part == "start":
-            yield forbid(lambda selects: selects == "none", self.factor("selects"))
-
-    def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        """Yield start, stop and direction; then length, other extents and how much is selected."""
-        if self.part == "start":
-            start, stop, _ = self._parts
-            yield start._value_factor, stop._value_factor, self._direction_factor
-            data = self.data
-            yield data.factor("length"), data.factor("others"), self.factor("selects")
-
-    def build(self, context: BuildContext) -> Any:
-        """Return the values for all sliced axes, the tested axis among them."""
-        choice = context.choice
-        if choice.level(self.factor("given")) == "no":
-            return None
-        start = self._parts[0]
-        spans = context.draw(start.factor("spans"), partial(self._draw_spans, context))
-        values = [span[PARTS.index(self.part)] for span in spans]
-        if self.is_attribute:
-            return values
-        layout = choice[start.factor("layouts")]
-        if layout == "mixed":
-            layout = ("reversed", "c", "gapped")[self._tensor_parts.index(self)]
-        return self.integer_tensor(context, values, layout)
-
-    def _draw_spans(self, context: BuildContext, sampler: Sampler) -> Sequence[Span]:
-        choice, data = context.choice, self.data
-        rank, tested_axis = choice[data.factor("rank")], choice[data.factor("axis")]
-        shape = data.shape(context)
-        start, stop, step = self._parts
-        signed_step = choice[step._value_factor] * choice[self._direction_factor]
-        tested_span = (choice[start._value_factor], choice[stop._value_factor], signed_step)
-        axes = range(rank) if self.axes is None else self.axes.listed(context)
-        return [
-            tested_span if axis == tested_axis else self._draw_span(context, shape[axis], sampler)
-            for axis in axes
-        ]
-
-    def _draw_span(self, context: BuildContext, n: int, sampler: Sampler) -> Span:
-        """Draw a slice of an axis of `n` that selects something, unless the axis is empty."""
-        choice = context.choice
-        types = [
-            _WIDEST_TYPE if part.is_attribute else _type_or_widest(choice.level(part.type_factor))
-            for part in self._parts
-        ]
-        are_given = [choice.level(part.factor("given")) != "no" for part in self._parts]
-        while n:
-            start, stop, step = sampler.span(n, types[0])
-            step = step if are_given[2] else 1
-            start = start if are_given[0] else 0 if step > 0 else n - 1
-            stop = stop if are_given[1] else n if step > 0 else -n - 1
-            values = (start, stop, step)
-            fit = all(
-                fits(t, value) or not is_given
-                for t, value, is_given in zip(types, values, are_given, strict=True)
-            )
-            if fit and python_slice(n, *values):
-                return values
-        return 0, 0, 1
 
     def draw_spans(self, call: Drawing) -> list[Span]:
         """Draw start, stop and step for each sliced axis; one of them is near ends and limits."""
@@ -251,17 +116,17 @@ class SpansRole(SlicePartRole):
             )
             sign = call.one(step, "direction", signs)
             steps = near(n, element_type).items()
-            by = call.one(step, "value", {name: v for name, v in steps if v * sign > 0})
+            by = call.one_near(step, "value", {name: v for name, v in steps if v * sign > 0})
         begin, end = (0, n) if by > 0 else (n - 1, -n - 1)
         # Most slices select something, so that outputs show what is wrong.
         if call.fact(start.draw_given):
             values = near(n, call.fact(start.draw_type))
-            begin = call.one(
-                start, "value", *_parted(values, lambda v: python_slice(n, v, end, by))
-            )
+            parted = _parted(values, lambda v: python_slice(n, v, end, by))
+            begin = call.one_near(start, "value", *parted)
         if call.fact(stop.draw_given):
             values = near(n, call.fact(stop.draw_type))
-            end = call.one(stop, "value", *_parted(values, lambda v: python_slice(n, begin, v, by)))
+            parted = _parted(values, lambda v: python_slice(n, begin, v, by))
+            end = call.one_near(stop, "value", *parted)
         return begin, end, by
 
     def _draw_other_span(self, call: Drawing, n: int, k: int) -> Span:

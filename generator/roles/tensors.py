@@ -2,26 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from math import prod
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, insert, tensors_in
-from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, Layout
+from opcert.arrays.element_types import LAYOUTS, Layout
 from opcert.arrays.patterns import MAX_STORED_BYTES
-from opcert.arrays.tensor_functions import filled
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, places
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.role import Requirement
@@ -31,9 +24,6 @@ _COUNTS = {"two": 2, "one": 1, "three": 3, "five": 5, "past_8": 9, "past_16": 17
 _MANY_COUNTS = {"past_64": 65}
 # The greatest number that a factor has, even if more are allowed.
 _MOST = 300
-# With more tensors than these, only the number is tested: each array takes space of its own.
-_FEW = 5
-_CROWD = 40
 # How long the tensors are along the axis, given the length of the plainest.
 _LENGTHS = {"two": 2, "one": 1, "seven": 7, "past_u8": 259}
 _LARGE_LENGTHS = {"past_u16": 65537, "two": 2}
@@ -50,7 +40,6 @@ _VARIATIONS = {
 # How many tensors there are at least, where it is not 2.
 _LEAST_COUNTS = {"equal": 1, "all_empty": 1, "middle_empty": 3}
 _OTHERS = ("varied", "equal", "ones", "long", "wide", "tall", "zero")
-_CROWDED = ("long", "wide", "tall", "zero")
 # Drawn tensors have at most so many elements together.
 _MOST_ELEMENTS = 1 << 18
 # Of which tensors the memory layout differs from C order.
@@ -80,23 +69,20 @@ class TensorsRole(DataRole):
         """Return the first tensor."""
         return tensors_in(call.arguments[self.name])[0]
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield those of data, with the number of tensors and how their lengths differ."""
-        for factor in super().factors(profile):
+        for factor in super().factors():
             if factor.name == self.factor("length"):
-                lengths = _LARGE_LENGTHS if profile == "stress" else _LENGTHS
-                words = {level: f"tensors of length {n}" for level, n in lengths.items()}
-                yield Factor(factor.name, lengths, words=words)
+                words = {level: f"tensors of length {n}" for level, n in _LENGTHS.items()}
+                yield Factor(factor.name, _LENGTHS, words=words)
             elif factor.name == self.factor("others"):
-                others = ("varied", "ones") if profile == "stress" else _OTHERS
-                allowed = [kind for kind in others if kind != "zero" or self.empty]
+                allowed = [kind for kind in _OTHERS if kind != "zero" or self.empty]
                 yield Factor.of_names(factor.name, allowed, "{} extents next to it")
             else:
                 yield factor
         least, most = self.variadic
-        counts = _COUNTS if profile == "stress" else {**_COUNTS, **_MANY_COUNTS}
+        counts = {**_COUNTS, **_MANY_COUNTS, "most": _MOST}
         counts = {level: n for level, n in counts.items() if least <= n <= most}
-        counts |= {} if profile == "stress" else {"most": min(most, _MOST)}
         words = {level: f"{n} tensor{'s' * (n > 1)}" for level, n in counts.items()}
         yield Factor(self.factor("count"), counts, words=words)
         variations = {
@@ -106,147 +92,6 @@ class TensorsRole(DataRole):
         }
         yield Factor.of_names(self.factor("lengths"), variations)
         yield Factor.of_names(self.factor("which"), _WHICH)
-
-    def _layout_constraints(self) -> Iterator[Constraint]:
-        rank, length, others = map(self.factor, ("rank", "length", "others"))
-        layout, which = map(self.factor, ("layout", "which"))
-        count, lengths = self.factor("count"), self.factor("lengths")
-        yield forbid(lambda layout, which: layout == "c" and which != "every", layout, which)
-        yield forbid(lambda which, count: which != "every" and count < 2, which, count)
-        # Each tensor then has enough long axes.
-        yield forbid(
-            lambda layout, n, lengths: layout != "c" and (n < 2 or lengths not in _PLAIN),
-            *(layout, length, lengths),
-        )
-        yield forbid(
-            lambda layout, rank, others: (
-                rank < LONG_AXES_NEEDED[layout]
-                or (LONG_AXES_NEEDED[layout] == 2 and others == "ones")
-                or (LONG_AXES_NEEDED[layout] == 3 and others != "equal")
-            ),
-            *(layout, rank, others),
-        )
-        yield forbid(lambda layout, n: LONG_AXES_NEEDED[layout] > 1 and n > 100, layout, length)
-        yield forbid(lambda layout, others: layout != "c" and others == "zero", layout, others)
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid combinations that exclude each other, and most of those with many tensors."""
-        rank, length = map(self.factor, ("rank", "length"))
-        others, elements = self.factor("others"), self.factor("elements")
-        count, lengths, layout = self.factor("count"), self.factor("lengths"), self.factor("layout")
-        yield from self.axis_constraints()
-        yield from self._layout_constraints()
-        yield forbid(lambda others, rank: others != "varied" and rank < 2, others, rank)
-        yield forbid(lambda others, rank: others == "equal" and rank > 5, others, rank)
-        yield forbid(lambda others, n: n > 100 and others not in ("varied", "ones"), others, length)
-        yield forbid(
-            lambda lengths, count: count < _LEAST_COUNTS.get(lengths, 2), *(lengths, count)
-        )
-        yield forbid(
-            lambda elements, others: elements != "no" and others in _CROWDED, elements, others
-        )
-        yield forbid(
-            lambda elements, lengths: elements != "no" and lengths not in _PLAIN, elements, lengths
-        )
-        # Tensors of one element each are uniform whatever their elements are.
-        yield forbid(lambda elements, n: elements != "no" and n < 2, elements, length)
-        # Many tensors are small and plain.
-        yield forbid(
-            lambda count, n, others: (
-                count > _FEW and (n > 2 or others not in ("varied", "ones", "equal"))
-            ),
-            *(count, length, others),
-        )
-        least = max(int(self.rank[0]), 1)
-        yield forbid(lambda count, rank: count > _FEW and rank > max(3, least), count, rank)
-        yield forbid(lambda count, layout: count > _FEW and layout != "c", count, layout)
-        yield forbid(lambda count, elements: count > _FEW and elements != "no", count, elements)
-        yield forbid(
-            lambda count, lengths: count > _FEW and lengths not in ("varied", "equal"),
-            *(count, lengths),
-        )
-        types = self._signature.types[self.type]
-        plain: list[str] = [name for name in ("f32", "i32", "f16") if name in types] or [types[0]]
-        yield forbid(
-            lambda count, type_name: count > _FEW and type_name not in plain[:2],
-            *(count, LevelName(self.type_factor)),
-        )
-        yield forbid(
-            lambda count, rank, n: count > _CROWD and (rank != least or n != 1),
-            *(count, rank, length),
-        )
-        # Hundreds of tensors take much space: they are joined along one axis.
-        axis = self.factor("axis")
-        yield forbid(lambda count, axis: count > _CROWD and axis != 0, count, axis)
-        yield forbid(
-            lambda count, rank, others: count > _CROWD and rank > 1 and others != "ones",
-            *(count, rank, others),
-        )
-        yield forbid(
-            lambda count, lengths, type_name: (
-                count > _CROWD and (lengths != "varied" or type_name != plain[0])
-            ),
-            *(count, lengths, LevelName(self.type_factor)),
-        )
-
-    def masking(self) -> Iterator[Constraint]:
-        """Mask tensors that are empty, or whose elements are equal."""
-        others, lengths = self.factor("others"), self.factor("lengths")
-        rank, length = self.factor("rank"), self.factor("length")
-        yield forbid(lambda elements: elements != "no", self.factor("elements"))
-        yield forbid(lambda lengths: lengths == "all_empty", lengths)
-        yield forbid(lambda others: others == "zero", others)
-        # Each tensor has one element.
-        unequal = ("varied", "first_longest", "last_longest")
-        yield forbid(
-            lambda n, rank, lengths: n == 1 and rank < 2 and lengths not in unequal,
-            *(length, rank, lengths),
-        )
-        yield forbid(
-            lambda n, others, lengths: n == 1 and others == "ones" and lengths not in unequal,
-            *(length, others, lengths),
-        )
-
-    def lengths(self, context: BuildContext) -> list[int]:
-        """Return the length of each tensor along the axis."""
-        choice = context.choice
-        n, count = choice[self.factor("length")], choice[self.factor("count")]
-        return lengths_of(choice.level(self.factor("lengths")), n, count)
-
-    def shapes_of(self, context: BuildContext) -> list[tuple[int, ...]]:
-        """Return the shape of each tensor."""
-        choice, lengths = context.choice, self.lengths(context)
-        rank, axis = choice[self.factor("rank")], choice[self.factor("axis")]
-        if rank == 0:
-            return [() for _ in lengths]
-        others = context.draw(self.factor("shape"), partial(self._other_extents, context))
-        return [insert(others, axis, length) for length in lengths]
-
-    def _other_extents(self, context: BuildContext, sampler: Sampler) -> tuple[int, ...]:
-        choice, lengths = context.choice, self.lengths(context)
-        kind = choice[self.factor("others")]
-        taken = max(lengths) if kind == "equal" else sum(lengths)
-        return sampler.dims(choice[self.factor("rank")] - 1, kind, taken)
-
-    def build(self, context: BuildContext) -> Any:
-        """Return tensors for data patterns to fill."""
-        choice = context.choice
-        layout, which = choice[self.factor("layout")], choice.level(self.factor("which"))
-        tensors = [
-            replace(
-                filled(choice[self.factor("type")], shape), uniform=choice[self.factor("elements")]
-            )
-            for shape in self.shapes_of(context)
-        ]
-        relaid: dict[str, range] = {
-            "every": range(len(tensors)),
-            "first": range(1),
-            "later": range(1, len(tensors)),
-        }
-        return tuple(
-            replace(tensor, requested_layout=layout if k in relaid[which] else "c")
-            for k, tensor in enumerate(tensors)
-        )
 
     draws_own_shape: ClassVar[bool] = False
 
@@ -394,10 +239,6 @@ class TensorsRole(DataRole):
         """The expression of the axis, counted from the front."""
         axis = self._signature.arguments[self.along]
         return str(axis.wrapped_expr)  # type: ignore[attr-defined]
-
-
-# Variations of which no tensor is empty or of one element, if the plainest length is above 1.
-_PLAIN = ("equal", "varied", "first_longest", "last_longest")
 
 
 def lengths_of(kind: str, n: int, count: int) -> list[int]:

@@ -1,8 +1,8 @@
 """The role `windows`: on each axis of data, a window of elements and the stride through it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 from opcert.arrays.calls import Call
@@ -10,14 +10,9 @@ from opcert.arrays.element_types import fits
 from opcert.errors import Inapplicable
 from opcert.roles.drawing import Drawing, distinct, near, places
 from opcert.roles.factors import (
-    BuildContext,
-    Constraint,
     Factor,
-    LevelName,
     ObservationPoint,
     ObservedLevels,
-    Sampler,
-    forbid,
     levels_where,
 )
 from opcert.roles.lengths import PerAxis
@@ -50,7 +45,6 @@ _STRIDES: dict[str, tuple[Any, str]] = {
     "most": ((1 << 31) - 1, "a stride of 2^31 - 1"),
     "least": (1 << 31, "a stride of -2^31"),
 }
-_STRIDES_UNDER_STRESS = ("one", "two", "past_u8")
 _DRAWN_STRIDES = (1, 1, 2, -1, -2, 3)
 
 
@@ -67,6 +61,12 @@ def backwards_in(n: int, *, is_at_end: bool) -> Window:
     if n > 3:
         return 1, n - 1, -2
     return (1, n - 1, -1) if n == 3 or (n == 2 and is_at_end) else (0, n, -1)
+
+
+def _far(call: Drawing, role: PerAxis, options: Mapping[str, int]) -> Mapping[str, int]:
+    """Return those past 16 bits in one of two draws, if there are any: few axes have them."""
+    past = {name: value for name, value in options.items() if value >= 1 << 16}
+    return past if past and call.integer(role, "far", 0, 1) else options
 
 
 class WindowsRole(PerAxis):
@@ -104,22 +104,20 @@ class WindowsRole(PerAxis):
         """The factor of its number on the tested axis; of a stride, without the direction."""
         return self.factor("magnitude" if self.part == "stride" else "value")
 
-    def factors(self, profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         """Yield the factors of all parts, where it is the first: they depend on each other."""
         if self is self._group[0]:
             offset, size, stride = self.parts
             for part in (size, offset, stride):
-                yield from part.part_factors(profile)
+                yield from part.part_factors()
 
-    def part_factors(self, profile: str) -> Iterator[Factor]:
+    def part_factors(self) -> Iterator[Factor]:
         """Yield the number on the tested axis, the direction, the other axes, and layouts."""
-        yield from self.type_factors(profile)
+        yield from self.type_factors()
         length, size = self.data.factor("length"), self.parts[1].value_factor
         tables = {"offset": _OFFSETS, "size": _SIZES, "stride": _STRIDES}
         depends_on = {"offset": (length, size), "size": (length,), "stride": (size,)}[self.part]
         table = tables[self.part]
-        if self.part == "stride" and profile == "stress":
-            table = {level: table[level] for level in _STRIDES_UNDER_STRESS}
         levels = {level: value for level, (value, _) in table.items()}
         words = {level: text for level, (_, text) in table.items()}
         yield Factor(self.value_factor, levels, depends_on, words)
@@ -132,72 +130,6 @@ class WindowsRole(PerAxis):
             words = {"forwards": "forwards", "backwards": "backwards"}
             yield Factor(self.factor("direction"), {"forwards": 1, "backwards": -1}, words=words)
         yield from self.layout_factors()
-
-    def constraints(self) -> Iterator[Constraint]:
-        """Forbid levels that coincide with others, and empty windows."""
-        yield from super().constraints()
-        length, size = self.data.factor("length"), self.parts[1].value_factor
-        rank = self.data.factor("rank")
-        if self.part == "size":
-            least = {"whole": 1, "half": 3, "all_but_one": 5, "one": 2}
-            yield forbid(lambda n, level: n < least[level], length, LevelName(self.value_factor))
-        if self.part == "offset":
-            room = {"zero": 0, "inside": 2, "at_end": 1}
-            yield forbid(
-                lambda n, size, level: n - size < room[level],
-                *(length, size, LevelName(self.value_factor)),
-            )
-            others = self.factor("others")
-            yield forbid(lambda others, rank: others != "whole" and rank < 2, others, rank)
-            yield forbid(
-                lambda others, n, size: others == "reversed" and n != size, others, length, size
-            )
-        if self.part == "stride":
-            # A stride of 257 must reach a second element.
-            enough = {"two": 2, "three": 3, "to_the_end": 5, "past": 4, "past_u8": 258}
-            magnitude, direction = LevelName(self.value_factor), self.factor("direction")
-            others = self.parts[0].factor("others")
-            yield forbid(lambda size, level: size < enough.get(level, 1), size, magnitude)
-            yield forbid(lambda level, sign: level == "least" and sign > 0, magnitude, direction)
-            yield forbid(
-                lambda level, others: others == "reversed" and level != "one", magnitude, others
-            )
-
-    def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        """Yield offset, size and direction."""
-        if self.part == "offset":
-            offset, size, stride = self.parts
-            yield offset.value_factor, size.value_factor, stride.factor("direction")
-
-    def build(self, context: BuildContext) -> Any:
-        """Return its number for each axis."""
-        number = PARTS.index(self.part)
-        return self.build_list(context, [window[number] for window in self.drawn(context)])
-
-    def drawn(self, context: BuildContext) -> Sequence[Window]:
-        """Return offset, size and stride for each axis."""
-        return context.draw(self.parts[0].factor("windows"), partial(self._draw, context))
-
-    def _draw(self, context: BuildContext, sampler: Sampler) -> Sequence[Window]:
-        choice, data, (offset, size, stride) = context.choice, self.data, self.parts
-        signed_stride = choice[stride.value_factor] * choice[stride.factor("direction")]
-        tested = choice[offset.value_factor], choice[size.value_factor], signed_stride
-        tested_axis = choice[data.factor("axis")]
-        others = choice[offset.factor("others")]
-        windows = [(0, extent, 1) for extent in data.shape(context)]
-        for axis, (_, extent, _) in enumerate(windows):
-            if axis == tested_axis:
-                windows[axis] = tested
-            elif others == "reversed":
-                windows[axis] = (0, extent, -1)
-            elif others == "backwards":
-                windows[axis] = backwards_in(extent, is_at_end=bool(axis % 2))
-            elif others == "varied":
-                least = sampler.pick((1, extent, (extent + 1) // 2))
-                drawn_size = sampler.between(least, extent)
-                drawn_offset = sampler.between(0, extent - drawn_size)
-                windows[axis] = (drawn_offset, drawn_size, sampler.pick(_DRAWN_STRIDES))
-        return windows
 
     def draw_windows(self, call: Drawing) -> list[Window]:
         """Draw offset, size and stride for each axis; one of them is near ends and limits."""
@@ -232,22 +164,23 @@ class WindowsRole(PerAxis):
         sizes |= {"2^8": 1 << 8, "2^8 + 1": 257, "2^16": 1 << 16, "2^16 + 1": (1 << 16) + 1}
         # A window of one element shows no stride.
         long = distinct({name: value for name, value in sizes.items() if 1 < value <= n})
-        size = call.one(size_role, "value", long, {"1": 1})
+        size = call.one(size_role, "value", _far(call, size_role, long), {"1": 1})
         room = n - size
         offsets = {"0": 0, "up to the end": room, "inside": room // 2, "1": 1, "2^8": 1 << 8}
         offsets |= {"one short of the end": room - 1, "2^16": 1 << 16, "2^16 + 1": (1 << 16) + 1}
         offsets = {name: value for name, value in offsets.items() if 0 <= value <= room}
-        offset = call.one(offset_role, "value", distinct(offsets))
+        offset = call.one(offset_role, "value", _far(call, offset_role, distinct(offsets)))
         sign = call.one(stride_role, "direction", {"forwards": 1, "backwards": -1})
         # More than 32 bits may be invalid; the least integer of these has no positive counterpart.
         strides = {
             name.replace("n", " size").strip(): value
-            for name, value in near(size, "i64").items()
+            for name, value in (near(size, "i64") | {"2^31 - 1": (1 << 31) - 1}).items()
             if value > 0 and fits("i32", sign * value)
         }
         inside = {name: value for name, value in strides.items() if value < size}
         past = {name: value for name, value in strides.items() if value >= size}
-        return offset, size, sign * call.one(stride_role, "size", inside, past)
+        inside_or_far = _far(call, stride_role, inside)
+        return offset, size, sign * call.one(stride_role, "size", inside_or_far, past)
 
     def _draw_other_window(self, call: Drawing, n: int, axis: int) -> Window:
         """Draw a window of an axis of `n`; half of them are whole, so that outputs stay large."""

@@ -30,8 +30,8 @@ from opcert.specification.model import LawCall, Spec
 from opcert.specification.role_rules import (
     complete_from_roles,
     derivation_mistakes,
-    factor_table_mistakes,
     role_mistakes,
+    value_mistakes,
 )
 from opcert.specification.static_checks import static_mistakes
 from opcert.system import import_file
@@ -245,7 +245,7 @@ def read_spec(path: Path) -> SpecFile:
     located_texts = [*role_mistakes(spec)]
     if not located_texts:
         spec = complete_from_roles(spec)
-        checks = (derivation_mistakes, static_mistakes, factor_table_mistakes)
+        checks = (derivation_mistakes, static_mistakes, value_mistakes)
         located_texts = [located_text for check in checks for located_text in check(spec)]
     mistakes = source.mistakes + [source.mistake(place, text) for place, text in located_texts]
     try:

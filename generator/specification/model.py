@@ -28,7 +28,6 @@ from opcert.specification.expressions import (
 )
 from opcert.yaml_files import YamlPath
 
-LevelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 Violations = dict[KebabCaseId, dict[str, ExpressionText]]
 
 
@@ -196,20 +195,6 @@ class FeatureLevel(SpecModel):
     types: tuple[str, ...]
 
 
-class FactorTable(SpecModel):
-    """What the cases need besides the factors of roles."""
-
-    additional: dict[str, dict[LevelName, ExpressionText]] = Field(
-        default_factory=dict, description="Further levels of factors of roles."
-    )
-    constraints: tuple[ExpressionText, ...] = Field(
-        default=(), description="Combinations that cannot occur."
-    )
-    attributes: dict[str, ExpressionText] = Field(
-        default_factory=dict, description="The values of attributes that have no role."
-    )
-
-
 class Spec(SpecModel):
     """Everything that opcert knows about one operator."""
 
@@ -243,7 +228,6 @@ class Spec(SpecModel):
     laws: tuple[Law, ...] = ()
     feature_levels: tuple[FeatureLevel, ...] = ()
     examples: tuple[Example, ...] = ()
-    cases: FactorTable = Field(default_factory=FactorTable)
 
     @cached_property
     def family(self) -> str:

@@ -122,8 +122,7 @@ def _scope_mistakes(
     ]
     if name in suite.operators:
         operator = suite.operators[name]
-        exclusions = sorted(operator.exclusions)
-        lists.append((("excluded",), f"rule or level of {name}", scope.excluded, exclusions))
+        lists.append((("excluded",), f"rule of {name}", scope.excluded, [*operator.index.rules]))
         lists += [
             (("same_types", i), f"input of {name}", group, operator.input_names)
             for i, group in enumerate(scope.same_types)

@@ -1,26 +1,17 @@
-"""Measures what a suite covers in its own data: rules, combinations of levels, types and ranks."""
+"""Measures what a suite covers: rules, pairs of levels that fresh calls have, types and ranks."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
-import numpy as np
-import numpy.typing as npt
-
-from opcert.arrays.calls import Call
-from opcert.cases.generation import COVERING_STRENGTH
-from opcert.cases.input_space import InputSpace, MistakeLog, Observer
-from opcert.cases.positive import PositiveCases, discriminates
-from opcert.combinatorics.covering_arrays import alternative_rows
-from opcert.combinatorics.feasible_rows import FeasibleRows
+from opcert.cases.drawn import DRAWN, choices_of, draw_call, drawn_calls
+from opcert.cases.profiles import PROFILES
 from opcert.specification.files import SpecFile
+from opcert.specification.model import Spec
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import cases_by_rule, valid_calls
 from opcert.suite.suite import Suite
-
-BoolArray = npt.NDArray[np.bool_]
-_TUPLE_NAMES = {1: "levels", 2: "pairs of levels", 3: "triples of levels"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +36,7 @@ class Coverage:
     Attributes:
         rules: For each rule, the number of valid calls that satisfy or exhibit it, and the number
             of calls that violate it.
-        levels: For each factor and level, the number of observations of the level in calls.
+        levels: For each choice and option, the number of drawn calls that take it.
         types: The number of valid calls by element type and rank of the first input.
         feature_levels: The number of valid calls in each feature level.
     """
@@ -57,14 +48,9 @@ class Coverage:
     feature_levels: Mapping[str, int]
     dimensions: tuple[DimensionCoverage, ...]
 
-    @property
-    def share(self) -> float:
-        """The least share of all dimensions."""
-        return min(dimension.share for dimension in self.dimensions)
-
 
 def measure_coverage(suite: Suite, specs: Mapping[str, SpecFile]) -> Iterator[Coverage]:
-    """Yield the coverage of each operator that has a spec, at the strength of the suite's profile.
+    """Yield the coverage of each operator that has a spec.
 
     Raises:
         OpcertError: a condition of a spec cannot be evaluated on a call of the suite.
@@ -94,15 +80,14 @@ def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: i
         level.name: sum(level.name in case.feature_levels for case in cases)
         for level in spec.feature_levels
     }
-    level_coverage = _LevelCoverage(operator, spec_file, profile, seed, calls)
-    dimensions = [
-        level_coverage.count(_TUPLE_NAMES[t], [*combinations(level_coverage.levels, t)])
-        for t in range(1, COVERING_STRENGTH[profile] + 1)
-    ]
-    full_combinations = level_coverage.space.full_combinations()
-    dimensions.append(level_coverage.count("full combinations", full_combinations))
-    # The stress profile tests sizes and need not cover the rest again.
-    if profile != "stress":
+    size = PROFILES[profile]
+    drawn = [drawn_levels(spec, seed, case_id, large=size.large) for case_id in calls]
+    levels: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for choice, option in (level for of_case in drawn for level in of_case.items()):
+        levels[choice][option] += 1
+    dimensions = [*_coverage_of_levels(spec, drawn, large=size.large)]
+    # Large calls test sizes and need not cover the rest again.
+    if not size.large:
         breakable = {rule for rule, it in spec.requirements.items() if it.unbreakable is None}
         covered = {
             "rules": {
@@ -119,103 +104,50 @@ def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: i
     return Coverage(
         operator=spec.operator,
         rules=rules,
-        levels=level_coverage.observations(),
+        levels=levels,
         types=types,
         feature_levels=feature_levels,
         dimensions=tuple(dimensions),
     )
 
 
-class _LevelCoverage:
-    """The levels that the valid calls of one operator exhibit, alone and in combination."""
-
-    def __init__(
-        self,
-        operator: OperatorSuite,
-        spec_file: SpecFile,
-        profile: str,
-        seed: int,
-        calls: Mapping[str, Call],
-    ) -> None:
-        observer = Observer(spec_file.spec, profile)
-        self.levels = {factor: [*levels] for factor, levels in observer.levels.items()}
-        self.space = InputSpace(spec_file.spec, profile)
-        self._feasible, self._discriminating = self.space.feasible_rows()
-        self._planner = PositiveCases(spec_file, profile, seed, MistakeLog(spec_file))
-        levels = [(factor, level) for factor in self.levels for level in self.levels[factor]]
-        # One line for each observation of a call.
-        lines: list[list[bool]] = []
-        is_discriminating: list[bool] = []
-        for case_id, call in calls.items():
-            case = operator.cases[case_id]
-            inputs = operator.inputs(case)
-            call_discriminates = discriminates(
-                [inputs[name] for name in case.data_inputs],
-                operator.outputs(case),
-                operator.inverted_data_outputs(case),
-            )
-            for observation in observer.observe(call):
-                lines.append([observation.exhibits(*level) for level in levels])
-                is_discriminating.append(call_discriminates)
-        ends = np.cumsum([len(levels) for levels in self.levels.values()])
-        matrix = np.array(lines, bool).reshape(len(lines), ends[-1] if len(ends) else 0)
-        columns = np.split(matrix, ends[:-1], axis=1)
-        self._exhibited: dict[str, BoolArray] = dict(zip(self.levels, columns, strict=True))
-        self._is_discriminating = np.array(is_discriminating, bool)
-
-    def observations(self) -> dict[str, dict[str, int]]:
-        """Return the number of observations of each level of each factor."""
-        return {
-            factor: dict(zip(levels, self._exhibited[factor].sum(axis=0).tolist(), strict=True))
-            for factor, levels in self.levels.items()
-        }
-
-    def count(self, dimension: str, groups: Sequence[Sequence[str]]) -> DimensionCoverage:
-        """Count the covered combinations of levels of each group of factors.
-
-        Only a discriminating call covers a combination, unless no such call can have it.
-        """
-        present, missing = 0, list[str]()
-        for group in groups:
-            columns = [self._exhibited[factor] for factor in group]
-            in_any = _combined(columns)
-            in_discriminating = _combined([c[self._is_discriminating] for c in columns])
-            positions = [[*self.levels].index(factor) for factor in group]
-            for cell in np.ndindex(in_any.shape):
-                levels = dict(zip(positions, cell, strict=True))
-                if in_discriminating[cell] or (in_any[cell] and not self._can_discriminate(levels)):
-                    present += 1
-                elif _is_feasible(levels, self._feasible):
-                    names = zip(group, cell, strict=True)
-                    missing.append(" ".join(f"{f}={self.levels[f][i]}" for f, i in names))
-        return DimensionCoverage(dimension, present, tuple(missing))
-
-    def _can_discriminate(self, levels: Mapping[int, int]) -> bool:
-        """Whether any of a few calls with these levels (by factor position) discriminates."""
-        return _is_feasible(levels, self._discriminating) and any(
-            self._planner.discriminates(self.space, row)
-            for row in alternative_rows(self._discriminating, levels)
-        )
+# The pairs of levels that so many fresh calls show are those that a suite may cover.
+_FRESH_CALLS = 2000
+# Fresh calls have another seed than those of any suite is likely to have.
+_FRESH_SEED = 0x0FC0FFEE
+# A level: a choice of a draw, and the option that a call takes.
+Level = tuple[str, str]
 
 
-def _is_feasible(levels: Mapping[int, int], rows: FeasibleRows) -> bool:
-    """Whether a feasible row has these levels (by factor position)."""
-    # The table of pairs decides most questions.
-    for (f, i), (g, j) in combinations(sorted(levels.items()), 2):
-        if not rows.pairs[f, g][i, j]:
-            return False
-    return len(levels) == 2 or rows.consistent_with(levels) is not None
+def drawn_levels(spec: Spec, seed: int, case: str, *, large: bool) -> Mapping[str, str]:
+    """Return the option that a drawn case takes of each choice; nothing for other cases."""
+    name = case.rpartition("/")[2]
+    if not name.startswith(DRAWN):
+        return {}
+    choices = choices_of(spec, seed, int(name.rpartition("-")[2]))
+    draw_call(spec, choices, large=large)
+    return choices.levels
 
 
-def _combined(columns: Sequence[BoolArray]) -> BoolArray:
-    """Return a mask of the combinations of levels that occur together in a line.
+def _pairs(levels: Mapping[str, str]) -> Iterator[tuple[Level, Level]]:
+    return combinations(sorted(levels.items()), 2)
 
-    Each of `columns` has the shape [lines, levels of a factor]; the mask has one axis per factor.
-    """
-    first, *others = columns
-    if not others:
-        return np.asarray(first.any(axis=0))
-    if len(others) == 1:
-        # A product of float matrices is much faster than one of Booleans.
-        return np.asarray(first.T.astype(np.float32) @ others[0].astype(np.float32) > 0)
-    return np.stack([_combined([c[has_level] for c in others]) for has_level in first.T])
+
+def _coverage_of_levels(
+    spec: Spec, drawn: Sequence[Mapping[str, str]], *, large: bool
+) -> Iterator[DimensionCoverage]:
+    """Yield how many of the levels, and of the pairs, of fresh calls the drawn calls have."""
+    calls = drawn_calls(spec, _FRESH_SEED, large=large)
+    fresh = [choices.levels for _, _, choices in islice(calls, _FRESH_CALLS)]
+    singles = {level for levels in drawn for level in levels.items()}
+    pairs = {pair for levels in drawn for pair in _pairs(levels)}
+    expected = {level for levels in fresh for level in levels.items()}
+    missing = [_text(level) for level in sorted(expected - singles)]
+    yield DimensionCoverage("levels", len(expected & singles), tuple(missing))
+    common = Counter(pair for levels in fresh for pair in _pairs(levels))
+    missing = [", ".join(map(_text, p)) for p, _ in common.most_common() if p not in pairs]
+    yield DimensionCoverage("pairs of levels", len(common) - len(missing), tuple(missing))
+
+
+def _text(level: Level) -> str:
+    return f"{level[0]} = {level[1]}"

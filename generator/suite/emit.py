@@ -21,8 +21,7 @@ from opcert.arrays.element_types import (
     type_name,
 )
 from opcert.arrays.patterns import MAX_STORED_BYTES, PackWriter, alternatives_of, recipe_seed
-from opcert.cases.input_space import short_digest
-from opcert.cases.level_constraints import levels_by_factor, role_factors
+from opcert.cases.case import short_digest
 from opcert.cases.vectors import Vector
 from opcert.errors import printable_line, visible_text
 from opcert.specification.expressions import DocumentedTensor
@@ -58,7 +57,7 @@ _CASE = TypeAdapter(IndexedCase)
 
 
 def operator_files(
-    spec_file: SpecFile, vectors: Iterable[Vector], profile: str
+    spec_file: SpecFile, vectors: Iterable[Vector]
 ) -> tuple[OperatorEntry, FileContents]:
     """Return an operator's entry in the manifest, and its files by path within the suite.
 
@@ -71,9 +70,6 @@ def operator_files(
     counts: Counter[str] = Counter()
     for case in _indexed_cases(spec, vectors, pack):
         record = _CASE.dump_python(case, mode="json", exclude_defaults=True)
-        if case.levels:
-            # `factors` of the index name the factors, in this order.
-            record["levels"] = [*case.levels.values()]
         lines.append(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
         counts[case.expects] += 1
         counts["ambiguous"] += case.ambiguity is not None
@@ -88,7 +84,7 @@ def operator_files(
         rejections=counts["rejection"],
         implementation_defined=counts["ambiguous"],
     )
-    index = _index_without_cases(spec_file, entry.pack, profile)
+    index = _index_without_cases(spec_file, entry.pack)
     index_fields = index.model_dump(exclude={"cases"}, exclude_defaults=True, mode="json")
     # One case per line, so that line-based tools can find and compare cases.
     index_text = (
@@ -135,7 +131,7 @@ def suite_files(
     yield from {**common, MANIFEST: json_file(manifest)}.items()
 
 
-def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:
+def _index_without_cases(spec_file: SpecFile, pack: str) -> Index:
     """Return an index without cases, but with everything that cases refer to."""
     spec = spec_file.spec
 
@@ -175,26 +171,8 @@ def _index_without_cases(spec_file: SpecFile, pack: str, profile: str) -> Index:
             )
             for erratum in spec.errata
         },
-        factors=_level_descriptions(spec, profile),
         cases=(),
     )
-
-
-def _level_descriptions(spec: Spec, profile: str) -> dict[str, dict[str, str]]:
-    """Return a phrase for each level of each factor."""
-    phrases = {factor.name: factor.words for factor in role_factors(spec, profile)}
-
-    def describe(factor: str, level: str) -> str:
-        words = phrases.get(factor) or {}
-        readable = level.replace("_", " ")
-        if isinstance(words, str):
-            return words.replace("{}", readable)
-        return words.get(level, f"{factor.replace('_', ' ')} {readable}")
-
-    return {
-        factor: {level.name: describe(factor, level.name) for level in levels}
-        for factor, levels in levels_by_factor(spec, profile).items()
-    }
 
 
 def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iterator[IndexedCase]:
@@ -221,7 +199,6 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iter
             open_elements=vector.open_elements and spec.full_id(vector.open_elements),
             example=f"{case.example.clause}: {case.example.text}" if case.example else "",
             rules=tuple(rule for rule in case.rules if case.violated_rule or rule in behaviours),
-            levels=case.levels,
             feature_levels=case.feature_levels,
             type=element_type,
             rank=rank,

@@ -1,8 +1,7 @@
 """The JSON format of a suite: its manifest, and the index of each operator."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Mapping
 from functools import lru_cache, partial
 from math import prod
 from typing import Annotated, Any, Literal
@@ -13,9 +12,6 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
 )
 from pydantic.dataclasses import dataclass
 
@@ -23,7 +19,7 @@ from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import ELEMENT_TYPES, Layout
 from opcert.arrays.tensor_functions import MAX_DIMENSIONS, MAX_ELEMENTS
 
-FORMAT = 6
+FORMAT = 7
 MANIFEST = "manifest.json"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -152,51 +148,6 @@ class ErratumText(StrictModel):
     affects: tuple[str, ...]
 
 
-def _remember_factors(factors: Mapping[str, object], info: ValidationInfo) -> Mapping[str, object]:
-    """Save the names of factors for `_levels_by_factor`: pydantic validates `cases` later."""
-    if info.context is not None:
-        info.context["factors"] = [*factors]
-    return factors
-
-
-class _Levels(Mapping[str, str]):
-    """The level of each factor; many cases share the factors."""
-
-    __slots__ = ("_factors", "_levels")
-
-    def __init__(self, factors: Sequence[str], levels: Iterable[str]) -> None:
-        self._factors: tuple[str, ...] = _shared((*factors,))
-        self._levels: tuple[str, ...] = tuple(map(_shared, levels))
-
-    def __getitem__(self, factor: str) -> str:
-        try:
-            return self._levels[self._factors.index(factor)]
-        except ValueError:
-            raise KeyError(factor) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._factors)
-
-    def __len__(self) -> int:
-        return len(self._factors)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
-
-def _levels_by_factor(
-    levels: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
-) -> Mapping[str, str]:
-    """Return the list of levels in a file as a mapping from factor to level."""
-    if info.context is None:
-        return dict(validate(levels))
-    factors = info.context.get("factors", ())
-    is_list_of_names = isinstance(levels, list) and {*map(type, levels)} <= {str}
-    if not is_list_of_names or len(levels) != len(factors):
-        raise ValueError(f"a list with a level of each of the {len(factors)} factors")
-    return _Levels(factors, levels)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class CaseChange:
     """The one change in which a call differs from its baseline.
@@ -223,8 +174,6 @@ class IndexedCase:
             decisive.
         example: The clause and the description of a documented example.
         rules: The violated rule, or the behaviours that the call exhibits.
-        levels: The level of each factor, for a planned case. A file lists the levels in the order
-            of the index's `factors`.
         type: The element type of the first input, or of the baseline's where the case omits it.
         rank: The rank of the same input.
         data_inputs: Inputs whose elements the operator only moves.
@@ -242,9 +191,6 @@ class IndexedCase:
     open_elements: Name | None = None
     example: str = ""
     rules: Names
-    levels: Annotated[Mapping[str, str], WrapValidator(_levels_by_factor)] = field(
-        default_factory=dict
-    )
     feature_levels: Names = ()
     type: TypeName
     rank: Extent
@@ -272,11 +218,7 @@ class IndexedCase:
 
 
 class Index(StrictModel):
-    """The cases of one operator, the pack with their arrays, and facts of the document.
-
-    `factors` maps each factor to its levels, and each level to a phrase that describes it. The
-    phrase is empty if the level needs no mention.
-    """
+    """The cases of one operator, the pack with their arrays, and facts of the document."""
 
     format: int
     operator: str
@@ -287,7 +229,6 @@ class Index(StrictModel):
     rules: Mapping[str, RuleText]
     ambiguities: Mapping[str, AmbiguityText] = {}
     errata: Mapping[str, ErratumText] = {}
-    factors: Annotated[Mapping[str, Mapping[str, str]], AfterValidator(_remember_factors)] = {}
     cases: tuple[IndexedCase, ...]
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from opcert.cases.generation import COVERING_STRENGTH
+from opcert.cases.profiles import PROFILES
 from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.specification.files import SpecFile, read_specs_in, shipped_operators
@@ -98,8 +98,8 @@ def iterate_files(
         SpecError: with the mistakes of all specs.
         OpcertError: the profile is unknown, or a spec changes meanwhile.
     """
-    if profile not in COVERING_STRENGTH:
-        *others, last = COVERING_STRENGTH
+    if profile not in PROFILES:
+        *others, last = PROFILES
         raise OpcertError(f"unknown profile '{profile}'; expected {', '.join(others)} or {last}")
     digests = {file.path: file.digest for file in specs}
 

@@ -57,13 +57,6 @@ class OperatorSuite:
         return {case.id: case for case in self.index.cases}
 
     @cached_property
-    def exclusions(self) -> frozenset[str]:
-        """The names by which a backend may exclude cases: rules, and levels as factor=level."""
-        rules = {rule for case in self.index.cases for rule in case.rules}
-        levels = (level for case in self.index.cases for level in case.levels.items())
-        return frozenset(rules.union(f"{factor}={level}" for factor, level in levels))
-
-    @cached_property
     def input_names(self) -> list[str]:
         """The names of the inputs that occur in any case."""
         keys = (key for case in self.index.cases for key in case.inputs)

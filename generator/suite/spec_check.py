@@ -12,9 +12,9 @@ import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, tensors_in
 from opcert.arrays.element_types import INTEGERS, TYPE_SETS, Array, bits_of, highest, lowest
+from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.cases.generation import generate_cases
-from opcert.cases.input_space import Case
 from opcert.cases.vectors import Vector, check_laws, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.roles.factors import BoundExpressions
@@ -77,7 +77,7 @@ def valid_calls(operator: OperatorSuite) -> dict[str, Call]:
 
 
 def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
-    """Return the call of a case in the form in which the planner describes calls."""
+    """Return the call of a case in the form in which calls are drawn."""
     inputs = {}
     for name, record in case.inputs.items():
         is_data = name in case.data_inputs
@@ -238,11 +238,11 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
             cases = generate_cases(spec_file, "core", seed=0)
             vectors = make_vectors(spec_file, cases)
             check_laws(spec_file, vectors, references)
-            entry, files = operator_files(spec_file, vectors, "core")
+            entry, files = operator_files(spec_file, vectors)
         except SpecError as error:
             mistakes += error.mistakes
             continue
-        index = Index.model_validate_json(files[entry.index], context={})
+        index = Index.model_validate_json(files[entry.index])
         read_pack = partial(files.__getitem__, entry.pack)
         operator = OperatorSuite(entry, index, read_pack, Path(entry.spec).parent)
         decisive = [case for case in cases if case.ambiguity is None]

@@ -352,7 +352,7 @@ def parse_file(path: Path, text: bytes, model: type[Model]) -> Model:
         SuiteError: the file is damaged or of another format.
     """
     try:
-        parsed = model.model_validate_json(text, context={})
+        parsed = model.model_validate_json(text)
     except ValidationError as error:
         # A file of another format has other keys, so its format is the better explanation.
         try:

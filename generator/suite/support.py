@@ -30,7 +30,7 @@ class OperatorScope(BaseModel):
 
     `types` and `ranks` restrict the first input, `index_types` all other inputs, `input_types`
     single inputs by name. The inputs in each list of `same_types` must share one type. `excluded`
-    lists rules, and levels as `factor=level`.
+    lists rules.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -63,7 +63,7 @@ class OperatorScope(BaseModel):
                 return f"different types of {inputs}"
         if self.ranks is not None and case.rank not in self.ranks:
             return f"rank {case.rank}"
-        return min(rules_and_levels(case).intersection(self.excluded), default=None)
+        return min({*case.rules}.intersection(self.excluded), default=None)
 
 
 class OperatorSupport(OperatorScope):
@@ -94,15 +94,6 @@ class CaseProperties(Protocol):
     @property
     def rules(self) -> tuple[str, ...]:
         """The ids of the rules that the case exercises."""
-
-    @property
-    def levels(self) -> Mapping[str, str]:
-        """The level of each factor."""
-
-
-def rules_and_levels(case: CaseProperties) -> set[str]:
-    """Return the names by which `excluded` can exclude a case: rules, and `factor=level`."""
-    return {*case.rules, *(f"{factor}={level}" for factor, level in case.levels.items())}
 
 
 @dataclass(frozen=True)
@@ -173,7 +164,7 @@ def checked_support(backend: object, suite: Suite) -> Support:
         # Without names to check, the operator need not be read.
         if name in suite.operators and (scope.excluded or scope.named_inputs):
             operator = suite.operators[name]
-            _check_names(f"rule or level of {name}", scope.excluded, sorted(operator.exclusions))
+            _check_names(f"rule of {name}", scope.excluded, [*operator.index.rules])
             _check_names(f"input of {name}", scope.named_inputs, operator.input_names)
     return support
 

@@ -151,7 +151,7 @@ def _part_of(spec_file: SpecFile, task: PartTask) -> Part:
         with _rare_garbage_collection():
             cases = generate_cases(spec_file, task.profile, task.seed)
             vectors = iterate_vectors(spec_file, cases)
-            return spec_file.spec.operator, *operator_files(spec_file, vectors, task.profile)
+            return spec_file.spec.operator, *operator_files(spec_file, vectors)
     except SpecError as error:
         return error.mistakes
 

@@ -19,9 +19,8 @@ import numpy as np
 from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of
 from opcert.cases.conditions import Conditions
-from opcert.cases.input_space import Observer
-from opcert.combinatorics.diagnosis import LevelTable, Point
-from opcert.combinatorics.tables import BoolArray
+from opcert.cases.observation import Observer
+from opcert.diagnosis import BoolArray, LevelTable, Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.format import CaseChange, IndexedCase, StoredArray
@@ -101,6 +100,8 @@ MUTATION, POSITION = "mutation", "position"
 NEIGHBOUR, BEHAVIOUR = "neighbour", "behaviour "
 OUTPUT_SIZE, OUTPUT_RANK = "output elements", "output rank"
 NARROWED = "narrowed integers"
+# Where the spec is missing, whose factors say more.
+TYPE, RANK = "type of the first input", "rank of the first input"
 # What a call with a level of these has, in words.
 PHRASES = {
     VIOLATED_RULE: "a violation of {}",
@@ -112,6 +113,8 @@ PHRASES = {
     NEIGHBOUR: "the difference '{}' from the previous call",
     OUTPUT_RANK: "an output of rank {}",
     OUTPUT_SIZE: "outputs of {} elements",
+    TYPE: "a first input of {}",
+    RANK: "a first input of rank {}",
 }
 # The least numbers of elements of the ranges of output sizes.
 _SIZES = (0, 1, 2, 16, 64, 256, 1024, 1 << 14, 1 << 17)
@@ -136,10 +139,15 @@ _CHANGES = {
 
 @dataclass(frozen=True)
 class CaseLevels:
-    """The levels of all cases of an operator; `numbers` are the cases' numbers in the table."""
+    """The levels of all cases of an operator.
+
+    `numbers` are the cases' numbers in the table; `phrases` describe the levels of a factor, and
+    are empty if a level needs no mention.
+    """
 
     table: LevelTable
     numbers: Mapping[str, int]
+    phrases: Mapping[tuple[str, str], str]
 
     def mask(self, cases: Iterable[str]) -> BoolArray:
         """Return flags of some cases."""
@@ -152,19 +160,16 @@ class CaseLevels:
         return [name for name, number in self.numbers.items() if flags[number]]
 
 
-def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: str) -> CaseLevels:
-    """Return the levels that each case exhibits.
-
-    Without the spec, only planned cases have levels of its factors.
-    """
-    observed = {} if spec_file is None else dict(_observed(operator, spec_file, profile))
+def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLevels:
+    """Return the levels that each case exhibits; without the spec, type and rank at most."""
+    observer = None if spec_file is None else Observer(spec_file.spec)
+    observed = {} if observer is None else dict(_observed(operator, observer))
     narrowing = None if spec_file is None else Narrowing(spec_file)
     points: dict[str, list[Point]] = {}
     for case in operator.index.cases:
         if case.expects == "rejection" and case.baseline is not None:
             points[case.id] = _invalid_points(operator, case, points[case.baseline])
         else:
-            planned = {name: frozenset([level]) for name, level in case.levels.items()}
             shapes = [output.shape for output in case.outputs]
             size = max(least for least in _SIZES if least <= sum(map(prod, shapes)))
             own = {
@@ -174,8 +179,9 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: st
             own |= {f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in case.rules}
             if case.change is not None:
                 own[NEIGHBOUR] = frozenset([case.change.kind])
-            levels_of_points = observed.get(case.id, [planned])
-            points[case.id] = [{**planned, **levels, **own} for levels in levels_of_points]
+            if observer is None:
+                own |= {TYPE: frozenset([case.type]), RANK: frozenset([str(case.rank)])}
+            points[case.id] = [{**levels, **own} for levels in observed.get(case.id, [{}])]
         if narrowing is not None:
             narrowed = {NARROWED: narrowing.levels(operator, case)}
             points[case.id] = [{**point, **narrowed} for point in points[case.id]]
@@ -183,7 +189,8 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: st
     factors: dict[str, dict[str, None]] = {
         name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
     }
-    factors |= {name: dict.fromkeys(levels) for name, levels in operator.index.factors.items()}
+    own_factors = {} if observer is None else observer.factors
+    factors |= {name: dict.fromkeys(factor.levels) for name, factor in own_factors.items()}
     factors |= {OUTPUT_RANK: dict.fromkeys(map(str, range(_RANKS))), NEIGHBOUR: {}}
     factors |= {OUTPUT_SIZE: dict.fromkeys(map(_size_range, _SIZES))}
     for case_points in points.values():
@@ -194,17 +201,22 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, profile: st
     present = {name: [*levels] for name, levels in factors.items() if levels}
     # Each rule that is not checked is a cause of its own, and so is each width of integers.
     table = LevelTable(present, [*points.values()], separate=(VIOLATED_RULE, NARROWED))
-    return CaseLevels(table, numbers)
+    phrases = {
+        (name, level): factor.phrase(level)
+        for name, factor in own_factors.items()
+        for level in factor.levels
+    }
+    return CaseLevels(table, numbers, phrases)
 
 
-def _observed(
-    operator: OperatorSuite, spec_file: SpecFile, profile: str
-) -> Iterator[tuple[str, list[Point]]]:
+def _observed(operator: OperatorSuite, observer: Observer) -> Iterator[tuple[str, list[Point]]]:
     """Yield each valid case with the levels that its call exhibits at each point."""
-    observer = Observer(spec_file.spec, profile)
     for name, call in valid_calls(operator).items():
         observations = observer.observe(call)
-        yield name, [{factor: o.levels(factor) for factor in observer.levels} for o in observations]
+        yield (
+            name,
+            [{factor: o.levels(factor) for factor in observer.factors} for o in observations],
+        )
 
 
 def _size_range(least: int) -> str:

@@ -10,12 +10,12 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_of, type_name
 from opcert.arrays.patterns import alternatives_of, with_alternatives
-from opcert.combinatorics.diagnosis import Condition, LevelTable
+from opcert.diagnosis import Condition
 from opcert.run.call_protocol import SessionStep
 from opcert.run.comparison import FailureKind
 from opcert.suite.format import IndexedCase, Shape, StoredArray, StrictModel, TypeName
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.case_levels import BEHAVIOUR, PHRASES, VIOLATED_RULE
+from opcert.verdicts.case_levels import BEHAVIOUR, PHRASES, VIOLATED_RULE, CaseLevels
 
 # The most elements of an array that people read.
 _READABLE = 64
@@ -103,31 +103,29 @@ class Term:
     text: str
 
 
-def terms_of(condition: Condition, operator: OperatorSuite, table: LevelTable) -> tuple[Term, ...]:
+def terms_of(condition: Condition, known: CaseLevels) -> tuple[Term, ...]:
     """Return a condition with its words."""
-    return tuple(
-        Term(factor, levels, _text(factor, levels, operator, table)) for factor, levels in condition
-    )
+    return tuple(Term(factor, levels, _text(factor, levels, known)) for factor, levels in condition)
 
 
-def _text(factor: str, levels: Sequence[str], operator: OperatorSuite, table: LevelTable) -> str:
+def _text(factor: str, levels: Sequence[str], known: CaseLevels) -> str:
     if factor.startswith(BEHAVIOUR):
         return f"the behaviour {factor.removeprefix(BEHAVIOUR).partition('/')[2]}"
-    every = table.factors[factor]
+    every = known.table.factors[factor]
     omitted = [level for level in every if level not in levels]
     if not omitted:
         # Some points lack the factor, so that all of its levels are a condition too.
         return f"any {factor.replace('_', ' ')}"
     if len(omitted) < len(levels) and len(levels) > 2 and not _is_range(levels, every):
-        return f"anything but {_alternatives(factor, omitted, every, operator)}"
-    return _alternatives(factor, levels, every, operator)
+        return f"anything but {_alternatives(factor, omitted, every, known)}"
+    return _alternatives(factor, levels, every, known)
 
 
 def _alternatives(
-    factor: str, levels: Sequence[str], every: Sequence[str], operator: OperatorSuite
+    factor: str, levels: Sequence[str], every: Sequence[str], known: CaseLevels
 ) -> str:
     """Return phrases as alternatives; words with which all of them begin or end occur once."""
-    phrases = [_phrase(factor, level, operator).split() for level in levels]
+    phrases = [_phrase(factor, level, known).split() for level in levels]
     shortest = min(map(len, phrases)) - 1
     before = _shared_words(phrases, shortest)
     after = _shared_words([phrase[::-1] for phrase in phrases], shortest - before)
@@ -156,10 +154,10 @@ def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
     return levels[0].isdigit() and tuple(every[start : start + len(levels)]) == tuple(levels)
 
 
-def _phrase(factor: str, level: str, operator: OperatorSuite) -> str:
+def _phrase(factor: str, level: str, known: CaseLevels) -> str:
     if factor in PHRASES:
         return PHRASES[factor].replace("{}", level.rpartition("/")[2])
-    phrase = operator.index.factors.get(factor, {}).get(level, "")
+    phrase = known.phrases.get((factor, level), "")
     if not phrase:
         return f"{factor.replace('_', ' ')} {level.replace('_', ' ')}"
     # A phrase that is no noun says of which argument it is.

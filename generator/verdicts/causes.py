@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import ConfigDict
 
-from opcert.combinatorics.diagnosis import Condition, explain_failures, separate_causes
-from opcert.combinatorics.tables import BoolArray
+from opcert.diagnosis import BoolArray, Condition, explain_failures, separate_causes
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
@@ -156,9 +155,7 @@ class Diagnosis:
 
     def _levels_of(self, name: str) -> CaseLevels:
         if name not in self._levels:
-            profile = self.suite.manifest.profile
-            spec_file = self.specs.get(name)
-            self._levels[name] = case_levels(self.suite.operators[name], spec_file, profile)
+            self._levels[name] = case_levels(self.suite.operators[name], self.specs.get(name))
         return self._levels[name]
 
     @cached_property
@@ -296,9 +293,9 @@ def _cause(
     matched = levels.table.matching(draft.condition)
     ends = draft.failing, draft.passing
     counts = [int((mask & end).sum()) for mask in (matched, ~matched) for end in ends]
-    condition = terms_of(draft.condition, operator, levels.table)
+    condition = terms_of(draft.condition, levels)
     name = operator.index.operator
-    alternatives = tuple(terms_of(other, operator, levels.table) for other in draft.alternatives)
+    alternatives = tuple(terms_of(other, levels) for other in draft.alternatives)
     unmatched = tuple(levels.names(draft.explained & ~matched))
     statement, figures = cause_statement(
         name, draft.kinds, condition, alternatives, len(cases), len(unmatched), counts

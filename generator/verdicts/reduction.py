@@ -206,7 +206,9 @@ def _structural_edits(start: Candidate) -> Iterator[Edit]:
         for axis, extent in enumerate(start.inputs[name].shape):
             # Removing a part of a partition removes its length from the extent.
             parts = {extent - number for number in integers if 0 < number < extent}
-            for shorter in sorted({1, 2, 3, extent // 2, extent - 1, *parts} - {0}):
+            # What fails for a remainder of vectors needs one more than a power of 2.
+            past = {(1 << k) + 1 for k in range(2, extent.bit_length())}
+            for shorter in sorted({1, 2, 3, extent // 2, extent - 1, *parts, *past} - {0}):
                 if shorter < extent:
                     edit = partial(_shorten, name=name, axis=axis, extent=shorter)
                     for from_end, follow in product((False, True), (True, False)):

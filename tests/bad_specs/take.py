@@ -9,7 +9,7 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.tensor_functions import filled
 from opcert.reference.rules import require
 from opcert.roles.drawing import Drawing
-from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
+from opcert.roles.factors import Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import Role
 
 Array = npt.NDArray[Any]
@@ -63,41 +63,22 @@ class Rows(Role):
         others = call.one(self, "rank", {"one": (), "two": (call.integer(self, "columns", 2, 4),)})
         return (n, *others)
 
-    def factors(self, profile: str) -> Iterator[Factor]:
-        types = self.drawn or self._signature.types[self.type]
-        further = {"full": [*types, "i4", "u4"], "stress": ["f32"]}
-        yield Factor.of_names("type", further.get(profile, types))
+    def factors(self) -> Iterator[Factor]:
+        yield Factor.of_names("type", self.drawn or self._signature.types[self.type])
         yield Factor("rank", {"one": 1, "two": 2})
-        n = {"three": 3, "one": 1, "zero": 0}
-        yield Factor("n", {"past_u16": 65537, "past_16_mb": 4194319} if profile == "stress" else n)
-
-    def build(self, context: BuildContext) -> Any:
-        rank, n = context.choice["rank"], context.choice["n"]
-        others = context.draw("shape", lambda sampler: sampler.dims(rank - 1, "varied", n))
-        return filled(context.choice["type"], (n, *others))
+        yield Factor("n", {"three": 3, "one": 1, "zero": 0})
 
     def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
         data = call.inputs[self.name]
         return ObservedLevels({"type": data.type, "rank": data.rank, "n": data.shape[0]})
 
 
-class EveryCombination(Rows):
-    """The rows, in every combination of levels, which are the same in each profile."""
-
-    def factors(self, _profile: str) -> Iterator[Factor]:
-        return super().factors("core")
-
-    def full_combinations(self) -> Iterator[tuple[str, ...]]:
-        yield ("type", "rank", "n", "count")
-
-
 class ManyRows(Rows):
     """The rows, thousands of them among others."""
 
-    def factors(self, profile: str) -> Iterator[Factor]:
-        for factor in super().factors(profile):
-            is_n = factor.name == "n"
-            yield Factor("n", {"three": 3, "zero": 0, "many": 5003}) if is_n else factor
+    def draw_shape(self, call: Drawing) -> tuple[int, ...]:
+        n, *others = super().draw_shape(call)
+        return (5003 if n == 1 else n, *others)
 
 
 class Taken(Role):
@@ -112,11 +93,8 @@ class Taken(Role):
         n, *_ = call.fact(rows.draw_shape)
         return call.one(self, "count", {"none": 0, "all": n + self.more})
 
-    def factors(self, _profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         yield Factor("count", {"none": 0, "all": lambda n: n + self.more}, ("n",))
-
-    def build(self, context: BuildContext) -> Any:
-        return context.choice["count"]
 
     def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
         return ObservedLevels({"count": call.attributes[self.name] + self.surplus})

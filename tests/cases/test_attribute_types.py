@@ -14,7 +14,7 @@ from opcert.roles.factors import Attribute
 from opcert.roles.role import Role
 from opcert.specification.model import Spec
 from opcert.suite.suite import Suite
-from tests.roles.made_up import assert_certified, assert_fails, assert_observed, mistakes, read
+from tests.roles.made_up import assert_certified, assert_fails, mistakes, random_calls, read
 
 # Takes the first part of the rows, and turns them and the columns around.
 SPEC = """\
@@ -55,7 +55,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_calls_have_plain_values_of_the_declared_types(tmp_path: Path) -> None:
-    calls = assert_observed(read(tmp_path, SPEC))
+    calls = random_calls(read(tmp_path, SPEC))
     flags = {call.attributes.get("rows") for call in calls}
     assert flags == {True, False, None}
     for call in calls:
@@ -105,6 +105,7 @@ def test_a_mutation_of_a_list_of_words_changes_one_word(tmp_path: Path) -> None:
         one_of=("left", "right"),
         required=True,
         text="",
+        value=None,
     )
     lists = mutated(read(tmp_path, SPEC), words, ["left", "left"])
     assert lists["last set-to-right"] == ["left", "right"]

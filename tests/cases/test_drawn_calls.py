@@ -1,22 +1,25 @@
 """Calls that are drawn, of every shipped operator."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from opcert import certify, generate
-from opcert.arrays.calls import Call
+from opcert.arrays.calls import Call, Tensor
 from opcert.cases.conditions import Conditions
-from opcert.cases.drawn import DRAWN_CALLS, MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
+from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
+from opcert.cases.profiles import PROFILES
 from opcert.choices.choices import RARELY, Choices, call_seed
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.role import OMITTED
 from opcert.specification.files import read_spec, read_specs_in
 from opcert.specification.model import Spec
+from tests.roles.made_up import random_calls, read
 from tests.small_spec import spec as small_spec
 
 DRAWS = 200
@@ -111,4 +114,44 @@ def test_the_reference_is_conformant_on_the_smoke_suite(operator: str, tmp_path:
     certificate = certify("reference", tmp_path)
     assert (certificate.conformant, certificate.grade) == (True, "bit-exact")
     drawn = [verdict for verdict in certificate.verdicts if "/drawn-" in verdict.case]
-    assert len(drawn) == DRAWN_CALLS["smoke"]
+    assert len(drawn) == PROFILES["smoke"].calls
+
+
+ATTRIBUTES = """\
+attributes:
+  - {name: axis, type: int, required: false, value: "%s", text: The axis.}
+"""
+
+
+def attributes_with(folder: Path, value: str) -> list[Mapping[str, Any]]:
+    """The attributes of calls of an operator with one without a role, of this value."""
+    data = "inputs: [{name: data, role: data, type: T, rank: [1, 2], text: Data.}]\n"
+    head = "types: {T: [f32]}\nconstants: {NAMES: {f32: '7'}}\n"
+    rest = """\
+outputs: [{name: out, type: T, shape: data.shape, text: The same.}]
+rules: [{id: same, clause: S, text: The same.}]
+"""
+    spec = read(folder, head + data + ATTRIBUTES % value + rest)
+    return [call.attributes for call in random_calls(spec, 40)]
+
+
+def test_an_attribute_without_a_role_sees_the_arguments(tmp_path: Path) -> None:
+    found = {attributes["axis"] for attributes in attributes_with(tmp_path, "data.rank + 5")}
+    assert found == {6, 7}
+
+
+def test_an_attribute_that_is_none_is_omitted(tmp_path: Path) -> None:
+    assert not any(attributes_with(tmp_path, "None"))
+
+
+def test_an_attribute_of_another_type_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ExpressionError, match=r"expected a value of type int"):
+        attributes_with(tmp_path, "data.type")
+
+
+def test_new_patterns_leave_everything_else_as_it_was() -> None:
+    call = Call({"x": Tensor("i8", (2,), pattern="old"), "i": Tensor("i8", (1,), (3,))}, {"a": 1})
+    patterned = call.patterned("new")
+    assert patterned.inputs["x"] == Tensor("i8", (2,), pattern="new|x")
+    assert patterned.inputs["i"] is call.inputs["i"]
+    assert patterned.attributes == {"a": 1}

@@ -14,8 +14,8 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.arrays.patterns import materialize
 from opcert.arrays.tensor_functions import filled, vector
+from opcert.cases.case import Case
 from opcert.cases.formulas import MAX_COMPARED, ElementFormulas
-from opcert.cases.input_space import Case
 from opcert.errors import SpecError
 from opcert.specification.files import SpecFile, read_spec
 from tests.small_spec import spec

@@ -17,9 +17,6 @@ HIDDEN = {
     "descriptions as one past 32 bits asks for are not there",
     ("dml-split/output-count-positive", "OutputCount"): "no sizes sum to no more than 0",
     ("dml-split/output-count-positive", "OutputCount OutputTensors"): "no sizes sum to no more",
-    ("gather-8/batch-dims-at-most-axis", "indices"): "the dimensions that a negative batch_dims "
-    "then counts are not equal",
-    ("gather-8/batch-dims-range", "indices"): "batch dimensions that indices lacks are not equal",
     ("slice-8/data-rank", "data"): "a scalar has none of the axes that are sliced",
     ("slice-8/default-axes-fit", "data"): "the default lists axes that data lacks",
 }

@@ -1,7 +1,7 @@
 """Observation: which levels a call exhibits, determined from the call alone."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Literal
 
@@ -10,8 +10,8 @@ import pytest
 from opcert.arrays.calls import Call, Tensor, extent_kinds
 from opcert.arrays.element_types import Array, bits_of
 from opcert.arrays.tensor_functions import filled, vector
-from opcert.cases.input_space import Observation, Observer
-from opcert.roles.factors import BuildContext, Factor, ObservationPoint, ObservedLevels
+from opcert.cases.observation import Observation, Observer
+from opcert.roles.factors import Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import Role
 from opcert.specification.files import read_specs_in
 from opcert.specification.model import Spec
@@ -28,16 +28,13 @@ class Taken(Role):
 
     role: Literal["taken"]
 
-    def factors(self, _profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         yield Factor.of_names("type", ["f32", "i8"])
         yield Factor("n", {"five": 5, "one": 1, "many": 259})
         index = {"first": 0, "last": lambda n: n - 1, "negative": -1, "beyond": lambda n: n}
         yield Factor("index", index, ("n",))
         yield Factor.of_names("rest", ["alone", "more"])
         yield Factor.of_names("others", ["varied", "ones", "long"])
-
-    def build(self, _context: BuildContext) -> None:
-        raise AssertionError("not built")
 
     def observation_points(self, call: Call) -> list[ObservationPoint]:
         # Without an index, there is a point without one.
@@ -60,7 +57,7 @@ class Indices(Role):
 
     role: Literal["indices_of_taken"]
 
-    def factors(self, _profile: str) -> Iterator[Factor]:
+    def factors(self) -> Iterator[Factor]:
         return iter(())
 
     def observe(self, _call: Call, _point: ObservationPoint) -> ObservedLevels:
@@ -93,6 +90,12 @@ def call(shape: tuple[int, ...], *indices: int, element_type: str = "f32") -> Ca
     return Call({"data": filled(element_type, shape), "indices": vector("i32", indices)})
 
 
+def missing(call: Call) -> list[str]:
+    """Return the factors whose level in LEVELS the call does not exhibit at its best point."""
+    points = observer().observe(call)
+    return min(([f for f in LEVELS if not o.exhibits(f, LEVELS[f])] for o in points), key=len)
+
+
 def only(observer: Observer, call: Call) -> Observation:
     (observation,) = observer.observe(call)
     return observation
@@ -102,11 +105,11 @@ LEVELS = {"type": "f32", "n": "five", "index": "last", "rest": "more", "others":
 
 
 def test_a_call_that_exhibits_all_levels_lacks_none() -> None:
-    assert observer().unobserved(call((5, 2, 3), 1, 4), LEVELS) == []
+    assert missing(call((5, 2, 3), 1, 4)) == []
 
 
 @pytest.mark.parametrize(
-    ("drawn", "missing"),
+    ("drawn", "lacks"),
     [
         (call((5, 2, 3), 1, 4, element_type="i8"), ["type"]),
         (call((5, 2, 3), 4), ["rest"]),
@@ -120,22 +123,17 @@ def test_a_call_that_exhibits_all_levels_lacks_none() -> None:
     ],
     ids=str,
 )
-def test_levels_that_are_not_exhibited_are_returned(drawn: Call, missing: list[str]) -> None:
-    assert observer().unobserved(drawn, LEVELS) == missing
+def test_levels_that_are_not_exhibited_are_missing(drawn: Call, lacks: list[str]) -> None:
+    assert missing(drawn) == lacks
 
 
-def test_each_point_is_observed_and_the_best_counts() -> None:
-    indices = observer()
-    drawn = call((5, 2, 3), 1, 4, -1)
-    levels = [observation.levels("index") for observation in indices.observe(drawn)]
+def test_each_point_is_observed() -> None:
+    levels = [each.levels("index") for each in observer().observe(call((5, 2, 3), 1, 4, -1))]
     assert levels == [set(), {"last"}, {"negative"}]
-    for level in ("last", "negative"):
-        assert indices.unobserved(drawn, {**LEVELS, "index": level}) == []
-    assert indices.unobserved(drawn, {**LEVELS, "index": "first"}) == ["index"]
 
 
 def test_without_an_index_no_level_of_it_is_exhibited() -> None:
-    assert observer().unobserved(call((5, 2)), LEVELS) == ["index", "rest"]
+    assert missing(call((5, 2))) == ["index", "rest"]
 
 
 def test_a_factor_without_a_value_at_a_point_has_no_level_there() -> None:
@@ -179,21 +177,6 @@ def uniformity(array: Array) -> Literal["no", "some", "zero"]:
     return "zero" if not elements[0] else "some" if len(elements) > 1 else "no"
 
 
-@cache
-def stored_calls(name: str) -> list[tuple[Mapping[str, str], Call]]:
-    operator = shipped.suite(name).operators[name]
-    drawn = [case for case in operator.index.cases if case.levels]
-    # Generation asks it of every case; a third of them is quick.
-    return [(case.levels, stored_call(operator, case)) for case in drawn[::3]]
-
-
-@each_spec_at_length
-def test_each_case_of_a_core_suite_exhibits_its_levels(name: str) -> None:
-    subject = Observer(SPECS[name].spec)
-    for levels, stored in stored_calls(name):
-        assert subject.unobserved(stored, levels) == []
-
-
 # Whatever is not one of the other levels of its factor.
 OF_ANY_CALL = {("indices_order", "drawn"), ("target_shape_new", "drawn")}
 
@@ -202,8 +185,11 @@ OF_ANY_CALL = {("indices_order", "drawn"), ("target_shape_new", "drawn")}
 def test_no_level_is_exhibited_everywhere(name: str) -> None:
     """A level that any call exhibits tests nothing, unless it is the ordinary one."""
     subject = Observer(SPECS[name].spec)
-    always = {(factor, level) for factor, levels in subject.levels.items() for level in levels}
-    for _, stored in stored_calls(name):
+    factors = subject.factors.values()
+    always = {(factor.name, level) for factor in factors for level in factor.levels}
+    operator = shipped.suite(name).operators[name]
+    drawn = [case for case in operator.index.cases if "/drawn-" in case.id]
+    for stored in (stored_call(operator, case) for case in drawn[::3]):
         for observation in subject.observe(stored):
             always -= {pair for pair in always if not observation.exhibits(*pair)}
     assert always <= OF_ANY_CALL

@@ -15,9 +15,10 @@ from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.arrays.patterns import materialize_numbered
 from opcert.cases.candidates import CandidateSearch
+from opcert.cases.case import MistakeLog
 from opcert.cases.conditions import Conditions
-from opcert.cases.input_space import MistakeLog
 from opcert.cases.positive import PositiveCases
+from opcert.cases.profiles import PROFILES
 from opcert.reference.variadic_split import parts_along
 from tests.faults.conditions import conditions, described
 from tests.faults.fault import BROADCAST, DML, GATHER, OPERATORS, SLICE, SPLIT, Call, Wrong, right
@@ -213,10 +214,11 @@ def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(
     """Of the calls that break a requirement, a suite has a few; another seed has others."""
     spec_file = core_suite().spec_files[operator]
     mistakes = MistakeLog(spec_file)
-    author = PositiveCases(spec_file, "core", seed, mistakes)
-    valid = [case for case in (*author.examples(), *author.covering(2)) if case.ambiguity is None]
+    author = PositiveCases(spec_file, seed, mistakes)
+    drawn = author.drawn(PROFILES["core"])
+    valid = [case for case in (*author.examples(), *drawn) if case.ambiguity is None]
     candidates = CandidateSearch(
-        Conditions(spec_file.spec), "core", seed, valid, mistakes
+        Conditions(spec_file.spec), PROFILES["core"], seed, valid, mistakes
     ).candidates()
     readings = [compute for name, compute in OPEN if name == operator]
     accepted = []

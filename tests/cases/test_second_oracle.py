@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import Array
+from opcert.cases.case import Case
 from opcert.cases.generation import generate_cases
-from opcert.cases.input_space import Case
 from opcert.cases.vectors import make_vectors
 from opcert.errors import SpecError
 from opcert.specification.files import SpecFile, read_spec

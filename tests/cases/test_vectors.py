@@ -132,7 +132,7 @@ MADE_UP: dict[str, Any] = {
     "reference": "flip.py:flip",
     "types": {"T": ["f32", "i8"]},
     "inputs": [{"name": "data", "role": "data", "type": "T", "rank": ["1", "1"], "text": "x"}],
-    "attributes": [{"name": "axis", "type": "int", "required": True, "text": "x"}],
+    "attributes": [{"name": "axis", "type": "int", "required": True, "value": "0", "text": "x"}],
     "outputs": [{"name": "out", "type": "T", "shape": "data.shape", "text": "x"}],
     "rules": [
         {
@@ -154,7 +154,6 @@ MADE_UP: dict[str, Any] = {
             "outputs": [{"type": "i8", "shape": [3], "values": [3, 2, 1]}],
         }
     ],
-    "cases": {"attributes": {"axis": "0"}},
 }
 RIGHT = """
 class Broken(ValueError):

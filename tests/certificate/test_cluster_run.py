@@ -49,7 +49,7 @@ def test_a_hang_is_a_verdict(cluster: Cluster) -> None:
         core_suite(),
         options={"how": "sleep"},
         operator=SPLIT,
-        case="dml-split/valid-f32-3-*",
+        case="dml-split/drawn-f32-3-*",
         timeout=0.2,
         max_crashes=2,
         cluster=cluster,

@@ -23,7 +23,7 @@ from tests.handed_in import GIVEN, named, without, write, write_changed
 from tests.small_suite import contents
 from tests.tamperings import part
 
-CASES = ("--operator", "directml/DML_OPERATOR_SPLIT", "--case", "dml-split/valid-u8-*")
+CASES = ("--operator", "directml/DML_OPERATOR_SPLIT", "--case", "dml-split/drawn-u8-*")
 
 
 @pytest.fixture

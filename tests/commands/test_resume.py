@@ -70,7 +70,7 @@ def test_a_run_saves_what_it_has_reached_with_copies_of_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "claim.yaml").write_text(f"operators:\n  {SPLIT}: {{}}\n")
-    arguments = "--case", "dml-split/valid-u8-*", "--claim", tmp_path / "claim.yaml"
+    arguments = "--case", "dml-split/drawn-u8-*", "--claim", tmp_path / "claim.yaml"
     monkeypatch.setattr(certify_suite, "SAVE_SECONDS", -1)
     with monkeypatch.context() as patch:
         # It ends before it writes its certificate.

@@ -56,8 +56,6 @@ HARNESSES = [
         *_of_split("after-a-rejection"))),
     Harness("same-data-twice", patches.same_data,
         (*_of_split("identity"), "gather-8/view-of-a-row")),
-    Harness("never-repeats", patches.both(patches.twice, patches.no_call_after),
-        ("slice-8/ring-8", "dml-split/data-taken-for-uploaded")),
     Harness("fresh-buffers", patches.setting(call_protocol, "fill_buffer", _fresh),
         (*_of_split("identity"), "gather-8/view-of-a-row")),
     Harness("shares-its-own-arrays", patches.setting(call_protocol, "fill_buffer",

@@ -10,7 +10,7 @@ import pytest
 from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array
 from opcert.backends.contract import Backend
-from opcert.combinatorics.diagnosis import Condition
+from opcert.diagnosis import Condition
 from opcert.run.comparison import FailureKind, compare_outputs
 from opcert.suite.format import IndexedCase
 from opcert.verdicts.case_levels import CaseLevels, can_show, case_levels
@@ -116,7 +116,7 @@ def names_trigger(cause: Cause, name: str) -> bool:
 
 @cache
 def _levels(operator: str) -> CaseLevels:
-    return case_levels(core_suite().operators[operator], core_suite().spec_files[operator], "core")
+    return case_levels(core_suite().operators[operator], core_suite().spec_files[operator])
 
 
 def test_the_first_cause_of_a_fault_names_its_trigger() -> None:

@@ -15,7 +15,7 @@ are no combination of levels, for one of these reasons:
 import re
 from collections.abc import Callable, Iterator
 
-from opcert.combinatorics.diagnosis import Condition
+from opcert.diagnosis import Condition
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import BROADCAST, DML, GATHER, SLICE, SPLIT
 

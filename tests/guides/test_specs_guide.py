@@ -19,7 +19,6 @@ from opcert.specification.model import (
     Ambiguity,
     Erratum,
     Example,
-    FactorTable,
     Law,
     Output,
     Rule,
@@ -43,7 +42,6 @@ MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     "Errata": (Erratum,),
     "Examples": (Example,),
     "Laws": (Law,),
-    "Cases and levels": (FactorTable,),
 }
 SECTION = re.compile(r"^(\w+):(?:.*\n(?:[ \n].*\n?)*)", re.MULTILINE)
 

@@ -22,7 +22,7 @@ def judged(
     """Return the verdict of a valid call of rank 3, between calls of rank 2 and 4 that pass."""
     process = SupervisedBackend(backend, options, timeout=timeout, memory=1 << 28)
     run = Certification(process, SUITE, repeats=False)
-    cases = [SUITE.select(DML, f"dml-split/valid-{of}-{rank}-*")[0] for rank in (2, 3, 4)]
+    cases = [SUITE.select(DML, f"dml-split/drawn-{of}-{rank}-*")[0] for rank in (2, 3, 4)]
     try:
         before, verdict, after = map(run.verdict, cases)
     finally:

@@ -22,7 +22,7 @@ from tests.at_length import at_length
 from tests.isolation.judging import SUITE, judged
 
 MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"
-CASES = "dml-split/valid-f32-[23]-*"
+CASES = "dml-split/drawn-f32-[23]-*"
 
 
 def driver(how: str) -> str:

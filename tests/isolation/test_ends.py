@@ -16,7 +16,7 @@ from tests.faults.finding import core_suite
 from tests.misbehaving import SLEEPS
 
 # A few valid calls, of ranks 2 to 4.
-CASES = "dml-split/valid-f32-[234]-*"
+CASES = "dml-split/drawn-f32-[234]-*"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ No test may leave a process running.
 """
 
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -27,7 +28,7 @@ from tests.isolation.judging import DML, SUITE, judged
 from tests.misbehaving import GUESSED_IDS
 
 # A few valid calls, of ranks 2 to 4.
-CASES = "dml-split/valid-f32-[234]-*"
+CASES = "dml-split/drawn-f32-[234]-*"
 
 
 def slow(*values: Any) -> Any:
@@ -50,7 +51,7 @@ def of_rank_3(certificate: Certificate) -> list[Verdict]:
     return [
         verdict
         for verdict in certificate.verdicts
-        if verdict.case.startswith("dml-split/valid-f32-3")
+        if verdict.case.startswith("dml-split/drawn-f32-3")
     ]
 
 
@@ -128,7 +129,7 @@ def test_a_leak_in_quick_calls_meets_the_limit_of_memory(monkeypatch: pytest.Mon
 @pytest.mark.slow
 def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None:
     def wait_for_the_end(verdict: Verdict, *_: int) -> None:
-        if verdict.case.startswith("dml-split/valid-f32-3"):
+        if verdict.case.startswith("dml-split/drawn-f32-3"):
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
 
     certificate = isolated("abort-later", progress=wait_for_the_end)
@@ -144,7 +145,7 @@ def test_the_end_of_the_main_thread_alone_is_the_verdict_of_the_case_before_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def wait_for_the_end(verdict: Verdict, *_: int) -> None:
-        if verdict.case.startswith("dml-split/valid-f32-3"):
+        if verdict.case.startswith("dml-split/drawn-f32-3"):
             # Processes of other tests may be children of this one, too.
             worker = max(psutil.Process().children(), key=psutil.Process.create_time)
             while worker.status() != psutil.STATUS_ZOMBIE:
@@ -173,11 +174,13 @@ def test_outputs_whose_memory_is_gone_have_changed(held: int) -> None:
 def test_a_crash_is_confirmed_alone_and_leaves_earlier_outputs_unknown() -> None:
     certificate = isolated("abort")
     assert_others_pass(certificate)
-    first, second, *_ = of_rank_3(certificate)
     text = "earlier cases ended with the process; whether they had changed"
-    assert text in first.detail
-    # No case has passed in the process of the second one.
-    assert text not in second.detail
+    has_passed = False
+    for verdict in certificate.verdicts:
+        if verdict.status == "crash":
+            # Whether a case has passed in the process of this one.
+            assert (text in verdict.detail) == has_passed
+        has_passed = verdict.status == "pass"
     ((case, reproduction),) = certificate.reproductions.items()
     assert (reproduction.reproduced, reproduction.kind) == ("alone", None)
     assert [call.case for call in reproduction.calls] == [case]
@@ -201,7 +204,7 @@ def test_a_backend_that_cannot_restart_crashes_in_every_later_case(tmp_path: Pat
     assert statuses == sorted(statuses, key=["pass", "crash"].index)
     assert {"pass", "crash"} == set(statuses)
     last = certificate.verdicts[-1].detail
-    assert "the device is lost" in last or "3 starts have failed" in last
+    assert "the device is lost" in last or re.search(r"\d+ starts have failed", last)
     assert not certificate.reproductions
 
 

@@ -33,7 +33,7 @@ for package in ("arrays", "certificate", "commands", "exploration", "isolation",
     for module in pkgutil.iter_modules(folder):
         importlib.import_module(f"opcert.{package}.{module.name}")
 for backend in ("reference", sys.argv[1]):
-    print(opcert.certify(backend, isolated=False, case="dml-split/valid-f32-3-*").conformant)
+    print(opcert.certify(backend, isolated=False, case="dml-split/drawn-f32-3-*").conformant)
 """
 
 

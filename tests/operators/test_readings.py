@@ -17,9 +17,10 @@ from opcert.arrays.calls import flatten_variadic, group_variadic
 from opcert.arrays.element_types import Array, type_name
 from opcert.arrays.patterns import materialize_numbered
 from opcert.cases.candidates import CandidateSearch
+from opcert.cases.case import MistakeLog
 from opcert.cases.conditions import Conditions
-from opcert.cases.input_space import MistakeLog
 from opcert.cases.positive import PositiveCases
+from opcert.cases.profiles import PROFILES
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.verdicts.certification import Certification
 from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, right
@@ -104,9 +105,10 @@ def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(operato
     """Of the calls that break a requirement, a suite has a few; another seed has others."""
     file, seed = spec_file(operator), 1
     mistakes = MistakeLog(file)
-    author = PositiveCases(file, "core", seed, mistakes)
-    valid = [case for case in (*author.examples(), *author.covering(2)) if case.ambiguity is None]
-    search = CandidateSearch(Conditions(file.spec), "core", seed, valid, mistakes)
+    author = PositiveCases(file, seed, mistakes)
+    drawn = author.drawn(PROFILES["core"])
+    valid = [case for case in (*author.examples(), *drawn) if case.ambiguity is None]
+    search = CandidateSearch(Conditions(file.spec), PROFILES["core"], seed, valid, mistakes)
     readings = [(name, compute) for known, name, compute in OPEN if known == operator]
     accepted = []
     candidates = search.candidates()

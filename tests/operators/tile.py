@@ -55,9 +55,14 @@ def _tiled(change: Callable[[list[int]], list[int]]) -> Fault:
 
 def _stale_for(key: Callable[[list[int]], object]) -> Fault:
     counts: dict[Any, list[int]] = {}
-    return lambda data, repeats, _: np.tile(
-        data, counts.setdefault((data.shape, data.dtype, len(repeats), key(repeats)), repeats)
-    )
+
+    def tile(data: Array, repeats: list[int], expected: Array) -> Array:
+        known = (data.shape, data.dtype, len(repeats), key(repeats))
+        kept = counts.setdefault(known, repeats)
+        # NumPy repeats elements along one axis before another one has none of them.
+        return expected if 0 in kept else np.tile(data, kept)
+
+    return tile
 
 
 def _kept_for_output() -> Fault:

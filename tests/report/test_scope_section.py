@@ -48,7 +48,7 @@ def test_a_claim_names_its_operators_and_what_it_leaves_out() -> None:
     assert [(reason.text, reason.count) for reason in claimed.reasons] == [("rank 7", 1)]
 
 
-def test_excluded_rules_and_levels_are_listed_by_operator() -> None:
+def test_excluded_rules_are_listed_by_operator() -> None:
     support = {OPERATOR: OperatorSupport(how="native", excluded=["a/rule", "axis=last"])}
     of = certificate([OUT])
     of = of.replace(backend=of.backend.model_copy(update={"support": support}))

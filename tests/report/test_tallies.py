@@ -79,7 +79,7 @@ def test_the_conclusion_of_a_partial_run_names_the_part() -> None:
 
 def test_the_conclusion_of_a_run() -> None:
     cases = len(samples.right().verdicts)
-    part = f"for 1 of 5 operators, {cases} of {samples.right().suite.cases:,} cases selected"
+    part = f"for 1 of 5 operators, {cases:,} of {samples.right().suite.cases:,} cases selected"
     assert samples.right().conclusion == f"Conformant {part}, bit-exact"
     assert samples.faulty().conclusion == "Not conformant, 1 failure waived"
 

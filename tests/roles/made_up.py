@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,9 @@ import yaml
 
 from opcert import certify, generate
 from opcert.arrays.calls import Call
+from opcert.cases.drawn import drawn_calls
 from opcert.cases.generation import generate_cases
-from opcert.cases.input_space import InputSpace, Observer
 from opcert.cases.vectors import make_vectors
-from opcert.combinatorics.feasible_rows import RowSampler
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.specification.model import Rule, Spec
@@ -33,8 +32,6 @@ reference: up.py:up
 """
 # The reference of a spec that is only read and drawn.
 ANY = "def up(**arguments):\n    return []\n"
-# How often a row is drawn until the call exhibits its levels: a draw can be more special than they.
-DRAWS = 32
 # Each has a spec without its head, a reference, edits that make that wrong, and what is required.
 MADE_UP: dict[str, dict[str, Any]] = {
     path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -67,46 +64,9 @@ def mistakes(folder: Path, spec: str, old: str, new: str) -> list[str]:
     return [f"{lines[m.line - 1][m.column - 1 :]}: {m.text}" for m in caught.value.mistakes]
 
 
-def random_calls(spec: Spec, count: int) -> list[Call]:
-    """Return calls for random rows."""
-    space, random = InputSpace(spec), Random(0)
-    rows = RowSampler(space.feasible_rows()[0])
-    return [space.call(rows.sample(random.randrange), "") for _ in range(count)]
-
-
-def unobserved_levels(spec: Spec, profile: str = "core", count: int = 120) -> list[list[str]]:
-    """Return the factors whose levels the calls do not exhibit, for random rows."""
-    space, observer = InputSpace(spec, profile), Observer(spec, profile)
-    sampler, random = RowSampler(space.feasible_rows()[0]), Random(profile)
-    unobserved = []
-    for row in (sampler.sample(random.randrange) for _ in range(count)):
-        levels = space.level_names(row)
-        draws = (space.call(row, str(draw)) for draw in range(DRAWS))
-        factors: list[str] = []
-        for call in draws:
-            factors = observer.unobserved(call, levels)
-            if not factors:
-                break
-        if factors:
-            unobserved.append(factors)
-    return unobserved
-
-
-def assert_observed(spec: Spec, profile: str = "core", rows: int = 60) -> list[Call]:
-    """Assert that calls for rows of the covering array exhibit their levels; return the calls.
-
-    They are up to `rows` calls for random rows, each for another row.
-    """
-    space, observer = InputSpace(spec, profile), Observer(spec, profile)
-    calls = []
-    covering = space.rows(2)
-    for row in Random(0).sample(covering, min(rows, len(covering))):
-        levels = space.level_names(row)
-        draws = (space.call(row, f"up-1|{draw}") for draw in range(DRAWS))
-        observed = next((call for call in draws if not observer.unobserved(call, levels)), None)
-        assert observed is not None, levels
-        calls.append(observed)
-    return calls
+def random_calls(spec: Spec, count: int = 120) -> list[Call]:
+    """Return valid calls that are drawn at random."""
+    return [call for _, call, _ in islice(drawn_calls(spec, 0), count)]
 
 
 def derived_rules(folder: Path, spec: str) -> dict[str, Rule]:

@@ -4,32 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.roles.made_up import SPECS, assert_observed, holds, mistakes, read
+from tests.roles.made_up import SPECS, holds, mistakes, random_calls, read
 
 SPEC = SPECS["counts"]
 
 
-def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
-    calls = assert_observed(read(tmp_path, SPEC), rows=120)
-    counts = {count for call in calls for count in call.inputs["repeats"].values or ()}
-    assert counts == {0, 1, 2, 3, 257, 65537}
-    assert all(call.inputs["repeats"].size == call.inputs["data"].rank for call in calls)
-
-
-@pytest.mark.parametrize(
-    ("zero", "expected"),
-    [
-        ("empties", {0, 1, 2, 3, 257, 65537}),
-        ("keeps", {0, 1, 2, 3, 257, 65537}),
-        ("invalid", {1, 2, 3, 257, 65537}),
-    ],
-)
-def test_zeros_are_built_unless_they_are_invalid(
-    zero: str, expected: set[int], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("zero", ["empties", "keeps", "invalid"])
+def test_zeros_are_drawn_unless_they_are_invalid(zero: str, tmp_path: Path) -> None:
     spec = read(tmp_path, SPEC.replace("zero: empties", f"zero: {zero}"))
-    calls = assert_observed(spec, rows=120)
-    assert {n for call in calls for n in call.inputs["repeats"].values or ()} == expected
+    calls = random_calls(spec, 400)
+    assert all(call.inputs["repeats"].size == call.inputs["data"].rank for call in calls)
+    counts = {n for call in calls for n in call.inputs["repeats"].values or ()}
+    assert counts >= {1, 2, 3, 257, 65537}
+    assert (0 in counts) == (zero != "invalid")
     least = 1 if zero == "invalid" else 0
     condition = f"all(count >= {least} for count in repeats.values)"
     assert holds(spec)["least"] == (condition, ("type", "rank", "length"))
@@ -42,14 +29,14 @@ def test_negative_counts_have_no_least(tmp_path: Path) -> None:
     assert "least" not in holds(spec)
     cropped = [
         (count, size)
-        for call in assert_observed(spec, rows=120)
+        for call in random_calls(spec, 300)
         for count, size in zip(
             call.inputs["repeats"].values or (), call.inputs["data"].shape, strict=True
         )
         if count < 0
     ]
     assert cropped
-    assert all(size + 2 * count > 0 for count, size in cropped)
+    assert all(size + count > 0 for count, size in cropped)
 
 
 ALIGNED = (
@@ -62,7 +49,7 @@ ALIGNED = (
 def test_aligned_counts_may_be_fewer_or_more_than_the_axes(tmp_path: Path) -> None:
     spec = read(tmp_path, ALIGNED)
     assert holds(spec)["least"][1] == ("type", "rank")
-    calls = assert_observed(spec, rows=300)
+    calls = random_calls(spec, 300)
     surplus = {call.inputs["repeats"].size - call.inputs["data"].rank for call in calls}
     assert surplus >= {-2, -1, 0, 1, 2}
     assert any(call.inputs["repeats"].size == 0 < call.inputs["data"].rank for call in calls)
@@ -79,9 +66,9 @@ def test_a_mode_limits_counts(tmp_path: Path) -> None:
     assert prerequisites == ("type", "rank", "length", "word")
     assert spec.requirements["whole"].when == "how == 'whole' and True"
     at_limit = set()
-    for call in assert_observed(spec, rows=300):
+    for call in random_calls(spec, 300):
         word = call.attributes.get("how", "inner")
-        offset = {"free": 1 << 17, "inner": -1, "whole": 0}[word]
+        offset = {"free": 1 << 20, "inner": -1, "whole": 0}[word]
         room = [
             n + offset - count
             for count, n in zip(

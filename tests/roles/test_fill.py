@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from tests.roles.made_up import SPECS, assert_observed, holds, mistakes, read
+from tests.roles.made_up import SPECS, holds, mistakes, random_calls, read
 
 SPEC = SPECS["fill"]
 
 
-def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
+def test_fills_have_the_type_of_data_and_both_forms(tmp_path: Path) -> None:
     values = [
         (call.inputs["data"].type, call.inputs.get("value"))
-        for call in assert_observed(read(tmp_path, SPEC), rows=120)
+        for call in random_calls(read(tmp_path, SPEC), 150)
     ]
     assert all(value is None or value.type == element_type for element_type, value in values)
     assert {value and value.shape for _, value in values} == {None, (), (1,)}
@@ -38,7 +38,7 @@ def test_a_fill_of_one_mode_is_omitted_in_the_others(tmp_path: Path) -> None:
     spec = read(tmp_path, OF_ONE_MODE)
     assert spec.requirements["type"].when == "how == 'plain' and value is not None"
     assert holds(spec)["form"][1] == ("word",)
-    calls = assert_observed(spec, rows=120)
+    calls = random_calls(spec, 150)
     given = {(call.attributes.get("how"), "value" in call.inputs) for call in calls}
     assert given == {
         (None, True),

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from opcert.cases.input_space import InputSpace, Observer
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.specification.model import Spec
 from opcert.specification.role_rules import derived_requirements
-from tests.at_length import at_length
 from tests.roles.made_expand.specs import write_changed
+from tests.roles.made_up import random_calls
 
 # By the keys that decide when it is given: the changes to the made-up spec.
 _MODE = "    mode: how\n    mode_is: listed\n"
@@ -36,22 +35,9 @@ def spec(folder: Path, way: str, ones: str = "open") -> Spec:
     return read_spec(write_changed(folder, *changes, name="embed")).spec
 
 
-@pytest.mark.parametrize("ones", at_length(["open", "kept", "stretched"], 3))
-@pytest.mark.parametrize("way", _WAYS)
-def test_built_calls_exhibit_their_levels(way: str, ones: str, tmp_path: Path) -> None:
-    described = spec(tmp_path, way, ones)
-    space, observer = InputSpace(described), Observer(described)
-    for row in space.rows(2):
-        levels = space.level_names(row)
-        # Some draws are more special than the level, such as axes without a gap.
-        drawn = (space.call(row, str(seed)) for seed in range(64))
-        assert any(not observer.unobserved(call, levels) for call in drawn), levels
-
-
 @pytest.mark.parametrize("way", _WAYS)
 def test_it_is_given_in_the_right_calls(way: str, tmp_path: Path) -> None:
-    space = InputSpace(spec(tmp_path, way))
-    calls = [space.call(row, "seed") for row in space.rows(2)]
+    calls = random_calls(spec(tmp_path, way))
     given = ["places" in call.inputs for call in calls]
     if way == "in a mode":
         assert given == [call.attributes.get("how") == "listed" for call in calls]
@@ -61,10 +47,9 @@ def test_it_is_given_in_the_right_calls(way: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ones", ["kept", "stretched", "open"])
 def test_a_size_of_1_stretches_only_with_ones_stretched(ones: str, tmp_path: Path) -> None:
-    space = InputSpace(spec(tmp_path, "in a mode", ones))
     stretches = False
-    for row in space.rows(2):
-        inputs = space.call(row, "seed").inputs
+    for call in random_calls(spec(tmp_path, "in a mode", ones)):
+        inputs = call.inputs
         if "places" in inputs:
             sizes, places = inputs["sizes"].values or (), inputs["places"].values or ()
             at_places = [sizes[int(place)] for place in places]

@@ -4,24 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from opcert.arrays.calls import Call
-from opcert.cases.input_space import InputSpace, Observer
+from opcert.cases.observation import Observer
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.specification.role_rules import derived_requirements
 from tests.roles.made_expand.specs import write_changed
+from tests.roles.made_up import random_calls
 
 
 def test_calls_have_each_word_or_none(tmp_path: Path) -> None:
     spec = read_spec(write_changed(tmp_path, name="embed")).spec
-    space, observer = InputSpace(spec), Observer(spec)
-    calls: dict[str, Call] = {}
-    for row in space.rows(2):
-        calls.setdefault(space.level_names(row)["how_word"], space.call(row, "seed"))
-    given = {level: call.attributes.get("how") for level, call in calls.items()}
-    assert given == {"tail": "tail", "omitted": None, "listed": "listed"}
-    for level, call in calls.items():
-        assert next(observer.observe(call)).levels("how_word") == {level}
+    observer = Observer(spec)
+    given = {
+        (call.attributes.get("how"), *next(observer.observe(call)).levels("how_word"))
+        for call in random_calls(spec)
+    }
+    assert given == {("tail", "tail"), (None, "omitted"), ("listed", "listed")}
 
 
 def test_the_requirement_lists_the_words(tmp_path: Path) -> None:

@@ -25,12 +25,12 @@ class Rows(Role):
     def bounds(self):
         return ("0", f"{self.of}.shape[0]")
 
-    def factors(self, profile):
-        yield Factor(self.factor("share"), {"half": 2, "all": 1})
+    def draw(self, call):
+        rows, *_ = call.fact(self.related(self.of, DataRole).draw_shape)
+        return call.one(self, "count", {"half": rows // 2, "all": rows})
 
-    def build(self, context):
-        shape = self.related(self.of, DataRole).shape(context)
-        return shape[0] // context.choice[self.factor("share")]
+    def factors(self):
+        yield Factor(self.factor("share"), {"half": 2, "all": 1})
 
     def observe(self, call, point):
         rows, count = call.inputs[self.of].shape[0], call.attributes[self.name]

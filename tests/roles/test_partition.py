@@ -2,17 +2,14 @@
 
 from pathlib import Path
 
-import pytest
-
-from opcert.cases.level_constraints import levels_by_factor
-from tests.roles.made_up import SPECS, assert_observed, read
+from opcert.cases.observation import Observer
+from tests.roles.made_up import SPECS, random_calls, read
 
 SPEC = SPECS["partition"]
 
 
-@pytest.mark.parametrize("profile", ["core", "stress"])
-def test_the_lengths_of_a_partition_sum_to_the_axis(profile: str, tmp_path: Path) -> None:
-    for call in assert_observed(read(tmp_path, SPEC), profile):
+def test_the_lengths_of_a_partition_sum_to_the_axis(tmp_path: Path) -> None:
+    for call in random_calls(read(tmp_path, SPEC)):
         lengths = call.inputs["sizes"].values or ()
         assert sum(lengths) == call.inputs["data"].shape[call.attributes["axis"]]
 
@@ -26,16 +23,15 @@ def test_a_remainder_adds_levels_and_requirements(tmp_path: Path) -> None:
     spec = read(tmp_path, SPEC.replace("along: axis,", "along: axis, remainder: true,") + rules)
     order = [*spec.requirements]
     assert order.index("one") < order.index("sum")
-    special = {level.name for level in levels_by_factor(spec, "core")["sizes_special"]}
+    special = {*Observer(spec).factors["sizes_special"].levels}
     assert special == {"none", "zero", "rest", "rest_empty", "rest_long"}
     assert spec.requirements["rest"].when == "-1 in sizes.values"
-    calls = assert_observed(spec)
+    calls = random_calls(spec)
     assert any(-1 in (call.inputs["sizes"].values or ()) for call in calls)
 
 
-@pytest.mark.parametrize("profile", ["core", "stress"])
-def test_the_number_of_parts_divides_the_axis(profile: str, tmp_path: Path) -> None:
-    for call in assert_observed(read(tmp_path, SPECS["parts"]), profile):
+def test_the_number_of_parts_divides_the_axis(tmp_path: Path) -> None:
+    for call in random_calls(read(tmp_path, SPECS["parts"])):
         number, axis = call.attributes["number"], call.attributes["axis"]
         assert call.inputs["data"].shape[axis] % number == 0
 
@@ -46,6 +42,6 @@ def test_the_number_of_parts_has_a_range(tmp_path: Path) -> None:
 
 
 def test_lengths_have_each_type_with_and_without_the_axis(tmp_path: Path) -> None:
-    calls = assert_observed(read(tmp_path, SPECS["lengths"]))
+    calls = random_calls(read(tmp_path, SPECS["lengths"]))
     assert {call.inputs["lengths"].type for call in calls} == {"i32", "f16", "u8"}
     assert {"column" in call.attributes for call in calls} == {False, True}

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from tests.roles.made_up import SPECS, assert_observed, holds, read
+from tests.roles.made_up import SPECS, holds, random_calls, read
 
 SPEC = SPECS["permutation"]
 
 
-def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
+def test_orders_are_permutations_or_omitted(tmp_path: Path) -> None:
     orders = [
         (call.inputs["data"].rank, call.attributes.get("order"))
-        for call in assert_observed(read(tmp_path, SPEC), rows=140)
+        for call in random_calls(read(tmp_path, SPEC), 150)
     ]
     assert all(order is None or sorted(order) == [*range(rank)] for rank, order in orders)
     assert {order is None for _, order in orders} == {True, False}
@@ -32,16 +32,15 @@ def test_a_tensor_has_a_type_a_rank_and_a_layout_too(tmp_path: Path) -> None:
     form = ("type", "rank")
     assert holds(spec)["length"] == ("order.size == data.rank", form)
     assert holds(spec)["unique"][1] == (*form, "length")
-    layouts = {call.inputs["order"].layout for call in assert_observed(spec, rows=150)}
-    assert layouts == {"c", "reversed", "gapped"}
+    layouts = {call.inputs["order"].layout for call in random_calls(spec, 150)}
+    assert layouts >= {"c", "reversed", "gapped"}
 
 
 def test_an_empty_order_is_built_where_it_reverses_the_axes(tmp_path: Path) -> None:
     spec = read(tmp_path, SPEC.replace("of: data, required", "of: data, empty: reverses, required"))
     assert holds(spec)["length"] == ("len(order) in [0, data.rank]", ())
     orders = [
-        (call.inputs["data"].rank, call.attributes.get("order"))
-        for call in assert_observed(spec, rows=400)
+        (call.inputs["data"].rank, call.attributes.get("order")) for call in random_calls(spec, 400)
     ]
     assert {rank for rank, order in orders if order == []} == {0, 1, 2, 3, 4, 5}
     assert all(not order or sorted(order) == [*range(rank)] for rank, order in orders)

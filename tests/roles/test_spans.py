@@ -1,20 +1,9 @@
 """The roles `spans`, `slicing_steps` and `mask`: slices along axes, and what masks change."""
 
-from itertools import product
 from pathlib import Path
 
-import numpy as np
-import pytest
-
-from opcert.roles.slice_part import selection_levels
 from opcert.specification.files import with_named_values
-from tests.roles.made_up import SPECS, assert_observed, derived_rules, read, unobserved_levels
-
-
-@pytest.mark.parametrize("name", ["spans", "spans_inputs"])
-@pytest.mark.parametrize("profile", ["core", "stress"])
-def test_built_calls_exhibit_their_levels(name: str, profile: str, tmp_path: Path) -> None:
-    assert unobserved_levels(read(tmp_path, SPECS[name]), profile) == []
+from tests.roles.made_up import SPECS, derived_rules, random_calls, read
 
 
 def test_attributes_have_a_slice_for_each_listed_axis(tmp_path: Path) -> None:
@@ -46,21 +35,8 @@ def test_inputs_share_a_type_requirement_and_have_a_slice_for_each_axis(
     assert known["begin.length"].prerequisites == ("begin-rank", "end-rank", "stride-rank")
 
 
-def test_slices_select_what_python_selects() -> None:
-    ends = [*range(-8, 9), -(1 << 62), 1 << 62]
-    sizes = [1, 2, 3, 7, 1 << 62]
-    columns = [*zip(*product(range(7), ends, ends, sizes, [1, -1]), strict=True)]
-    levels = selection_levels(*map(np.array, columns))
-    for level, (n, start, stop, size, direction) in zip(
-        levels, zip(*columns, strict=True), strict=True
-    ):
-        count = len(range(n)[start : stop : size * direction])
-        some = "one" if count == 1 else "some"
-        assert level == ("none" if count == 0 else "all" if count == n else some)
-
-
 def test_calls_have_bits_and_may_omit_steps(tmp_path: Path) -> None:
-    calls = assert_observed(read(tmp_path, SPECS["slicing_steps"]))
+    calls = random_calls(read(tmp_path, SPECS["slicing_steps"]))
     assert {bit for call in calls for bit in call.attributes["low"]} == {0, 1}
     assert {"step" in call.inputs for call in calls} == {False, True}
 

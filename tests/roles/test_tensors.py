@@ -7,7 +7,7 @@ import pytest
 from opcert.arrays.calls import Call, Tensor, tensors_in
 from opcert.cases.conditions import Conditions
 from opcert.roles.tensors import lengths_of
-from tests.roles.made_up import SPECS, assert_observed, read
+from tests.roles.made_up import SPECS, random_calls, read
 
 SPEC = SPECS["tensors"]
 
@@ -16,9 +16,9 @@ def _call(*tensors: Tensor, axis: int = 0) -> Call:
     return Call({f"xs[{k}]": tensor for k, tensor in enumerate(tensors)}, {"axis": axis})
 
 
-def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
+def test_tensors_differ_along_the_axis_alone(tmp_path: Path) -> None:
     counts = set()
-    for call in assert_observed(read(tmp_path, SPEC)):
+    for call in random_calls(read(tmp_path, SPEC)):
         tensors, axis = tensors_in(call.arguments["xs"]), call.attributes["axis"]
         counts.add(len(tensors))
         assert len({tensor.type for tensor in tensors}) == 1
@@ -26,7 +26,7 @@ def test_built_calls_exhibit_their_levels(tmp_path: Path) -> None:
         for shape in shapes:
             del shape[axis]
         assert all(shape == shapes[0] for shape in shapes)
-    assert {1, 2, 3} <= counts <= {1, 2, 3, 5, 9, 17, 33, 40}
+    assert {1, 2, 3} < counts
 
 
 def test_derived_requirements(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def a_case(layout: str) -> tuple[OperatorSuite, IndexedCase]:
         and len(case.outputs) > 1
         and case.inputs["InputTensor"].layout == layout
         # Of elements that differ, along each axis.
-        and case.levels.get("InputTensor_elements") == "no"
+        and "/drawn-" in case.id
         and min(case.inputs["InputTensor"].shape) > 1
     )
 

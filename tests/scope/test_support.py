@@ -1,7 +1,7 @@
 """Declared support: misspelt operators are errors, operators of another suite are not."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -34,7 +34,6 @@ class Inputs:
     rank: int = 1
     index_types: frozenset[str] = frozenset()
     rules: tuple[str, ...] = ()
-    levels: Mapping[str, str] = field(default_factory=dict)
 
 
 def test_types_are_declared_by_input() -> None:

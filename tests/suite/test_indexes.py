@@ -63,7 +63,6 @@ def chain(index: Any) -> None:
     others[0]["baseline"] = first["id"]
 
 
-ODD_LEVELS: list[Any] = [[], ["one"] * 100, {}, None]
 RECORD = "cases.0.outputs.0.StoredArray."
 WRONG: list[tuple[Edit, str]] = [
     (
@@ -97,12 +96,6 @@ WRONG: list[tuple[Edit, str]] = [
     (second(baseline="dml-split/nobody"), "dml-split/nobody, which does not precede it"),
     (second(baseline="dml-split/example-2"), "dml-split/example-2, which does not precede it"),
     (chain, ", which has a baseline itself"),
-    (last(levels=[]), ".levels: found"),
-    (last(levels=["one"] * 100), ".levels: found"),
-    (last(levels={}), ".levels: found"),
-    (last(levels=None), ".levels: found"),
-    (first_with("levels", lambda case: case["levels"].append(1)), ".levels: found"),
-    (first_with("levels", lambda case: case["levels"].__setitem__(-1, 1)), ".levels: found"),
     *(
         (rejection_without(key), "must be rejected, but has no baseline or no violated rule")
         for key in ("baseline", "violated_rule")
@@ -132,7 +125,7 @@ def test_an_array_that_exceeds_the_pack_is_an_error_before_any_case_runs(
     folder: Path, changes: dict[str, Any]
 ) -> None:
     edit_index(folder, stored(**changes))
-    assert "/output.0 exceeds the" in refusal(folder, PACK)
+    assert "exceeds the" in refusal(folder, PACK)
 
 
 def test_a_truncated_pack_with_the_right_digest_is_an_error(folder: Path) -> None:

@@ -34,14 +34,14 @@ def test_the_cases_of_a_rule_are_those_that_the_index_names(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_planned_case_has_the_rules_that_check_counts_it_for() -> None:
+def test_a_valid_case_has_the_rules_that_check_counts_it_for() -> None:
     name = "DML_OPERATOR_SPLIT"
     operator = SUITE.operators[spec(name).spec.operator]
     by_rule = cases_by_rule(spec(name).spec, operator, valid_calls(operator))
-    planned = [c for c in cases(name) if c.baseline is None and c.ambiguity is None]
+    valid = [c for c in cases(name) if c.baseline is None and c.ambiguity is None]
     for rule, cases_of_rule in by_rule.items():
-        positive = {case.id for case in planned} & set(cases_of_rule.positive)
-        assert positive == {case.id for case in planned if rule in case.rules}
+        positive = {case.id for case in valid} & set(cases_of_rule.positive)
+        assert positive == {case.id for case in valid if rule in case.rules}
 
 
 def test_ambiguous_cases_are_no_valid_calls() -> None:

@@ -18,8 +18,7 @@ from operator import itemgetter
 import numpy as np
 import numpy.typing as npt
 
-from opcert.combinatorics.tables import BoolArray
-
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.floating]
 # The levels that a case exhibits at one point, by factor. A point may lack a factor.
 Point = Mapping[str, frozenset[str]]
@@ -182,10 +181,7 @@ def _separate_first(
 
 
 def _alternatives(table: LevelTable, condition: Condition, counted: BoolArray) -> list[Condition]:
-    """Return conditions that have another factor and match the same of the `counted` cases.
-
-    None has a term that means the same: a covering array has each two levels that can occur apart.
-    """
+    """Return conditions that have another factor and match the same of the `counted` cases."""
     matched = table.matching(condition) & counted
     alternatives: list[Condition] = []
     for i, (former, former_levels) in enumerate(condition):

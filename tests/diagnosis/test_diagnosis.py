@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from opcert.combinatorics.diagnosis import Explanation, LevelTable, Point, explain_failures
+from opcert.diagnosis import Explanation, LevelTable, Point, explain_failures
 
 FACTORS = {
     "rank": [*"12345678"],

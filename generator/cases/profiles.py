@@ -1,0 +1,54 @@
+"""How large the suite of a profile is."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How many cases of an operator a suite has, and how long changes are sought.
+
+    Attributes:
+        calls: The number of drawn calls.
+        large: Whether these are large; so few of them need not reach every rule.
+        neighbours: The most neighbours in a respect.
+        per_stratum: The most cases of a stratum: the calls that violate a requirement by one kind
+            of mutation of one argument.
+        per_requirement: Once a requirement has so many cases, no stratum gets a second one.
+        per_ambiguity: The most cases of an ambiguity; they are never decisive.
+        applications: To how many baselines a mutation is applied.
+        candidates: A mutation that has yielded so many candidates is not applied any more.
+    """
+
+    calls: int
+    large: bool = False
+    neighbours: int = 3
+    per_stratum: int = 4
+    per_requirement: int = 36
+    per_ambiguity: int = 6
+    applications: int = 16
+    candidates: int = 6
+
+
+# The calls of `smoke` are the first of `core`, and those the first of `full`.
+PROFILES = {
+    "smoke": Profile(calls=150),
+    "core": Profile(calls=750),
+    "full": Profile(
+        calls=6000,
+        neighbours=12,
+        per_stratum=16,
+        per_requirement=256,
+        per_ambiguity=32,
+        applications=64,
+        candidates=24,
+    ),
+    "stress": Profile(
+        calls=60,
+        large=True,
+        per_stratum=2,
+        per_requirement=16,
+        per_ambiguity=4,
+        applications=12,
+        candidates=4,
+    ),
+}

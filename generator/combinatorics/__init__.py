@@ -1,1 +1,0 @@
-"""Combinations of levels: constraints, covering arrays, diagnosis of failures. It knows no spec."""
