@@ -1,4 +1,4 @@
-"""The declaration of an argument, what roles draw for levels, and the levels that they observe."""
+"""The declaration of an argument, and the levels that roles observe in finished calls."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

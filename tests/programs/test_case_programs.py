@@ -131,7 +131,7 @@ def test_nan_payloads_are_written_as_bits() -> None:
         first = next(iter(case.inputs))
         if ".view(ml_dtypes.bfloat16)" in program and "np.array([0x" in program:
             array = run(program)["inputs"][first]
-            assert np.isnan(array.astype(np.float32)).any()
             assert array.tobytes() == operator.inputs(case)[first].tobytes()
-            return
+            if np.isnan(array.astype(np.float32)).any():
+                return
     raise AssertionError("no case has a NaN in so few elements")
