@@ -20,7 +20,7 @@ from tests import shipped
 from tests.cases.wrong_values import MISTAKES, SHIFT, Mistake
 
 FEW_ELEMENTS = 1500
-FEW_CASES = 150
+FEW_CASES = 600
 
 SHIFT_SPEC = """operator: example/Shift-1
 slug: shift-1

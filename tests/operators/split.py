@@ -183,7 +183,9 @@ FAULTS: dict[str, Compute] = {
     "number-raised":
         _unchecked(lambda value, rank, number, form: _strict(value, rank, max(number, 1), form)),
     "number-without-sign":
-        _unchecked(lambda value, rank, number, form: _strict(value, rank, abs(number) or 1, form)),
+        # A number of billions would fill the memory.
+        _unchecked(lambda value, rank, number, form:
+            _strict(value, rank, min(abs(number), 4096) or 1, form)),
     "scalars": _of_scalars(0),
     "scalars-from-the-end": _of_scalars(-1),
     "least-axis-is-0": _without_sign,
