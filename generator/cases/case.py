@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import ClassVar
+
+from pydantic import ConfigDict
 
 from opcert.arrays.calls import Call
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
@@ -19,6 +22,9 @@ class Change:
     `kind` names the mutation, the violation of the spec, or the respect in which neighbours differ.
     Only a mutation has an `argument`, and a `position` if it changes one of several elements.
     """
+
+    # Read by pydantic when it parses an index.
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
 
     kind: str
     argument: str = ""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from opcert.arrays.calls import Call, extent_kinds
-from opcert.arrays.element_types import fits, highest
+from opcert.arrays.element_types import fits
 from opcert.errors import Inapplicable
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing
@@ -63,14 +63,6 @@ class ShapeRole(ListRole):
         mappings = (role for role in self.referrers("into") if isinstance(role, MappingRole))
         return next(mappings, None)
 
-    @property
-    def _plain_types(self) -> tuple[str, str]:
-        """The element types of data and of the target for levels that need only one pair."""
-        types = self._signature.types
-        data_types, own_types = types[self.data.type], types[self.type]
-        data_type = "f32" if "f32" in data_types else data_types[0]
-        return data_type, "i64" if "i64" in own_types else max(own_types, key=highest)
-
     def factors(self) -> Iterator[Factor]:
         """Yield type, number of added axes, stretched axes, added axes of 0, and layout."""
         yield from self.type_factors()
@@ -88,7 +80,8 @@ class ShapeRole(ListRole):
             relations, stretched = {"same": "kept"}, {"none": ""}
         else:
             is_rank_2_valid = least_rank <= 2 <= min(most_rank, self.most)
-            if not is_rank_2_valid or not fits(self._plain_types[1], FAR):
+            is_far_held = any(fits(name, FAR) for name in self._signature.types[self.type])
+            if not (is_rank_2_valid and is_far_held):
                 stretched.pop("far")
         yield Factor.of_names(self.factor("relation"), relations)
         yield Factor.of_names(self.factor("stretched"), stretched)

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,6 @@ from opcert.suite.format import (
     FORMAT,
     MANIFEST,
     AmbiguityText,
-    CaseChange,
     DigestedArray,
     DocumentText,
     ErratumText,
@@ -193,7 +192,7 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iter
             expects="outputs" if case.violated_rule is None else "rejection",
             violated_rule=case.violated_rule,
             baseline=case.baseline,
-            change=None if case.change is None else CaseChange(**asdict(case.change)),
+            change=case.change,
             extra_behaviours=case.extra_behaviours,
             ambiguity=None if case.ambiguity is None else spec.full_id(case.ambiguity),
             open_elements=vector.open_elements and spec.full_id(vector.open_elements),

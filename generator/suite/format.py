@@ -18,6 +18,7 @@ from pydantic.dataclasses import dataclass
 from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import ELEMENT_TYPES, Layout
 from opcert.arrays.tensor_functions import MAX_DIMENSIONS, MAX_ELEMENTS
+from opcert.cases.case import Change
 
 FORMAT = 7
 MANIFEST = "manifest.json"
@@ -149,19 +150,6 @@ class ErratumText(StrictModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class CaseChange:
-    """The one change in which a call differs from its baseline.
-
-    `kind` names the mutation, the violation of the spec, or the respect in which neighbours differ.
-    Only a mutation has an `argument`, and a `position` if it changes one of several elements.
-    """
-
-    kind: Name
-    argument: Name = ""
-    position: Name = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class IndexedCase:
     """A case in an index: its call, its expectation and its purpose.
 
@@ -185,7 +173,7 @@ class IndexedCase:
     expects: Literal["outputs", "rejection"]
     violated_rule: Name | None = None
     baseline: str | None = None
-    change: CaseChange | None = None
+    change: Change | None = None
     extra_behaviours: Names = ()
     ambiguity: Name | None = None
     open_elements: Name | None = None

@@ -18,12 +18,13 @@ import numpy as np
 
 from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of
+from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions
 from opcert.cases.observation import Observer
 from opcert.diagnosis import BoolArray, LevelTable, Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.specification.files import SpecFile, golden_outputs
-from opcert.suite.format import CaseChange, IndexedCase, StoredArray
+from opcert.suite.format import IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import valid_calls
 from opcert.verdicts.reduction import Candidate
@@ -230,7 +231,7 @@ def _invalid_points(
     operator: OperatorSuite, case: IndexedCase, baseline: list[Point]
 ) -> list[Point]:
     """Return the levels of an invalid call: its change, and what it shares with its baseline."""
-    former, change = operator.cases[case.baseline or case.id], case.change or CaseChange(kind="")
+    former, change = operator.cases[case.baseline or case.id], case.change or Change(kind="")
     # A violation that the spec lists may change several arguments.
     changed = (
         {change.argument}

@@ -13,6 +13,8 @@ from tests.faults.catalogue import FAULTS
 from tests.faults.fault import SPLIT
 
 SPEC = Path(__file__).parents[2] / "specs" / "openvino" / "VariadicSplit-1.yaml"
+# The whole spec states a violation that shows it; no mutation makes one for certain.
+ONLY_STATED = "variadic-split-1/accepts-lengths-sum-in-32-bits"
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,7 @@ def test_check_accepts_it(specs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_its_suite_finds_nearly_all_faults_of_the_catalogue(
+def test_its_suite_finds_the_faults_of_the_catalogue(
     specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generate(tmp_path / "suite", specs)
@@ -49,5 +51,4 @@ def test_its_suite_finds_nearly_all_faults_of_the_catalogue(
     faults = {name: fault for name, fault in FAULTS.items() if fault.operator == SPLIT}
     found = [name for name, fault in faults.items() if finding.first_failure(fault) is not None]
     assert len(faults) > 150
-    # Its calls and changes are other ones than those of the whole spec.
-    assert len(found) >= 0.98 * len(faults), faults.keys() - found
+    assert found == [name for name in faults if name != ONLY_STATED]

@@ -83,3 +83,13 @@ def test_large_data_is_certified_without_being_stored(tmp_path: Path) -> None:
     certificate = certify("reference", folder)
     assert certificate.conformant, certificate.reasons
     assert certificate.grade == "bit-exact"
+
+
+def test_types_of_half_a_byte_are_certified(tmp_path: Path) -> None:
+    (tmp_path / "specs").mkdir()
+    specs = small_spec.spec(tmp_path / "specs", ("T: [i8, f32]", "T: [i8, i4, u4]")).parent
+    certificate = certify(
+        "reference", generated(specs, "smoke", "*", tmp_path / "suite"), specs=specs
+    )
+    assert certificate.conformant
+    assert certificate.grade == "bit-exact"
