@@ -65,7 +65,7 @@ def page(browser: Any, paths: dict[str, Path]) -> Iterator[Any]:
 
 def listed(page: Any) -> int:
     """Return the number of cases that the list states."""
-    return int(page.locator("#cases .live").inner_text().partition(" ")[0])
+    return int(page.locator("#cases .live").inner_text().partition(" ")[0].replace(",", ""))
 
 
 def is_in_viewport(locator: Any) -> bool:
@@ -133,7 +133,7 @@ def test_filter_by_operator_type_and_rule_together(page: Any) -> None:
     assert expected
     assert page.locator(f"{ROWS} summary .id").all_inner_texts() == expected
     page.get_by_role("button", name="Clear").click()
-    page.locator("#cases .live", has_text=f"{len(verdicts())} of").wait_for()
+    page.locator("#cases .live", has_text=f"{len(verdicts()):,} of").wait_for()
 
 
 @pytest.mark.parametrize("text", ["VALID-F16", "musical", "expected 0x", "<script>", "none such"])
