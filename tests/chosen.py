@@ -1,13 +1,10 @@
 """Roles of made-up operators' own: attributes whose values the spec lists."""
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
-from opcert.arrays.calls import Call
 from opcert.roles.drawing import Drawing
-from opcert.roles.factors import Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import Role
 
 
@@ -18,13 +15,6 @@ class Chosen(Role):
 
     def draw(self, call: Drawing) -> Any:
         return call.one(self, "value", self.values)
-
-    def factors(self) -> Iterator[Factor]:
-        yield Factor.of_names(self.factor("value"), self.values.keys())
-
-    def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
-        named = {k for k, value in self.values.items() if call.attributes[self.name] == value}
-        return ObservedLevels(levels={self.factor("value"): frozenset(named)})
 
 
 class Flags(Chosen):

@@ -28,7 +28,7 @@ from opcert.cases.list_mutations import (
     pair_mutations,
 )
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles.factors import Attribute
+from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
 from opcert.roles.scalar_values import MaskRole
 from opcert.specification.model import Spec

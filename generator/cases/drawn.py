@@ -12,8 +12,8 @@ from opcert.arrays.calls import Call, flatten_variadic
 from opcert.cases.conditions import Conditions
 from opcert.choices.choices import Choices, call_seed
 from opcert.errors import ExpressionError, Inapplicable
+from opcert.roles.argument import Attribute, is_plain_value
 from opcert.roles.drawing import Drawing
-from opcert.roles.factors import Attribute, is_plain_value
 from opcert.specification.expressions import abbreviate, evaluate, parse_expression
 from opcert.specification.model import Spec
 

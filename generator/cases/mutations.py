@@ -39,7 +39,7 @@ from opcert.cases.list_mutations import (
     pair_mutations,
 )
 from opcert.errors import Inapplicable
-from opcert.roles.factors import Input
+from opcert.roles.argument import Input
 from opcert.roles.role import Role
 from opcert.roles.scalar_values import FillRole
 from opcert.specification.model import Spec

@@ -22,7 +22,7 @@ from opcert.panel.fault import (
     with_integers,
 )
 from opcert.reference import RuleBroken, unchecked
-from opcert.roles.factors import Attribute
+from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from markupsafe import Markup
 
 from opcert.arrays.calls import flatten_variadic
-from opcert.cases.observation import Observer
 from opcert.errors import OpcertError, visible_text
 from opcert.panel.strength import Strength
 from opcert.report.explain import CaseDescription, describe_case
@@ -81,7 +80,6 @@ def operator_markdown(
         "cases": defaultdict(lambda: RuleCases((), (), ()), cases),
         "open_counts": Counter((c.ambiguity or c.open_elements, c.expects) for c in indexed),
         "violations": violations,
-        "factors": Observer(spec).factors,
         "strength": strength,
     }
     pages = {page: render("operator.md.jinja", **names)}

@@ -12,12 +12,6 @@ from opcert.roles.descriptors import DescriptorRole, DescriptorsRole
 from opcert.roles.dims import LeadingDimsRole, PermutationRole
 from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.element_indices import ElementIndicesRole
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
 from opcert.roles.indices import IndicesRole
 from opcert.roles.lengths import LengthsRole, PartsRole
 from opcert.roles.mapping import MappingRole
@@ -38,13 +32,9 @@ __all__ = [
     "DataRole",
     "DerivedAmbiguity",
     "Drawing",
-    "Factor",
     "ListRole",
-    "ObservationPoint",
-    "ObservedLevels",
     "Requirement",
     "Role",
-    "levels_where",
     "near",
     "places",
     "role_classes",

@@ -7,14 +7,8 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, Tensor, wrap
 from opcert.arrays.element_types import lowest
 from opcert.errors import Inapplicable
-from opcert.roles.data import AXIS_POSITIONS, DataRole
+from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, places
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 
 _FORMS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
@@ -25,8 +19,7 @@ class AxisRole(Role):
 
     With `negative`, a negative axis counts from the end. `form` lists the allowed forms of a
     tensor: `scalar` (rank 0) and `one_element` (shape [1]). An omitted attribute means `default`.
-    If an operator works along two axes, one of them names the other in `other_than`: data has one
-    tested axis, and this one has a position of its own.
+    If an operator works along two axes, one of them names the other in `other_than`.
     """
 
     relations: ClassVar = {"of": ("data", "tensors"), "other_than": ("axis",)}
@@ -69,33 +62,6 @@ class AxisRole(Role):
         rank = f"{self.data.tensor_expr}.rank"
         return f"wrap({self.value_expr}, {rank})" if self.negative else self.value_expr
 
-    @property
-    def position_factor(self) -> str:
-        """The factor of its position in data."""
-        return self.data.factor("axis") if self.other_than is None else self.factor("position")
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield the sign or the omission, the form, and the position next to the tested axis."""
-        yield from self.type_factors()
-        if self._ways:
-            yield Factor.of_names(self.factor("sign"), self._ways)
-        if len(self.form) > 1:
-            forms = {"scalar": "given as a scalar", "one_element": "given as a tensor of shape [1]"}
-            yield Factor(self.factor("form"), {form: form for form in self.form}, words=forms)
-        if self.other_than is not None:
-            rank, words = self.data.factor("rank"), f"{self.name} the {{}} axis"
-            yield Factor(self.position_factor, AXIS_POSITIONS, (rank,), words)
-
-    @property
-    def _ways(self) -> dict[str, str]:
-        """The ways to give the axis, in words; none if there is only one."""
-        ways = {"positive": "counted from the front"}
-        if self.negative:
-            ways["negative"] = "counted from the end"
-        if not self.required:
-            ways[OMITTED] = f"{self.name} omitted"
-        return ways if len(ways) > 1 else {}
-
     def _is_default(self, axis: int, rank: int) -> bool:
         default = self.default
         return isinstance(default, int) and axis == (default + rank if default < 0 else default)
@@ -131,40 +97,19 @@ class AxisRole(Role):
         form = call.one(self, "form", self.form)
         return Tensor(element_type, shapes[form], (value,))
 
-    def value_in(self, call: Call) -> int:
-        """Return the axis as a call gives it, negative or not; an omitted one is its default."""
-        if self.is_attribute:
-            axis: int = call.attributes.get(self.name, self.default)
-            return axis
-        return self.values_in(call)[0]
+    def axis_in(self, call: Call) -> int:
+        """Return the axis of a call, counted from the front; an omitted one is its default."""
+        axis = next(iter(self.values_in(call)), self.default)
+        return wrap(int(str(axis)), self.data.tensor_of(call).rank)
 
-    def wrapped_in(self, call: Call) -> int:
-        """Return the axis of a call, counted from the front."""
-        return wrap(self.value_in(call), self.data.tensor_of(call).rank)
+    def axes_in(self, call: Call) -> int | None:
+        """Return itself, unless another one is the axis that its integers concern."""
+        return None if self.other_than is not None else self.axis_in(call)
 
-    def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return the axis that a call names, unless another one is the tested axis."""
-        return [] if self.other_than is not None else [{"axis": self.wrapped_in(call)}]
-
-    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe how it is given, the form, and the position next to the tested axis."""
-        levels: dict[str, frozenset[str]] = {}
-        if self._ways:
-            is_negative, is_omitted = self.value_in(call) < 0, not self.is_given_in(call)
-            levels[self.factor("sign")] = levels_where(
-                {
-                    "positive": not is_omitted and not is_negative,
-                    "negative": not is_omitted and is_negative,
-                    OMITTED: is_omitted,
-                }
-            )
-        if len(self.form) > 1:
-            form = "one_element" if call.inputs[self.name].rank else "scalar"
-            levels[self.factor("form")] = frozenset([form])
-        values = self.observed_type(call)
-        if self.other_than is not None:
-            values[self.position_factor] = self.wrapped_in(call)
-        return ObservedLevels(values, levels)
+    def extent_in(self, call: Call, axis: int) -> int:
+        """Return the rank of data."""
+        del axis
+        return self.data.tensor_of(call).rank
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form and its range."""
@@ -185,19 +130,6 @@ class AxisRole(Role):
             f"{least} <= {self.value_expr} < {rank}",
             prerequisites=(f"{name}.type", f"{name}.shape"),
         )
-
-
-# The least rank of data at which axes can be listed in this way, and the words for it.
-_LISTINGS = {
-    "one": (1, "one axis listed"),
-    "omitted": (0, ""),
-    "all": (2, "all axes listed"),
-    "some": (3, "some axes listed"),
-    "disordered": (3, "all axes listed out of order"),
-    "descending": (2, "all axes listed in descending order"),
-    "some_disordered": (3, "some axes listed out of order"),
-}
-_SIGNS = {"positive": "", "negative": "axes from the end", "mixed": "some axes from the end"}
 
 
 class AxesRole(ListRole):
@@ -232,18 +164,6 @@ class AxesRole(ListRole):
     def data(self) -> DataRole:
         """The data that has the axes."""
         return self.related(self.of, DataRole)
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield the listing, the sign and the layout."""
-        yield from self.type_factors()
-        words = {listing: text for listing, (_, text) in _LISTINGS.items()}
-        if self.required:
-            words.pop("omitted")
-        yield Factor.of_names(self.factor("listing"), words)
-        if self.negative:
-            yield Factor.of_names(self.factor("sign"), _SIGNS)
-        if not self.is_attribute:
-            yield self.layout_factor()
 
     def draw_listed(self, call: Drawing) -> tuple[int, ...]:
         """Draw the listed axes in order, counted from the front."""
@@ -284,7 +204,7 @@ class AxesRole(ListRole):
         )
         return self.drawn_list(call, values)
 
-    def listed_in(self, call: Call) -> Sequence[int]:
+    def axes_in(self, call: Call) -> Sequence[int]:
         """Return the axes of a call in order, counted from the front."""
         rank = call.inputs[self.of].rank
         if self.is_given_in(call):
@@ -293,40 +213,10 @@ class AxesRole(ListRole):
             return range(rank)
         return range(len(self.referrers("along")[0].values_in(call)))
 
-    def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return each of the axes with its position in the list."""
-        return [{"axis": axis, "element": k} for k, axis in enumerate(self.listed_in(call))]
-
-    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe the listing, the sign and the layout."""
-        values, listed = self.values_in(call), tuple(self.listed_in(call))
-        rank, count = call.inputs[self.of].rank, len(listed)
-        is_given = self.is_given_in(call)
-        is_ascending = listed == tuple(sorted(listed))
-        is_descending = listed == tuple(sorted(listed, reverse=True))
-        is_all, are_some = is_given and count == rank > 1, is_given and 1 < count < rank
-        levels = {
-            self.factor("listing"): levels_where(
-                {
-                    "omitted": not is_given,
-                    "one": is_given and count == 1,
-                    "all": is_all and is_ascending,
-                    "some": are_some and is_ascending,
-                    "disordered": is_all and not is_ascending and not is_descending,
-                    "descending": is_all and is_descending,
-                    "some_disordered": are_some and not is_ascending,
-                }
-            )
-        }
-        if self.negative:
-            least, most = min(values, default=0), max(values, default=0)
-            signs = {"positive": least >= 0, "negative": most < 0, "mixed": least < 0 <= most}
-            levels[self.factor("sign")] = levels_where(signs)
-        observed = self.observed_type(call)
-        if not self.is_attribute:
-            layout = call.inputs[self.name].layout if is_given else "c"
-            observed[self.factor("layout")] = layout
-        return ObservedLevels(observed, levels)
+    def extent_in(self, call: Call, axis: int) -> int:
+        """Return the rank of data."""
+        del axis
+        return call.inputs[self.of].rank
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank, its range and its uniqueness."""

@@ -8,12 +8,6 @@ from opcert.arrays.calls import Call, tensors_in
 from opcert.arrays.element_types import highest
 from opcert.errors import Inapplicable, did_you_mean
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, near, places
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
 from opcert.roles.lengths import PerAxis
 from opcert.roles.role import Requirement, Role
 from opcert.roles.scalar_values import ModeRole
@@ -61,17 +55,6 @@ class CountRole(Role):
         )
 
 
-# A count of more than 8 bits, and the greatest length of its axis: outputs stay small.
-_LARGE = 257
-# A count of more than 16 bits, and the greatest length and rank of data of single bytes with it.
-_HUGE = 65537
-# How many more counts than axes there are, by level; a list may also be empty.
-_SURPLUS = {
-    **{"equal": 0, "longer": 1, "shorter": -1, "longer_by_two": 2, "shorter_by_two": -2},
-    **{"longer_by_four": 4, "shorter_by_four": -4},
-}
-_WITHOUT_COUNTS = "empty"
-_LIMIT = "limit"
 # The most elements of a large output that is drawn: counts past 16 bits need it.
 _MAX_CHANGED = 1 << 19
 
@@ -131,52 +114,6 @@ class CountsRole(PerAxis):
             return None
         offset = self.limits.get(str(self.related(self.mode, ModeRole).meant(word)))
         return None if offset is None else extent + offset
-
-    @property
-    def _named_counts(self) -> dict[str, int]:
-        """The counts of the tested axis by level."""
-        counts = {
-            "two": 2,
-            "none": self.neutral,
-            "three": 3,
-            "one": 1,
-            "past_u8": _LARGE,
-            "past_u16": _HUGE,
-            "zero": 0,
-        }
-        if self.zero == "invalid":
-            del counts["zero"]
-        if self.negative == "crops":
-            counts["cropped"] = -1
-        return {
-            level: count
-            for level, count in counts.items()
-            if level == "none" or count != self.neutral
-        }
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield the count of the tested axis and of others, how many there are, and the layout."""
-        yield from self.type_factors()
-        counts: dict[str, Any] = {**self._named_counts}
-        words = {level: f"{count} of {self.name}" for level, count in counts.items()}
-        depends_on: tuple[str, ...] = ()
-        if self.mode is not None and self.limits:
-            depends_on = self.data.factor("length"), self._word_factor
-            counts[_LIMIT] = lambda n, word: self._limit(n, word) or 0
-            words[_LIMIT] = f"the greatest {self.name}"
-        yield Factor(self.factor("count"), counts, depends_on, words)
-        words = {"none": "", "varied": f"{self.name} on other axes too"}
-        yield Factor.of_names(self.factor("others"), words)
-        if self.aligned:
-            surplus: dict[str, Any] = {**_SURPLUS, _WITHOUT_COUNTS: lambda rank: -rank}
-            words = {level: f"{self.name} {level.replace('_', ' ')}" for level in surplus}
-            words["equal"] = ""
-            yield Factor(self.factor("surplus"), surplus, (self.data.factor("rank"),), words)
-        yield from self.layout_factors()
-
-    @property
-    def _word_factor(self) -> str:
-        return self.related(str(self.mode), ModeRole).factor("word")
 
     @property
     def _earlier(self) -> list["CountsRole"]:
@@ -260,25 +197,17 @@ class CountsRole(PerAxis):
         """Return the counts."""
         return self.drawn_list(call, call.fact(self.draw_counts))
 
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe the count of the tested axis, whether other axes change, and how many counts."""
-        numbers, rank = self.values_in(call), call.inputs[self.of].rank
-        surplus = len(numbers) - rank
-        tested = point.get("axis", 0) + surplus if rank else -1
-        is_alone = all(n == self.neutral for k, n in enumerate(numbers) if k != tested)
-        levels = levels_where({"none": is_alone, "varied": not is_alone})
-        count = numbers[tested] if tested >= 0 else self.neutral
-        observed = {**self.observed_list(call), self.factor("count"): count}
-        if self.aligned:
-            observed[self.factor("surplus")] = surplus
-        return ObservedLevels(observed, {self.factor("others"): levels})
-
     # Requirements
 
     @property
     def lengths(self) -> tuple[str, str] | None:
         """The condition on its length, and the words for it; None if it may have any length."""
         return None if self.aligned else super().lengths
+
+    def axes_in(self, call: Call) -> Sequence[int | None]:
+        """Return the axis of each count, aligned at the end; None for one before the first axis."""
+        count, rank = len(self.values_in(call)), self.data.tensor_of(call).rank
+        return [k + rank - count if k + rank >= count else None for k in range(count)]
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield type, rank, length, least count, and the greatest count of each mode."""

@@ -2,57 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor, extent_kinds
-from opcert.arrays.element_types import LAYOUTS
+from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.patterns import MAX_STORED_BYTES
+from opcert.roles.argument import RankBounds
 from opcert.roles.drawing import Drawing
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    RankBounds,
-)
 from opcert.roles.role import Requirement, Role
-
-# Lengths of the tested axis: around the limits of 8 bits, prime or divisible.
-_LENGTHS = {
-    **{"six": 6, "one": 1, "two": 2, "many": 19, "i8_max": 127, "past_i8": 128},
-    **{"u8_max": 255, "past_u8": 256, "beyond_u8": 259, "zero": 0},
-}
-_OTHERS = ("varied", "long", "equal", "same", "ones", "wide", "tall", "zero")
-AXIS_POSITIONS: dict[str, Any] = {
-    "first": 0,
-    "last": lambda rank: rank - 1,
-    "second": 1,
-    "before_last": lambda rank: rank - 2,
-    "third": 2,
-    "third_last": lambda rank: rank - 3,
-    "middle": lambda rank: rank // 2,
-    "lower_middle": lambda rank: (rank - 1) // 2,
-}
-LAYOUT_WORDS = {
-    "c": "",
-    "fortran": "{} in Fortran order",
-    "reversed": "{} backwards in memory",
-    "gapped": "{} with gaps",
-    "pitched": "{} with padded rows",
-    "permuted": "{} with permuted axes",
-    "first_reversed": "{} with the first axis backwards",
-    "last_reversed": "{} with the last axis backwards",
-}
 
 
 class DataRole(Role):
     """A tensor whose elements are moved.
 
-    One of its axes is the tested axis: the one that another argument names, or each in turn. Its
-    factors are the length and the position of that axis, the extents of the others, the rank, the
-    element type, the layout, and whether all elements are equal. Unless `empty` is false, an extent
-    may be 0. Data with the type of another (`type_of`) shares its factor of the type. Data with
-    the shape of another argument (`shape_of`) has no rank, length, position and extents of its own.
+    Unless `empty` is false, an extent may be 0. Data may have the type of other data (`type_of`),
+    and the shape of another argument (`shape_of`).
     """
 
     relations: ClassVar = {"type_of": ("data",), "shape_of": ("data", "element_indices")}
@@ -77,32 +40,6 @@ class DataRole(Role):
             return super().rank_bounds()
         return self.related(self.shape_of, Role).rank_bounds()
 
-    def factors(self) -> Iterator[Factor]:
-        """Yield type, rank, length and position of the tested axis, others, layout and elements."""
-        if self.type_factor == self.factor("type"):
-            types = self._signature.types[self.type]
-            yield Factor.of_names(self.factor("type"), types, f"{self.name} of {{}}")
-        if self.shape_of is not None:
-            yield from self._fill_factors()
-            return
-        least, most = map(int, self.rank)
-        yield Factor(self.factor("rank"), {str(rank): rank for rank in range(least, most + 1)})
-        lengths = {level: n for level, n in _LENGTHS.items() if n or self.empty}
-        words = {level: f"an axis of {n}" if n else "an empty axis" for level, n in lengths.items()}
-        yield Factor(self.factor("length"), lengths, words=words)
-        yield Factor(self.factor("axis"), AXIS_POSITIONS, (self.factor("rank"),), "the {} axis")
-        allowed = [kind for kind in _OTHERS if kind != "zero" or self.empty]
-        yield Factor.of_names(self.factor("others"), allowed, "{} extents next to it")
-        yield from self._fill_factors()
-
-    def _fill_factors(self) -> Iterator[Factor]:
-        """Yield the layout, and whether all elements are equal."""
-        name = self.name
-        words = {level: text.format(name) for level, text in LAYOUT_WORDS.items()}
-        yield Factor(self.factor("layout"), {layout: layout for layout in LAYOUTS}, words=words)
-        words = {"no": "", "some": f"{name} of one repeated element"}
-        yield Factor.of_names(self.factor("elements"), words)
-
     @property
     def tensor_expr(self) -> str:
         """The expression of the tensor whose rank and extents other arguments refer to."""
@@ -111,13 +48,6 @@ class DataRole(Role):
     def tensor_of(self, call: Call) -> Tensor:
         """Return the tensor whose rank and extents other arguments refer to."""
         return call.inputs[self.name]
-
-    @property
-    def has_own_shape(self) -> bool:
-        """Whether no other role determines its shape."""
-        if self.shape_of is not None:
-            return False
-        return not any(self.name in role.shapes for role in self._signature.roles)
 
     # Whether its shape is drawn before an axis of it.
     draws_own_shape: ClassVar[bool] = True
@@ -156,43 +86,3 @@ class DataRole(Role):
         if self.shape_of is not None:
             text = f"{name} has the shape of {self.shape_of}."
             yield Requirement(f"{name}.shape", text, f"{name}.shape == {self.shape_of}.shape")
-
-    @cached_property
-    def axis_key(self) -> str:
-        """The key of its tested axis in an observation point.
-
-        It is `axis` for the data that other arguments refer to, or else for the first.
-        """
-        roles = self._signature.roles
-        own = [role for role in roles if isinstance(role, DataRole) and role.has_own_shape]
-        related = {getattr(role, key, None) for role in roles for key in ("of", "into")}
-        others = (
-            own[1:]
-            if own and not related & {role.name for role in own}
-            else [role for role in own if role.name not in related]
-        )
-        return self.factor("axis") if self.name in {role.name for role in others} else "axis"
-
-    def axis_points(self, call: Call) -> list[ObservationPoint]:
-        """Return each of its axes as an observation point; a scalar is one point."""
-        return [{self.axis_key: axis} for axis in range(self.tensor_of(call).rank)] or [{}]
-
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe all factors, with the axis of `point` as the tested axis."""
-        tensor = call.inputs[self.name]
-        values: dict[str, Any] = {
-            self.factor("layout"): tensor.layout,
-            self.factor("elements"): tensor.uniform,
-        }
-        if self.type_factor == self.factor("type"):
-            values[self.factor("type")] = tensor.type
-        if self.shape_of is None:
-            values[self.factor("rank")] = tensor.rank
-        if self.has_own_shape:
-            axis = point.get(self.axis_key, 0)
-            length = tensor.shape[axis] if tensor.rank else 1
-            others = [extent for d, extent in enumerate(tensor.shape) if d != axis]
-            values[self.factor("axis")] = axis
-            values[self.factor("length")] = length
-            values[self.factor("others")] = extent_kinds(others, length)
-        return ObservedLevels(values)

@@ -4,29 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, replace
-from opcert.arrays.element_types import highest
 from opcert.errors import did_you_mean
+from opcert.roles.argument import ExpressionText
 from opcert.roles.axes import AxisRole
 from opcert.roles.counts import CountRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, distinct, draw_parts
-from opcert.roles.factors import (
-    ExpressionText,
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
-from opcert.roles.partition import (
-    COUNTS,
-    LENGTHS,
-    observed_lengths,
-)
 from opcert.roles.role import Requirement, Role
 from opcert.roles.windows import WindowsRole, reachable
-
-# Sizes have no element type of their own; C structures have them as unsigned 32 bits.
-_MAX_SIZE = highest("u32")
 
 
 class RecordRole(Role):
@@ -95,23 +80,15 @@ class DescriptorsRole(RecordRole):
         """The argument with the number of records that are read, if there is one."""
         return next((role for role in self.referrers("of") if isinstance(role, CountRole)), None)
 
-    def factors(self) -> Iterator[Factor]:
-        """Yield the number of outputs and the kind of their sizes on the axis."""
-        words = {level: f"{n} part{'s' * (n > 1)}" for level, n in COUNTS.items()}
-        yield Factor(self.factor("count"), COUNTS, words=words)
-        kinds = [kind for kind in LENGTHS if kind != "high_bit"]
-        yield Factor.of_names(self.factor("lengths"), kinds, "{} sizes")
+    def values_in(self, call: Call) -> Sequence[int]:
+        """Return the sizes of the described tensors on the axis."""
+        axis, records = self.axis.axis_in(call), call.attributes[self.name]
+        count = len(records) if self.counter is None else call.attributes[self.counter.name]
+        return [record[self.sizes][axis] for record in records[:count]]
 
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe the number of outputs and the kinds of their sizes on the axis."""
-        counter = self.counter
-        records: Sequence[Mapping[str, Any]] = call.attributes[self.name]
-        if counter is not None:
-            records = records[: call.attributes[counter.name]]
-        axis = point["axis"]
-        lengths = [record[self.sizes][axis] for record in records]
-        kinds = observed_lengths(lengths, call.inputs[self.of].shape[axis], _MAX_SIZE)
-        return ObservedLevels({self.factor("count"): len(records)}, {self.factor("lengths"): kinds})
+    def axes_in(self, call: Call) -> int:
+        """Return the axis that is divided."""
+        return self.axis.axis_in(call)
 
     def draw_lengths(self, call: Drawing) -> list[int]:
         """Draw the sizes of the outputs on the axis."""
@@ -164,13 +141,6 @@ class DescriptorsRole(RecordRole):
         )
 
 
-COPIES = {
-    "all": "",
-    "fewer": "fewer elements than the window reaches",
-    "one": "one of the elements that the window reaches",
-}
-
-
 class DescriptorRole(RecordRole):
     """A record with the sizes and the element type of the output: an attribute.
 
@@ -197,11 +167,6 @@ class DescriptorRole(RecordRole):
     def _windows(self) -> WindowsRole | None:
         return None if self.windows is None else self.related(self.windows, WindowsRole)
 
-    def factors(self) -> Iterator[Factor]:
-        """Yield how many of the elements that a window reaches are copied."""
-        if self._windows is not None:
-            yield Factor.of_names(self.factor("copies"), COPIES)
-
     def following(self, call: Call, evaluate: Callable[[str], Any]) -> dict[str, Any] | None:
         """Return the record with the sizes and the type that follow from other arguments."""
         names = self._signature.constants[self.type_names]
@@ -210,6 +175,15 @@ class DescriptorRole(RecordRole):
             return None
         sizes = [*evaluate(self.extents)]
         return {self.sizes: sizes, self.element_type: names[element_type]}
+
+    def values_in(self, call: Call) -> Sequence[int]:
+        """Return the sizes of the described tensor."""
+        sizes: Sequence[int] = call.attributes[self.name][self.sizes]
+        return sizes
+
+    def axes_in(self, call: Call) -> Sequence[int | None]:
+        """Return all axes."""
+        return range(self.data.tensor_of(call).rank)
 
     def draw(self, call: Drawing) -> dict[str, Any]:
         """Return the record of the output: what windows reach, or less of it."""
@@ -236,16 +210,6 @@ class DescriptorRole(RecordRole):
         elif kind == "one element":
             sizes = [1] * len(sizes)
         return self.drawn_record(call, sizes)
-
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe how many of the elements that a window reaches are copied."""
-        if self._windows is None:
-            return ObservedLevels()
-        axis = point["axis"]
-        _, size, stride = (part.values_in(call)[axis] for part in self._windows.parts)
-        copied, most = call.attributes[self.name][self.sizes][axis], reachable(size, abs(stride))
-        levels = {"all": copied == most, "fewer": 1 < copied < most, "one": copied == 1 < most}
-        return ObservedLevels(levels={self.factor("copies"): levels_where(levels)})
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the rank, the type and the sizes of the record."""

@@ -7,12 +7,6 @@ from opcert.arrays.calls import Call, replace, wrap
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import MAX_OUTPUT_RANK, Drawing
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
 from opcert.roles.lengths import PerAxis
 from opcert.roles.role import OMITTED, Requirement, Role
 
@@ -40,20 +34,6 @@ class PermutationRole(PerAxis):
     def bounds(self) -> tuple[str, str] | None:
         """Return the first and the last axis of data."""
         return None if self.is_attribute else ("0", f"{self.of}.rank - 1")
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield the order and the layout."""
-        yield from self.type_factors()
-        words = {order: f"axes {order.replace('_', ' ')}" for order in _ORDERS}
-        words |= {"reversed": "axes in reversed order", "identity": "axes in their own order"}
-        words["halves_exchanged_first_reversed"] = "halves exchanged, the first one reversed"
-        words["empty"] = f"{self.name} empty"
-        if self.empty == "invalid":
-            del words["empty"]
-        if not self.required:
-            words[OMITTED] = f"{self.name} omitted"
-        yield Factor.of_names(self.factor("order"), words)
-        yield from self.layout_factors()
 
     def draw(self, call: Drawing) -> Any:
         """Return the order of the axes, None if it is omitted."""
@@ -85,18 +65,6 @@ class PermutationRole(PerAxis):
         chosen = call.one(self, "order", moving, keeping)
         return None if chosen is None else self.drawn_list(call, chosen)
 
-    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe the order, the type and the layout."""
-        order = tuple(self.values_in(call))
-        is_given, rank = self.is_given_in(call), call.inputs[self.of].rank
-        named = {
-            level: is_given and order == tuple(axes) and rank >= _ORDERS[level]
-            for level, axes in {**_named_orders(rank), "empty": ()}.items()
-        }
-        is_other = is_given and not any(named.values())
-        levels = levels_where({**named, "disordered": is_other, OMITTED: not is_given})
-        return ObservedLevels(self.observed_list(call), {self.factor("order"): levels})
-
     @property
     def lengths(self) -> tuple[str, str] | None:
         """The condition on its length, and the words for it."""
@@ -104,6 +72,11 @@ class PermutationRole(PerAxis):
             return super().lengths
         text = f"{self.name} has one number for each axis of {self.of}, or is empty"
         return f"{self.length_expr} in [0, {self.of}.rank]", text
+
+    def extent_in(self, call: Call, axis: int) -> int:
+        """Return the rank of data."""
+        del axis
+        return call.inputs[self.of].rank
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its form, its range and its uniqueness."""
@@ -144,13 +117,6 @@ def _named_orders(rank: int) -> dict[str, Sequence[int]]:
     }
 
 
-_COUNTS = {"none": 0, "one": 1, "two": 2, "three": 3}
-_COUNT_WORDS = {
-    **{"none": "no shared dimension", "one": "one shared dimension"},
-    **{"two": "two shared dimensions", "three": "three shared dimensions"},
-}
-
-
 class LeadingDimsRole(Role):
     """The number of leading dimensions that `of` and `shared_with` have in common: an attribute.
 
@@ -189,47 +155,16 @@ class LeadingDimsRole(Role):
         return self.related(self.of, DataRole)
 
     @property
-    def count_factor(self) -> str:
-        """The factor of the number of shared dimensions."""
-        return self.factor("count")
-
-    @property
     def wrapped_expr(self) -> str:
         """The expression of the number of shared dimensions, not negative."""
         if self.negative_from is None:
             return self.name
         return f"wrap({self.name}, {self.negative_from}.rank)"
 
-    @property
-    def _rank_factors(self) -> tuple[str, str]:
-        return (f"{self.of}_rank", f"{self.shared_with}_rank")
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield the number of shared dimensions, and whether it is given, positive or negative."""
-        counts: dict[str, Any] = {**_COUNTS, "all": lambda rank: rank}
-        words = {**_COUNT_WORDS, "all": f"all dimensions of {self.shared_with} shared"}
-        yield Factor(self.count_factor, counts, (self._rank_factors[1],), words)
-        given = ["positive"] if self.required else [OMITTED, "positive"]
-        if self.negative_from is not None:
-            given.append("negative")
-        yield Factor.of_names(self.factor("given"), given, f"{self.name} {{}}")
-
-    def count_in(self, call: Call) -> int:
-        """Return the number of shared dimensions in a call, not negative."""
-        number = call.attributes.get(self.name, self.default)
-        return wrap(number, call.inputs[self.negative_from or self.shared_with].rank)
-
-    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe the number of shared dimensions, and how it is given."""
-        number = call.attributes.get(self.name)
-        given = {
-            OMITTED: number is None,
-            "positive": number is not None and number >= 0,
-            "negative": number is not None and number < 0,
-        }
-        return ObservedLevels(
-            {self.count_factor: self.count_in(call)}, {self.factor("given"): levels_where(given)}
-        )
+    def extent_in(self, call: Call, axis: int) -> int:
+        """Return the rank of the tensor that shares dimensions of data."""
+        del axis
+        return call.inputs[self.shared_with].rank
 
     def draw_count(self, call: Drawing) -> int:
         """Draw how many dimensions are shared; as many as the output has no room for are."""

@@ -207,7 +207,17 @@ def near(n: int, element_type: str) -> dict[str, int]:
     They are inside and outside of what is valid, by names that describe them; only those that the
     type holds, and of equal ones the first.
     """
-    named = {
+    named = _named_near(n, element_type)
+    return distinct({name: value for name, value in named.items() if fits(element_type, value)})
+
+
+def names_near(value: int, n: int, element_type: str) -> list[str]:
+    """Return all names that `near` has for an integer."""
+    return [name for name, near in _named_near(n, element_type).items() if near == value]
+
+
+def _named_near(n: int, element_type: str) -> dict[str, int]:
+    return {
         **{"0": 0, "1": 1, "n - 1": n - 1, "n": n, "-1": -1, "-n": -n, "n // 2": n // 2},
         **{"2": 2, "-2": -2, "1 - n": 1 - n, "n + 1": n + 1, "-n - 1": -n - 1},
         **{"2n + 3": 2 * n + 3, "-2n - 5": -2 * n - 5},
@@ -222,19 +232,22 @@ def near(n: int, element_type: str) -> dict[str, int]:
             "-2^31 - 1": -(1 << 31) - 1,
         },
     }
-    return distinct({name: value for name, value in named.items() if fits(element_type, value)})
 
 
 def places(count: int) -> dict[str, int]:
-    """Return places in a list of `count`, by name."""
-    named = {
-        "first": 0,
-        "last": count - 1,
-        "middle": count // 2,
-        "second": 1,
-        "last but one": count - 2,
-    }
+    """Return places in a list of `count`, by name; of equal ones the first."""
+    named = _named_places(count)
     return distinct({name: place for name, place in named.items() if 0 <= place < count})
+
+
+def names_of_place(place: int, count: int) -> list[str]:
+    """Return all names that `places` has for a place."""
+    return [name for name, own in _named_places(count).items() if own == place]
+
+
+def _named_places(count: int) -> dict[str, int]:
+    middle = {"middle": count // 2, "second": 1, "last but one": count - 2}
+    return {"first": 0, "last": count - 1, **middle}
 
 
 def distinct(named: Mapping[str, int]) -> dict[str, int]:

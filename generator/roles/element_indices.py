@@ -5,40 +5,17 @@ from itertools import cycle, islice
 from math import prod
 from typing import Literal
 
-from opcert.arrays.calls import Call, Tensor, insert, replace
-from opcert.arrays.element_types import INTEGERS, LAYOUTS, highest, lowest
+from opcert.arrays.calls import Tensor, insert, replace
+from opcert.arrays.element_types import highest, lowest
 from opcert.errors import Inapplicable
 from opcert.roles.axes import AxisRole
-from opcert.roles.data import LAYOUT_WORDS
 from opcert.roles.drawing import MAX_INDICES, Drawing, near, places
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
-from opcert.roles.index_levels import (
-    ORDERS,
-    PLACES,
+from opcert.roles.indexing import (
     IndexingRole,
-    are_consecutive,
-    index_values,
     lines_along,
-    places_of,
 )
 from opcert.roles.role import DerivedAmbiguity, Requirement
 
-# More than 8 bits can count.
-_MANY = 260
-_COUNTS = {
-    "equal": "as many of {} as the axis is long",
-    "fewer": "fewer of {} than the axis is long",
-    "one": "one of {} along the axis",
-    "more": "more of {} than the axis is long",
-    "many": f"{_MANY} of {{}} along the axis",
-    "zero": "none of {} along the axis",
-}
-_BEYOND = ("more", "many")
 # Indices have at most so many lines along the axis.
 _MAX_LINES = 1 << 12
 # After so many indices they repeat, since Hypothesis cannot draw lists of any length. It is prime,
@@ -66,87 +43,6 @@ class ElementIndicesRole(IndexingRole):
     @property
     def _is_distinct(self) -> bool:
         return self.repeated == "undefined"
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield type, extents, the tested index, its place, the order of the others, and layout."""
-        yield from self.type_factors()
-        name = self.name
-        counts = {
-            level: text.format(name)
-            for level, text in _COUNTS.items()
-            if level not in _BEYOND or not self.within
-        }
-        yield Factor.of_names(self.factor("count"), counts)
-        if self.within:
-            words = {"equal": "", "smaller": f"{name} smaller next to the axis"}
-            yield Factor.of_names(self.factor("others"), words)
-        table = index_values(negative=self.negative, outside=False)
-        if not self.negative:
-            table.pop("least", None)
-        lengths = (self.data.factor("length"), self.type_factor)
-        types = self._signature.types[self.type]
-        if min(highest(name) for name in types if name in INTEGERS) > _MANY:
-            table.pop("most", None)
-        values = {level: value for level, (value, _) in table.items()}
-        words = {level: text for level, (_, text) in table.items()}
-        yield Factor(self.factor("value"), values, lengths, words)
-        yield Factor.of_names(self.factor("place"), PLACES)
-        yield Factor.of_names(self.factor("order"), ORDERS)
-        words = {layout: LAYOUT_WORDS[layout].format(name) for layout in LAYOUTS}
-        yield Factor.of_names(self.factor("layout"), words)
-
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe all factors, with the index at the place of `point` as the tested index."""
-        indices, values = call.inputs[self.name], self.values_in(call)
-        data, position, axis = call.inputs[self.into], point[self.factor("place")], point["axis"]
-        n, count = data.shape[axis], indices.shape[axis]
-        is_line = bool(values) and count > 1
-
-        def are_all(order: str) -> bool:
-            lines = (map(values.__getitem__, line) for line in lines_along(indices.shape, axis))
-            return is_line and all(are_consecutive(order, n, line) for line in lines)
-
-        levels = {
-            self.factor("count"): levels_where(
-                {
-                    "equal": count == n,
-                    "fewer": 0 < count < n,
-                    "one": count == 1,
-                    "more": count > n,
-                    "many": count >= _MANY,
-                    "zero": count == 0,
-                }
-            ),
-            self.factor("place"): levels_where(
-                {name: k == position for name, k in places_of(len(values)).items()}
-            ),
-            self.factor("order"): levels_where(
-                {
-                    "drawn": True,
-                    "rising": are_all("rising"),
-                    "falling": are_all("falling"),
-                    "alike": is_line and len({*values}) == 1,
-                }
-            ),
-        }
-        if self.within:
-            off_axis = [
-                (own, extent)
-                for d, (own, extent) in enumerate(zip(indices.shape, data.shape, strict=True))
-                if d != axis
-            ]
-            is_equal = all(own == extent for own, extent in off_axis)
-            levels[self.factor("others")] = levels_where(
-                {"equal": is_equal, "smaller": not is_equal}
-            )
-        return ObservedLevels(
-            {
-                **self.observed_type(call),
-                self.factor("layout"): indices.layout,
-                self.factor("value"): values[position] if values else 0,
-            },
-            levels,
-        )
 
     def _draw_axis(self, call: Drawing) -> int:
         return 0 if self.along is None else call.fact(self.related(self.along, AxisRole).draw_axis)

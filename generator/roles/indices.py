@@ -4,27 +4,13 @@ from collections.abc import Iterator
 from math import prod
 from typing import Literal
 
-from opcert.arrays.calls import Call, Tensor, extent_kinds
-from opcert.arrays.element_types import LAYOUTS
+from opcert.arrays.calls import Tensor
 from opcert.errors import Inapplicable
 from opcert.roles.axes import AxisRole
-from opcert.roles.data import LAYOUT_WORDS
 from opcert.roles.dims import LeadingDimsRole
 from opcert.roles.drawing import MAX_INDICES, MAX_OUTPUT_RANK, MAX_OUTPUTS, Drawing
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
-from opcert.roles.index_levels import (
-    EXTENTS,
-    ORDERS,
-    PLACES,
+from opcert.roles.indexing import (
     IndexingRole,
-    index_values,
-    observed_orders,
-    places_of,
 )
 from opcert.roles.role import Requirement
 
@@ -47,74 +33,6 @@ class IndicesRole(IndexingRole):
         """The role of the number of dimensions that it shares with data, if there is one."""
         roles = self.referrers("shared_with")
         return next((role for role in roles if isinstance(role, LeadingDimsRole)), None)
-
-    @property
-    def _rank_factors(self) -> tuple[str, ...]:
-        """The factors of its rank and, if there is one, of the number of shared dimensions."""
-        rank = self.factor("rank")
-        return (rank,) if self._leading is None else (rank, self._leading.count_factor)
-
-    def _reach(self, index: int, n: int) -> str:
-        return "in_range" if self.is_inside(index, n) else "outside"
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield type, rank, extents, the tested index, its place, the other indices, and layout."""
-        yield from self.type_factors()
-        name = self.name
-        least, most = map(int, self.rank)
-        # A list is the plainest.
-        ranks = {str(n): n for n in sorted(range(least, most + 1), key=lambda rank: rank != 1)}
-        yield Factor(self.factor("rank"), ranks, words=f"{name} of rank {{}}")
-        yield Factor.of_names(self.factor("extents"), EXTENTS, f"{{}} extents of {name}")
-        table = index_values(negative=self.negative, outside=self.may_be_outside)
-        values = {level: value for level, (value, _) in table.items()}
-        words = {level: text for level, (_, text) in table.items()}
-        yield Factor(
-            self.factor("value"), values, (self.data.factor("length"), self.type_factor), words
-        )
-        yield Factor.of_names(self.factor("place"), PLACES)
-        if self.may_be_outside:
-            # The words of the value imply it already.
-            yield Factor.of_names(self.factor("reach"), {"in_range": "", "outside": ""})
-            rest = {"in_range": "others in range", "outside": "others out of range too"}
-            yield Factor.of_names(self.factor("rest"), rest)
-        yield Factor.of_names(self.factor("order"), ORDERS)
-        words = {layout: LAYOUT_WORDS[layout].format(name) for layout in LAYOUTS}
-        yield Factor.of_names(self.factor("layout"), words)
-
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe all factors, with the index at the place of `point` as the tested index."""
-        indices, values = call.inputs[self.name], self.values_in(call)
-        data, position = call.inputs[self.into], point[self.factor("place")]
-        n = data.shape[point["axis"]]
-        value = values[position] if values else 0
-        others = (*values[:position], *values[position + 1 :])
-        shared = 0 if self._leading is None else self._leading.count_in(call)
-        extents = [*extent_kinds(indices.shape[shared:], 0)]
-        if indices.shape == (*data.shape, *(1,) * indices.rank)[: indices.rank]:
-            extents.append("alike")
-        places = places_of(len(values))
-        levels = {
-            self.factor("extents"): frozenset(extents),
-            self.factor("place"): levels_where({name: k == position for name, k in places.items()}),
-            self.factor("order"): observed_orders(values, n),
-        }
-        if self.may_be_outside:
-            are_inside = not others or (
-                self.is_inside(min(others), n) and self.is_inside(max(others), n)
-            )
-            rest = {"in_range": are_inside or n == 0, "outside": not are_inside}
-            levels[self.factor("rest")] = levels_where(rest)
-            levels[self.factor("reach")] = frozenset([self._reach(value, n)])
-        return ObservedLevels(
-            {
-                **self.observed_type(call),
-                self.factor("rank"): indices.rank,
-                self.factor("layout"): indices.layout,
-                self.factor("value"): value,
-            },
-            levels,
-        )
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw its rank, with which the output does not have too many dimensions."""

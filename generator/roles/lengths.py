@@ -1,6 +1,6 @@
 """The roles `parts` and `lengths`, and the base class of one number for each axis."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isqrt
 from typing import Any, ClassVar, Literal
 
@@ -11,12 +11,6 @@ from opcert.errors import Inapplicable
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, distinct, near, places
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
 from opcert.roles.role import ListRole, Requirement, Role
 
 
@@ -38,17 +32,9 @@ class PerAxis(ListRole):
         """The data that has the axes."""
         return self.related(self.of, DataRole)
 
-    def layout_factors(self) -> Iterator[Factor]:
-        """Yield the layout of a tensor."""
-        if not self.is_attribute:
-            yield self.layout_factor()
-
-    def observed_list(self, call: Call) -> dict[str, Any]:
-        """Observe the element type and the layout of a tensor."""
-        if self.is_attribute:
-            return {}
-        layout = call.inputs[self.name].layout if self.is_given_in(call) else "c"
-        return {**self.observed_type(call), self.factor("layout"): layout}
+    def axes_in(self, call: Call) -> Sequence[int | None]:
+        """Return all axes."""
+        return range(self.data.tensor_of(call).rank)
 
     @property
     def list_requirements(self) -> tuple[str, ...]:
@@ -78,11 +64,6 @@ class PerAxis(ListRole):
             )
 
 
-# Numbers of parts: divisors of the lengths of data, up to and past a vector.
-_COUNTS = {
-    **{"two": 2, "one": 1, "three": 3, "six": 6, "four": 4, "eight": 8},
-    **{"past_16": 17, "nineteen": 19, "past_32": 37},
-}
 # A call has at most so many outputs.
 _MOST_PARTS = 1000
 
@@ -114,11 +95,6 @@ class PartsRole(Role):
     def _size_expr(self) -> str:
         return f"{self.of}.shape[{self.related(self.along, AxisRole).wrapped_expr}]"
 
-    def factors(self) -> Iterator[Factor]:
-        """Yield the number of parts."""
-        words = {level: f"{n} part{'s' * (n > 1)}" for level, n in _COUNTS.items()}
-        yield Factor(self.factor("count"), _COUNTS, words=words)
-
     def draw(self, call: Drawing) -> int:
         """Return a number that divides the size of the axis; one part only is rare."""
         axis = call.fact(self.related(self.along, AxisRole).draw_axis)
@@ -138,9 +114,9 @@ class PartsRole(Role):
             named = distinct({name: k for name, k in named.items() if k in several})
         return call.one(self, "number", named, {"1": 1})
 
-    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe the number of parts."""
-        return ObservedLevels({self.factor("count"): call.attributes[self.name]})
+    def axes_in(self, call: Call) -> int:
+        """Return the axis that is divided."""
+        return self.related(self.along, AxisRole).axis_in(call)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its least value, and that it divides the size of the axis."""
@@ -152,21 +128,6 @@ class PartsRole(Role):
             f"{self._size_expr} % {name} == 0",
             prerequisites=(f"{self.along}.range", f"{name}.least"),
         )
-
-
-_LENGTHS: dict[str, Any] = {
-    "all": lambda n: n,
-    "two": 2,
-    "all_but_one": lambda n: n - 1,
-    "one": 1,
-    "three": 3,
-    "past_u8": 257,
-}
-_WORDS = {
-    **{"all": "a length of the whole axis", "all_but_one": "a length one short of the axis"},
-    **{"one": "a length of 1", "two": "a length of 2", "three": "a length of 3"},
-    "past_u8": "a length of 257",
-}
 
 
 class LengthsRole(ListRole):
@@ -208,18 +169,6 @@ class LengthsRole(ListRole):
         """Return 1 and the size of the axis."""
         return ("1", self._extent_expr(self._along))
 
-    def factors(self) -> Iterator[Factor]:
-        """Yield the type, the tested length, its place, the other lengths and the layout."""
-        yield from self.type_factors()
-        yield Factor(self.factor("value"), _LENGTHS, (self.data.factor("length"),), _WORDS)
-        places = {"first": "at the first place", "last": "at the last place"}
-        yield Factor.of_names(self.factor("place"), places)
-        # Only several lengths reveal that they are taken in another order, or by another stride.
-        # With the level `any`, there is at most one, or no element that it concerns.
-        others = {"varied": "", "alike": f"{self.name} all the same", "any": ""}
-        yield Factor.of_names(self.factor("others"), others)
-        yield self.layout_factor()
-
     def draw(self, call: Drawing) -> Any:
         """Return the lengths: one is near an end of the axis or of a type, most of them reverse.
 
@@ -247,28 +196,9 @@ class LengthsRole(ListRole):
         fitting = [v if fits(element_type, v) else value for v in lengths]
         return self.drawn_list(call, fitting)
 
-    def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return the first and the last place."""
-        count = len(self.values_in(call))
-        return [{"place": place} for place in dict.fromkeys([0, max(count - 1, 0)])]
-
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe the length at a place, and the others."""
-        lengths, place = self.values_in(call), point["place"]
-        n = call.inputs[self.data.name].shape[self._along.wrapped_in(call)]
-        are_alike = len(lengths) > 1 and len({*lengths}) == 1
-        values = {
-            **self.observed_type(call),
-            self.factor("value"): lengths[place] if lengths else n,
-            self.factor("place"): "last" if place else "first",
-            self.factor("layout"): call.inputs[self.name].layout,
-        }
-        levels = {
-            "varied": len(lengths) > 1 and (not are_alike or n == 1),
-            "alike": are_alike,
-            "any": len(lengths) < 2 or not call.inputs[self.data.name].size,
-        }
-        return ObservedLevels(values, {self.factor("others"): levels_where(levels)})
+    def axes_in(self, call: Call) -> int:
+        """Return the axis along which they count elements."""
+        return self._along.axis_in(call)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank and its length, and that each length is whole and in range."""

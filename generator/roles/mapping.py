@@ -8,51 +8,8 @@ from opcert.arrays.calls import Call
 from opcert.errors import Inapplicable
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
 from opcert.roles.role import ListRole, Requirement, Role
 from opcert.roles.scalar_values import ModeRole
-
-# An extent past 16 bits.
-FAR = 65537
-# Which axes stretch in addition to the tested one, with words.
-STRETCHED = {
-    "none": "",
-    "some": "some other axes stretched",
-    "all": "all other axes stretched",
-    "alternating": "every second axis stretched",
-    "far": "another axis stretched past 16 bits",
-}
-
-
-def observed_stretches(
-    shape: Sequence[int], target: Sequence[int], places: Sequence[int], tested_axis: int
-) -> frozenset[str]:
-    """Return the kinds of axes of data that stretch in addition to the tested one."""
-    others = [axis for axis in range(len(shape)) if axis != tested_axis]
-    growth = {axis: target[places[axis]] - shape[axis] for axis in others}
-    any_stretches = any(extent > 0 for extent in growth.values())
-    is_alternating = all((growth[axis] > 0) == bool((axis - tested_axis) % 2) for axis in others)
-    return levels_where(
-        {
-            "none": not any_stretches,
-            "some": any_stretches,
-            "all": any_stretches and all(shape[axis] == 1 for axis in others),
-            "alternating": any_stretches and is_alternating,
-            "far": max(growth.values(), default=0) >= FAR - 1,
-        }
-    )
-
-
-# The level of an omitted mapping: data aligns with the end of the target.
-ALIGNED = "aligned"
-# Which axes of the target are listed: `ends` are the first one and the last ones, `inner` are all
-# but the first one and another.
-_PLACES = ("trailing", "leading", "spread", "ends", "inner")
 
 
 class MappingRole(ListRole):
@@ -99,14 +56,6 @@ class MappingRole(ListRole):
         """The mode that determines whether it is given, if there is one."""
         return None if self.mode is None else self.related(self.mode, ModeRole)
 
-    def factors(self) -> Iterator[Factor]:
-        """Yield the kind of axes that it lists."""
-        yield from self.type_factors()
-        words = {level: f"mapped to {level} axes" for level in _PLACES}
-        if not self.required:
-            words = {ALIGNED: "", **words}
-        yield Factor.of_names(self.factor("places"), words)
-
     @property
     def aligned(self) -> tuple[str, str, tuple[str, ...]]:
         """The condition that data aligns at the end, the words for it, and its prerequisites."""
@@ -115,23 +64,6 @@ class MappingRole(ListRole):
             return f"{self.name} is None", f"Without {self.name}, ", ()
         words = [word for word in mode.one_of if word != self.mode_is]
         return mode.is_one_of(words), f"In mode {' or '.join(words)}, ", (mode.word_requirement,)
-
-    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe the kind of axes that it lists."""
-        places = self.values_in(call)
-        rank, size = len(places), call.inputs[self.into].size
-        is_given, are_several = self.is_given_in(call), rank > 1
-        levels = {
-            ALIGNED: not is_given,
-            "trailing": is_given and places == tuple(range(size - rank, size)),
-            "leading": is_given and places == tuple(range(rank)),
-            "spread": is_given and are_several and places[0] == 0,
-            "ends": is_given and are_several and places == (0, *range(size - rank + 1, size)),
-            "inner": is_given and are_several and places[0] > 0 and places[-1] - places[0] >= rank,
-        }
-        return ObservedLevels(
-            self.observed_type(call), {self.factor("places"): levels_where(levels)}
-        )
 
     def draw_places(self, call: Drawing) -> list[int] | None:
         """Draw the axes of the target, in ascending order; None if data aligns at the end."""
@@ -148,6 +80,15 @@ class MappingRole(ListRole):
         """Return the mapping, None if it is omitted."""
         listed = call.fact(self.draw_places)
         return None if listed is None else self.drawn_list(call, listed)
+
+    def axes_in(self, call: Call) -> Sequence[int]:
+        """Return all axes of data."""
+        return range(call.inputs[self.of].rank)
+
+    def extent_in(self, call: Call, axis: int) -> int:
+        """Return the number of axes of the target."""
+        del axis
+        return call.inputs[self.into].size
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its presence, its form, its range and order, and the extents of data."""

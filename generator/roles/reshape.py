@@ -1,6 +1,6 @@
 """The role `reshape`: a target shape with as many elements as data."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -12,29 +12,8 @@ from opcert.arrays.calls import Call, insert, replace
 from opcert.arrays.element_types import fits, lowest
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, places
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
-from opcert.roles.role import OMITTED, ListRole, Requirement
+from opcert.roles.role import ListRole, Requirement
 from opcert.roles.scalar_values import FlagRole
-
-_FORMS = {
-    "same": "",
-    "split": "an axis split in two",
-    "merged": "two axes merged",
-    "swapped": "two sizes exchanged",
-    "flat": "all axes merged",
-    "one_more": "a new axis of 1",
-    "squeezed": "axes of 1 left out",
-    "padded": "as many dimensions as possible",
-    "refilled": "another empty shape",
-}
-_LEAST_RANKS = {"split": 1, "merged": 2, "swapped": 2, "flat": 2, "squeezed": 1, "refilled": 1}
-# The target of "refilled" data; next to one 0, a copy of the other size would fit as well.
-_REFILLED = (0, 0, 4)
 
 
 @dataclass(frozen=True)
@@ -110,52 +89,9 @@ class ReshapeRole(ListRole):
         """The data that is reshaped."""
         return self.related(self.of, DataRole)
 
-    def _copies(self, value: Any) -> bool:
-        """Whether a 0 copies a size, for a value of the flag."""
-        if self.copies is None:
-            return False
-        return bool(self.related(self.copies, FlagRole).default if value == OMITTED else value)
-
     # The shape of a target
 
-    @staticmethod
-    def _position(level: str, length: int) -> int | None:
-        """Return the position of the inferred size."""
-        return {"first": 0, "middle": length // 2, "last": length - 1}.get(level)
-
-    def _targets(self, shape: Sequence[int], axis: int) -> dict[str, Callable[[], Sequence[int]]]:
-        """Return the target of each form, where an axis of data changes."""
-        rank = len(shape)
-        pair = min(axis, rank - 2)
-
-        def split() -> list[int]:
-            divisor = next((d for d in range(2, shape[axis]) if shape[axis] % d == 0), 1)
-            return [*shape[:axis], divisor, shape[axis] // divisor, *shape[axis + 1 :]]
-
-        return {
-            "same": lambda: shape,
-            "split": split,
-            "merged": lambda: [*shape[:pair], shape[pair] * shape[pair + 1], *shape[pair + 2 :]],
-            "swapped": lambda: [*shape[:pair], *shape[pair : pair + 2][::-1], *shape[pair + 2 :]],
-            "flat": lambda: [prod(shape)],
-            "one_more": lambda: insert(shape, axis + (axis == rank - 1), 1),
-            "squeezed": lambda: [extent for extent in shape if extent != 1],
-            "padded": lambda: [*shape, *[1] * (self.most - rank)],
-            "refilled": lambda: _REFILLED,
-        }
-
     # What a role contributes
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield type, form, the place of the inferred size, the number of copied sizes, layout."""
-        yield from self.type_factors()
-        yield Factor.of_names(self.factor("form"), _FORMS)
-        places = {"none": ""} | {p: f"the {p} size inferred" for p in ("last", "first", "middle")}
-        yield Factor.of_names(self.factor("inferred"), places)
-        if self.copies is not None:
-            words = {"none": "", "one": "a size copied", "several": "several sizes copied"}
-            yield Factor.of_names(self.factor("copied"), words)
-        yield self.layout_factor()
 
     def _draw_forms(
         self, call: Drawing, shape: Sequence[int], *, copies: bool
@@ -220,41 +156,10 @@ class ReshapeRole(ListRole):
             values[k] = values[k] if fits(element_type, values[k]) else 0
         return self.drawn_list(call, values)
 
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe all factors, with the axis of `point` as the axis that changes."""
-        shape, values = call.inputs[self.of].shape, self.values_in(call)
-        flag = call.attributes.get(self.copies, OMITTED) if self.copies is not None else False
-        copied = [k for k, size in enumerate(values) if size == 0 and self._copies(flag)]
-        target = [shape[k] if k in copied else size for k, size in enumerate(values)]
-        if -1 in target:
-            rest = prod(size for size in target if size != -1)
-            target[target.index(-1)] = prod(shape) // rest
-        axis = point.get("axis", 0)
-        targets = self._targets(shape, axis)
-        places = ("first", "last", "middle")
-        forms = {
-            form: len(shape) >= _LEAST_RANKS.get(form, 0) and [*targets[form]()] == target
-            for form in _FORMS
-        }
-        levels = {
-            self.factor("form"): levels_where(forms),
-            self.factor("inferred"): levels_where(
-                {
-                    "none": -1 not in values,
-                    **{
-                        place: -1 in values
-                        and values.index(-1) == self._position(place, len(values))
-                        for place in places
-                    },
-                }
-            ),
-        }
-        if self.copies is not None:
-            count = len(copied)
-            conditions = {"none": count == 0, "one": count == 1, "several": count > 1}
-            levels[self.factor("copied")] = levels_where(conditions)
-        layout = call.inputs[self.name].layout
-        return ObservedLevels({**self.observed_type(call), self.factor("layout"): layout}, levels)
+    def axes_in(self, call: Call) -> Sequence[int | None]:
+        """Return the axis of data at the place of each size, None past the last axis."""
+        rank = call.inputs[self.of].rank
+        return [k if k < rank else None for k in range(len(self.values_in(call)))]
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its form, and that the elements of data fill it."""

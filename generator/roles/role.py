@@ -7,20 +7,17 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import Field, JsonValue, PrivateAttr
 
-from opcert.arrays.calls import Call
+from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS
 from opcert.arrays.tensor_functions import vector
 from opcert.errors import OpcertError
-from opcert.roles.drawing import Drawing
-from opcert.roles.factors import (
+from opcert.roles.argument import (
     ATTRIBUTE_TYPES,
     Argument,
     ElementKind,
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
     RankBounds,
 )
+from opcert.roles.drawing import Drawing
 
 _USUAL_INDEX_TYPES = ("i64", "i32")
 RelatedRole = TypeVar("RelatedRole", bound="Role")
@@ -74,9 +71,8 @@ class Signature:
 class Role(Argument):
     """An argument with a role; the base class of all roles, including those of vendors.
 
-    A role draws its argument, states the requirements that follow from it, and observes the levels
-    of finished calls, by which causes of failures are named. A subclass must define `draw`; every
-    other method has a default.
+    A role draws its argument, states the requirements that follow from it, and says which axis of
+    data its integers concern. A subclass must define `draw`; every other method has a default.
     """
 
     # The keys that name other arguments, and the roles that these arguments may have.
@@ -144,52 +140,35 @@ class Role(Argument):
 
     # Factors and constraints that several roles share
 
-    def factor(self, aspect: str) -> str:
-        """Return the name of its factor for `aspect`."""
-        return f"{self.name}_{aspect}"
-
-    @cached_property
-    def type_factor(self) -> str:
-        """The factor of its element type, which all arguments of one symbol share."""
-        sharing = self._signature.arguments_of(self.type)
-        # An element like those of data has no factor of its own.
-        first = next((item for item in sharing if getattr(item, "like", None) is None), self)
-        return f"{first.name}_type"
-
-    def type_factors(self) -> Iterator[Factor]:
-        """Yield the factor of its element type, unless another argument has it."""
-        if self.is_attribute or self.type_factor != self.factor("type"):
-            return
-        types = [*self._signature.types[self.type]]
-        words = {name: f"{self.name} of {name}" for name in types}
-        if not any(argument.required for argument in self._signature.arguments_of(self.type)):
-            words = {OMITTED: f"{self.name} omitted", **words}
-        yield Factor.of_names(self.type_factor, words)
-
     def is_given_in(self, call: Call) -> bool:
         """Whether a call does not omit it."""
         return self.name in call.arguments or call.attributes.get(self.name) is not None
 
-    def values_in(self, call: Call) -> tuple[int, ...]:
-        """Return its integers in a call; none if it is omitted."""
-        if self.is_attribute:
-            return tuple(call.attributes.get(self.name) or ())
-        tensor = call.inputs.get(self.name)
-        return () if tensor is None or tensor.values is None else tuple(map(int, tensor.values))
+    # What properties of finished calls are found with
 
-    def observed_type(self, call: Call) -> dict[str, Any]:
-        """Return the observed value of its type factor; nothing if another argument has it."""
-        if self.is_attribute or self.type_factor != self.factor("type"):
-            return {}
-        sharing = [argument.name for argument in self._signature.arguments_of(self.type)]
-        types = [call.inputs[name].type for name in sharing if name in call.inputs]
-        return {self.type_factor: types[0] if types else OMITTED}
+    def values_in(self, call: Call) -> Sequence[int]:
+        """Return its integers in a call: those of a list, or a single one; none if it has none."""
+        value = call.arguments.get(self.name)
+        if isinstance(value, Tensor):
+            return () if value.values is None else [*map(int, value.values)]
+        values: Sequence[Any] = value if isinstance(value, list) else [value]
+        return values if all(type(item) is int for item in values) else ()
+
+    def axes_in(self, call: Call) -> int | Sequence[int | None] | None:
+        """Return the axis of data that each of its integers concerns in a valid call.
+
+        It is one axis for all of them, or None if they concern none.
+        """
+        del call
+        return None
+
+    def extent_in(self, call: Call, axis: int) -> int:
+        """Return the size that matters to those of its integers that concern an axis of data."""
+        data = getattr(self, "data", None)
+        shape = () if data is None else data.tensor_of(call).shape
+        return shape[axis] if axis < len(shape) else 0
 
     # What a subclass overrides
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield the factors whose levels `observe` finds in finished calls, for the diagnosis."""
-        yield from self.type_factors()
 
     def draw(self, call: Drawing) -> Any:
         """Return its tensor, its attribute, or None if the call omits it.
@@ -247,23 +226,6 @@ class Role(Argument):
         """Draw how many tensors it has or describes."""
         raise NotImplementedError
 
-    @property
-    def shapes(self) -> Sequence[str]:
-        """The arguments whose shapes this role determines."""
-        return ()
-
-    def observation_points(self, _call: Call) -> list[ObservationPoint]:
-        """Return the points of a call where its levels are observed, if there are several."""
-        return []
-
-    def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
-        """Return the levels that a valid call exhibits at a point.
-
-        A factor that the result does not contain has no level there, such as the length of a slice
-        at a step that slices no axis.
-        """
-        return ObservedLevels(self.observed_type(call))
-
     def rank_bounds(self) -> tuple[str, str]:
         """Return the least and the greatest rank, unless the spec gives them."""
         return self.rank
@@ -291,9 +253,6 @@ class Role(Argument):
         return iter(())
 
 
-LIST_LAYOUTS = ("c", "reversed", "gapped")
-
-
 class ListRole(Role):
     """A list of integers: a one-dimensional tensor, or an attribute."""
 
@@ -310,12 +269,6 @@ class ListRole(Role):
     def length_expr(self) -> str:
         """The expression of the number of its integers."""
         return f"len({self.name})" if self.is_attribute else f"{self.name}.size"
-
-    def layout_factor(self) -> Factor:
-        """Return the factor of the layout in memory."""
-        words = {"c": "", "reversed": f"{self.name} backwards in memory"}
-        words["gapped"] = f"{self.name} with gaps"
-        return Factor.of_names(self.factor("layout"), words)
 
     def drawn_list(self, call: Drawing, values: Sequence[int]) -> Any:
         """Return drawn values as an attribute, or as a tensor of its type in some layout."""

@@ -1,21 +1,15 @@
 """The roles `flag`, `mode`, `mask` and `fill`: one value, a word, bits, an element."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.errors import did_you_mean
+from opcert.roles.argument import ElementKind
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing
-from opcert.roles.factors import (
-    ElementKind,
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 from opcert.roles.slicing_steps import SlicingStepsRole
 
@@ -36,16 +30,6 @@ class FlagRole(Role):
             text = "missing default of a flag that may be omitted; expected true or false"
             yield "required", text
 
-    def factors(self) -> Iterator[Factor]:
-        """Yield its values, the default first, and its omission."""
-        values: dict[str, Any] = {"true": True, "false": False}
-        if self.default is False:
-            values = {"false": False, "true": True}
-        words = {level: f"{self.name} {level}" for level in values}
-        if not self.required:
-            values[OMITTED], words[OMITTED] = OMITTED, f"{self.name} omitted"
-        yield Factor(self.factor("value"), values, words=words)
-
     def draw_value(self, call: Drawing) -> bool | str:
         """Draw the value, or its omission."""
         values: dict[str, bool | str] = {"true": True, "false": False}
@@ -63,10 +47,6 @@ class FlagRole(Role):
     def draw(self, call: Drawing) -> bool | None:
         """Return the value, None if it is omitted."""
         return None if call.fact(self.draw_value) == OMITTED else call.fact(self.draw_meant)
-
-    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe the value."""
-        return ObservedLevels({self.factor("value"): call.attributes.get(self.name, OMITTED)})
 
 
 class ModeRole(Role):
@@ -89,21 +69,8 @@ class ModeRole(Role):
             )
             yield "required", f"{default} of a mode that may be omitted; expected {words}"
 
-    def factors(self) -> Iterator[Factor]:
-        """Yield its words, the default first, and its omission."""
-        levels = sorted(self.one_of, key=lambda word: word != self.default)
-        words = {word: f"{self.name} {word}" for word in levels}
-        if not self.required:
-            levels.insert(1, OMITTED)
-            words[OMITTED] = f"{self.name} omitted"
-        yield Factor.of_names(self.factor("word"), levels, words)
-
-    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe the word."""
-        return ObservedLevels({self.factor("word"): call.attributes.get(self.name, OMITTED)})
-
     def meant(self, word: object) -> object:
-        """Return the word that an observed or chosen one means: the default if it is omitted."""
+        """Return the word that a drawn one means: the default if it is omitted."""
         return self.default if word in (None, OMITTED) else word
 
     def draw_word(self, call: Drawing) -> str:
@@ -147,8 +114,6 @@ class ModeRole(Role):
             yield "mode", f"{text}; expected 'required: false'"
 
 
-# The level of a mode that does not use the element.
-_UNUSED = "unused"
 _FORMS = {"scalar": (), "one_element": (1,)}
 
 
@@ -193,18 +158,6 @@ class FillRole(Role):
         """The data that has its type."""
         return self.related(self.like, DataRole)
 
-    def factors(self) -> Iterator[Factor]:
-        """Yield the element, and the form if there is more than one."""
-        words = {"some": "", "zero": f"{self.name} of zero"}
-        if not self.required:
-            words[OMITTED] = f"{self.name} omitted"
-        if self.selected_by is not None:
-            words[_UNUSED] = ""
-        yield Factor.of_names(self.factor("element"), words)
-        if len(self.form) > 1:
-            forms = {form: f"{self.name} of shape {[*shape]}" for form, shape in _FORMS.items()}
-            yield Factor(self.factor("form"), {form: form for form in self.form}, words=forms)
-
     def draw(self, call: Drawing) -> Tensor | None:
         """Return an element for a data pattern to fill, or 0; None where the mode has no use."""
         mode = self.selected_by
@@ -217,28 +170,6 @@ class FillRole(Role):
         is_zero = call.one(self, "element", {"any": False}, {"0": True})
         uniform: Literal["no", "zero"] = "zero" if is_zero else "no"
         return Tensor(call.fact(self.draw_type), shape, uniform=uniform)
-
-    def observe(self, call: Call, _: ObservationPoint) -> ObservedLevels:
-        """Observe the element and the form."""
-        tensor = call.inputs.get(self.name)
-        is_zero = tensor is not None and tensor.uniform == "zero"
-        mode = self.selected_by
-        is_used = mode is None or mode.meant(call.attributes.get(mode.name)) == self.mode_is
-        levels = {
-            self.factor("element"): levels_where(
-                {
-                    OMITTED: tensor is None and is_used,
-                    _UNUSED: tensor is None and not is_used,
-                    "zero": is_zero,
-                    "some": bool(tensor) and not is_zero,
-                }
-            )
-        }
-        if len(self.form) > 1:
-            # An omitted fill has no form, and exhibits all of them.
-            forms = [form for form in self.form if tensor is None or _FORMS[form] == tensor.shape]
-            levels[self.factor("form")] = frozenset(forms)
-        return ObservedLevels(levels=levels)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type and its form."""
@@ -264,13 +195,6 @@ class FillRole(Role):
         )
 
 
-_MEANINGS = {
-    "new": "a new axis {} it",
-    "single": "a removed axis {} it",
-    "rest": "skipped axes {} it",
-}
-
-
 class MaskRole(ListRole):
     """A list of 0 and 1, an attribute: a 1 marks a slicing step of `of`.
 
@@ -290,17 +214,6 @@ class MaskRole(ListRole):
     @property
     def _steps(self) -> SlicingStepsRole:
         return self.related(self.of, SlicingStepsRole)
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield the place of its marks next to the tested step, and its omission."""
-        if self.marks in _MEANINGS:
-            words = {"none": "", "before": _MEANINGS[self.marks].format("before")}
-            words["after"] = _MEANINGS[self.marks].format("after")
-            if self.marks == "rest":
-                words["nothing"] = "no axis left to skip"
-            if not self.required:
-                words[OMITTED] = f"{self.name} omitted"
-            yield Factor.of_names(self.factor("marks"), words)
 
     def draw(self, call: Drawing) -> list[int] | None:
         """Return the list, None if it is omitted.
@@ -325,22 +238,9 @@ class MaskRole(ListRole):
             mask += further[: call.integer(self, "long", 1, 3)]
         return mask
 
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe marks before and after the tested step."""
-        if self.marks not in _MEANINGS:
-            return ObservedLevels()
-        k, count = point.get("element", 0), call.inputs[self.of].size
-        marked = [i for i, bit in enumerate(self.values_in(call)[:count]) if bit]
-        skipped = call.inputs[self._steps.of].rank - self._steps.sliced_in(call)
-        is_nothing = self.marks == "rest" and bool(marked) and not skipped
-        levels = {
-            "none": self.is_given_in(call) and not {*marked} - {k},
-            "before": not is_nothing and any(i < k for i in marked),
-            "after": not is_nothing and any(i > k for i in marked),
-            "nothing": is_nothing,
-            OMITTED: not self.is_given_in(call),
-        }
-        return ObservedLevels({}, {self.factor("marks"): levels_where(levels)})
+    def axes_in(self, call: Call) -> Sequence[int | None]:
+        """Return the axis of each step."""
+        return self._steps.axes_in(call)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield that it has no other elements than 0 and 1, and marks the rest once."""

@@ -1,35 +1,37 @@
 """The role `slicing_steps`: starts, stops and steps of slices that masks modify."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
 from opcert.roles.role import ListRole, Requirement, Role
 from opcert.roles.slice_part import (
-    ENDPOINTS,
     PARTS,
-    SELECTED,
-    SIZES,
-    STARTS,
-    STEP_SIZES,
-    STOPS,
     SlicePartRole,
-    SlicingStep,
-    SpanValue,
-    backwards_step,
-    level_value,
-    open_value,
     series,
 )
+
+
+@dataclass(frozen=True)
+class SlicingStep:
+    """What one step does: it slices an axis, or a mask gives it another meaning."""
+
+    kind: Literal["slice", "new", "single", "rest"]
+    start: int
+    stop: int
+    step: int
+    is_start_open: bool = False
+    is_stop_open: bool = False
+
+    def has_mark(self, marks: str) -> bool:
+        """Whether the mask that marks a start, a stop or a kind marks it."""
+        if marks in ("start", "stop"):
+            return self.is_start_open if marks == "start" else self.is_stop_open
+        return self.kind == marks
 
 
 class SlicingStepsRole(SlicePartRole):
@@ -61,46 +63,6 @@ class SlicingStepsRole(SlicePartRole):
                 if marks not in self.masks:
                     expected = f"an argument with 'role: mask', 'of: {self.name}', 'marks: {marks}'"
                     yield "part", f"no mask marks '{marks}'; expected {expected}"
-
-    @cached_property
-    def _table(self) -> dict[str, SpanValue]:
-        names = {"start": STARTS, "stop": STOPS, "step": SIZES}[self.part]
-        table = STEP_SIZES if self.part == "step" else ENDPOINTS
-        return {name: table[name][0] for name in names}
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield value, omission, direction, how much is selected, and layouts of the lists."""
-        yield from self.type_factors()
-        if self.part == "start":
-            # First, since the values of starts and stops depend on it.
-            signs = {"forwards": 1, "backwards": -1}
-            yield Factor(self._direction_factor, signs, words={sign: sign for sign in signs})
-        words = STEP_SIZES if self.part == "step" else ENDPOINTS
-        start = self._parts[0]
-        depends_on = [self.data.factor("length"), self.type_factor]
-        levels: dict[str, Any] = {}
-        texts = {name: f"a {self.part} {words[name][1]}" for name in self._table}
-        for name, value in self._table.items():
-            levels[name] = value if isinstance(value, int) else partial(level_value, value)
-        if self.part != "step":
-            depends_on.append(self._direction_factor)
-            levels["masked"] = partial(open_value, self.part)
-            texts["masked"] = f"a masked {self.part}"
-        if self.part == "stop":
-            depends_on.append(start._value_factor)
-            levels["single"] = lambda _n, _t, _sign, start: start
-            texts["single"] = "a removed axis"
-        yield Factor(self._value_factor, levels, tuple(depends_on), texts)
-        if not self.required:
-            yield Factor.of_names(self.factor("given"), {"yes": "", "no": f"{self.name} omitted"})
-        if self.part == "start":
-            selected = {level: SELECTED[level] for level in ("some", "all", "one")}
-            yield Factor.of_names(self.factor("selects"), selected)
-            others = {"varied": "", "backwards": "each other axis backwards too"}
-            yield Factor.of_names(self.factor("others"), others)
-            layouts = {"c": "", "reversed": "lists backwards in memory"}
-            layouts |= {"gapped": "lists with gaps", "mixed": "lists in several layouts"}
-            yield Factor.of_names(self.factor("layouts"), layouts)
 
     def draw_steps(self, call: Drawing) -> list[SlicingStep]:
         """Draw what each step does: the tested one slices an axis, near ends and limits of types.
@@ -252,80 +214,16 @@ class SlicingStepsRole(SlicePartRole):
         bits = self.masks[marks].values_in(call)[:count]
         return [bit == 1 for bit in bits] + [False] * (count - len(bits))
 
-    def sliced_in(self, call: Call) -> int:
-        """Return how many steps of a call have an axis of their own."""
+    def axes_in(self, call: Call) -> Sequence[int | None]:
+        """Return the axis of each step; None for a step that has none of its own."""
         new, rest = self._marked(call, "new"), self._marked(call, "rest")
-        return sum(not (n or r) for n, r in zip(new, rest, strict=True))
-
-    def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return each step that slices, with its axis."""
-        if self.part != "start":
-            return []
-        new, rest = self._marked(call, "new"), self._marked(call, "rest")
-        skipped = call.inputs[self.of].rank - self.sliced_in(call)
-        points: list[ObservationPoint] = []
-        axis = 0
-        for k, (is_new, is_rest) in enumerate(zip(new, rest, strict=True)):
-            if not is_new and not is_rest:
-                points.append({"axis": axis, "element": k})
-            axis += skipped if is_rest else not is_new
-        return points
-
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe all factors at the step of `point`."""
-        values: dict[str, Any] = self.observed_type(call)
-        levels: dict[str, frozenset[str]] = {}
-        if not self.required:
-            levels[self.factor("given")] = frozenset(["yes" if self.is_given_in(call) else "no"])
-        start, stop, step = self._parts
-        if "element" not in point:
-            levels[self._value_factor] = frozenset()
-            return ObservedLevels(values, levels)
-        n, k = call.inputs[self.of].shape[point["axis"]], point["element"]
-        by = (step.values_in(call) or {k: 1})[k]
-        element_type = call.inputs[start.name].type
-        is_single = self._marked(call, "single")[k]
-        is_open = self.part != "step" and self._marked(call, self.part)[k]
-        own = abs(by) if self.part == "step" else self.values_in(call)[k]
-        if self.part == "stop" and is_single:
-            levels[self._value_factor] = frozenset(["single"])
-        elif is_open:
-            levels[self._value_factor] = frozenset(["masked"])
-        else:
-            levels[self._value_factor] = frozenset(
-                name
-                for name, value in self._table.items()
-                if own == (value if isinstance(value, int) else value(n, element_type))
-            )
-        if self.part == "step":
-            values[self._direction_factor] = 1 if by > 0 else -1
-        if self.part == "start":
-            first = open_value("start", n, "", by) if is_open else max(own, -n)
-            end = stop.values_in(call)[k]
-            if self._marked(call, "stop")[k]:
-                end = open_value("stop", n, "", by)
-            count = 1 if is_single else len(python_slice(n, first, end, by))
-            levels[self.factor("selects")] = levels_where(
-                {"some": 1 < count < n, "all": count == n, "one": 1 == count < n}
-            )
-            levels[self.factor("others")] = self._others_in(call, k)
-            layouts = {call.inputs[p.name].layout for p in self._parts if p.name in call.inputs}
-            values[self.factor("layouts")] = "mixed" if len(layouts) > 1 else "".join(layouts)
-        return ObservedLevels(values, levels)
-
-    def _others_in(self, call: Call, tested: int) -> frozenset[str]:
-        """Return the levels of the steps that slice other axes; without any, all levels apply."""
-        starts, stops, sizes = (part.values_in(call) for part in self._parts)
-        is_single, shape = self._marked(call, "single"), call.inputs[self.of].shape
-        are_backwards = {
-            bool(sizes) and (starts[k], stops[k], sizes[k]) == (step.start, step.stop, step.step)
-            for point in self.observation_points(call)
-            if (k := point["element"]) != tested and not is_single[k]
-            for step in [backwards_step(shape[point["axis"]])]
-        }
-        return levels_where(
-            {"varied": are_backwards != {True}, "backwards": False not in are_backwards}
-        )
+        sliced = [not (n or r) for n, r in zip(new, rest, strict=True)]
+        skipped = call.inputs[self.of].rank - sum(sliced)
+        axes: list[int | None] = []
+        for k, is_sliced in enumerate(sliced):
+            before = sum(sliced[:k]) + (skipped if any(rest[:k]) else 0)
+            axes.append(before if is_sliced else None)
+        return axes
 
     def _length_requirements(self) -> Iterator[Requirement]:
         """Yield that all parts have the same length."""

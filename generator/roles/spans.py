@@ -8,27 +8,14 @@ from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, lowest
 from opcert.roles.axes import AxesRole
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
-from opcert.roles.role import LIST_LAYOUTS, OMITTED, ListRole, Requirement
+from opcert.roles.role import ListRole, Requirement
 from opcert.roles.slice_part import (
-    ENDPOINTS,
     PARTS,
-    PLAINEST_ENDPOINTS,
-    SELECTED,
-    STEP_SIZES,
     SlicePartRole,
-    SpanValue,
     series,
 )
 
 Span = tuple[int, int, int]
-# Attributes have no element type; their values fit the widest common integers.
-_WIDEST_TYPE = "i64"
 
 
 class SpansRole(SlicePartRole):
@@ -56,42 +43,6 @@ class SpansRole(SlicePartRole):
     def axes(self) -> AxesRole | None:
         """The sliced axes, None for all axes."""
         return None if self.along is None else self.related(self.along, AxesRole)
-
-    def _level_value(self, value: SpanValue) -> Any:
-        """Return the value of a level as a function of the factors that it depends on."""
-        if isinstance(value, int):
-            return value
-        if self.is_attribute:
-            return lambda n: value(n, _WIDEST_TYPE)
-        return lambda n, element_type: value(n, _type_or_widest(element_type))
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield value, omission, direction, how much is selected, and layouts of the lists."""
-        yield from self.type_factors()
-        length = self.data.factor("length")
-        depends_on = (length,) if self.is_attribute else (length, self.type_factor)
-        if self.part == "step":
-            table = STEP_SIZES
-        else:
-            order: Sequence[str] = (*PLAINEST_ENDPOINTS[self.part], *ENDPOINTS)
-            table = {level: ENDPOINTS[level] for level in order}
-        levels = {level: self._level_value(value) for level, (value, _) in table.items()}
-        words = {level: f"a {self.part} {text}" for level, (_, text) in table.items()}
-        yield Factor(self._value_factor, levels, depends_on, words)
-        if not self.required:
-            yield Factor.of_names(self.factor("given"), {"yes": "", "no": f"{self.name} omitted"})
-        if self.part == "step":
-            words = {"forwards": "forwards", "backwards": "backwards"}
-            yield Factor(self._direction_factor, {"forwards": 1, "backwards": -1}, words=words)
-        if self.part == "start":
-            yield Factor.of_names(self.factor("selects"), SELECTED)
-            layouts = {"c": "", "reversed": "lists backwards in memory"}
-            layouts |= {"gapped": "lists with gaps", "mixed": "lists in several layouts"}
-            if self._tensor_parts:
-                # Mixed layouts need two tensors.
-                mixed = ["mixed"] if len(self._tensor_parts) > 1 else []
-                words = {layout: layouts[layout] for layout in (*LIST_LAYOUTS, *mixed)}
-                yield Factor.of_names(self.factor("layouts"), words)
 
     def draw_spans(self, call: Drawing) -> list[Span]:
         """Draw start, stop and step for each sliced axis; one of them is near ends and limits."""
@@ -157,50 +108,9 @@ class SpansRole(SlicePartRole):
         values = [span[PARTS.index(self.part)] for span in spans]
         return self.drawn_list(call, values)
 
-    def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return each axis with its position in the lists, unless axes are listed."""
-        if self.part != "start" or self.along is not None:
-            return []
-        return [{"axis": d, "element": d} for d in range(call.inputs[self.of].rank)]
-
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe all factors, with the axis of `point` as the tested axis."""
-        values: dict[str, Any] = self.observed_type(call)
-        levels: dict[str, frozenset[str]] = {}
-        if not self.required:
-            levels[self.factor("given")] = frozenset(["yes" if self.is_given_in(call) else "no"])
-        start, stop, step = self._parts
-        if "element" not in point:
-            # No axis is sliced.
-            unobserved = [self._value_factor]
-            unobserved += [self._direction_factor] if self.part == "step" else []
-            unobserved += [self.factor("selects")] if self.part == "start" else []
-            levels |= dict.fromkeys(unobserved, frozenset())
-        else:
-            n, k = call.inputs[self.of].shape[point["axis"]], point["element"]
-            signed_step = (step.values_in(call) or {k: 1})[k]
-            is_forward = signed_step > 0
-            first = (start.values_in(call) or {k: 0 if is_forward else n - 1})[k]
-            end = (stop.values_in(call) or {k: n if is_forward else -n - 1})[k]
-            by_part = {"start": first, "stop": end, "step": abs(signed_step)}
-            values[self._value_factor] = by_part[self.part]
-            if self.part == "step":
-                values[self._direction_factor] = 1 if is_forward else -1
-            if self.part == "start":
-                count = len(python_slice(n, first, end, signed_step))
-                levels[self.factor("selects")] = levels_where(
-                    {
-                        "some": 1 < count < n,
-                        "all": 0 < count == n,
-                        "one": 1 == count < n,
-                        "none": count == 0,
-                    }
-                )
-        if self.part == "start" and self._tensor_parts:
-            tensors = [call.inputs.get(part.name) for part in self._tensor_parts]
-            layouts = {tensor.layout for tensor in tensors if tensor is not None}
-            values[self.factor("layouts")] = "mixed" if len(layouts) > 1 else "".join(layouts)
-        return ObservedLevels(values, levels)
+    def axes_in(self, call: Call) -> Sequence[int]:
+        """Return the sliced axes."""
+        return range(call.inputs[self.of].rank) if self.axes is None else self.axes.axes_in(call)
 
     def _length_requirements(self) -> Iterator[Requirement]:
         """Yield that all parts have the same length, and that it fits the number of axes."""
@@ -234,10 +144,6 @@ class SpansRole(SlicePartRole):
                 f"{axes.name} is None",
                 (f"{self.name}.length",),
             )
-
-
-def _type_or_widest(element_type: str) -> str:
-    return _WIDEST_TYPE if element_type == OMITTED else element_type
 
 
 def _parted(

@@ -1,49 +1,20 @@
 """The role `tensors`: a list of tensors that an operator joins along an axis."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor, extent_kinds, insert, tensors_in
-from opcert.arrays.element_types import LAYOUTS, Layout
+from opcert.arrays.calls import Call, Tensor, insert, tensors_in
+from opcert.arrays.element_types import LAYOUTS
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, places
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
 from opcert.roles.role import Requirement
 
-# How many tensors there are: few, and one more than tables and kernels often have room for.
-_COUNTS = {"two": 2, "one": 1, "three": 3, "five": 5, "past_8": 9, "past_16": 17, "past_32": 33}
-_MANY_COUNTS = {"past_64": 65}
-# The greatest number that a factor has, even if more are allowed.
-_MOST = 300
-# How long the tensors are along the axis, given the length of the plainest.
-_LENGTHS = {"two": 2, "one": 1, "seven": 7, "past_u8": 259}
-_LARGE_LENGTHS = {"past_u16": 65537, "two": 2}
-_VARIATIONS = {
-    "varied": "of different lengths",
-    "equal": "of one length",
-    "first_longest": "the first the longest",
-    "last_longest": "the last the longest",
-    "first_empty": "the first without elements",
-    "middle_empty": "one in the middle without elements",
-    "last_empty": "the last without elements",
-    "all_empty": "all without elements",
-}
-# How many tensors there are at least, where it is not 2.
-_LEAST_COUNTS = {"equal": 1, "all_empty": 1, "middle_empty": 3}
-_OTHERS = ("varied", "equal", "ones", "long", "wide", "tall", "zero")
 # Drawn tensors have at most so many elements together.
 _MOST_ELEMENTS = 1 << 18
-# Of which tensors the memory layout differs from C order.
-_WHICH = {"every": "", "first": "the first alone", "later": "all but the first"}
 
 
 class TensorsRole(DataRole):
@@ -68,30 +39,6 @@ class TensorsRole(DataRole):
     def tensor_of(self, call: Call) -> Tensor:
         """Return the first tensor."""
         return tensors_in(call.arguments[self.name])[0]
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield those of data, with the number of tensors and how their lengths differ."""
-        for factor in super().factors():
-            if factor.name == self.factor("length"):
-                words = {level: f"tensors of length {n}" for level, n in _LENGTHS.items()}
-                yield Factor(factor.name, _LENGTHS, words=words)
-            elif factor.name == self.factor("others"):
-                allowed = [kind for kind in _OTHERS if kind != "zero" or self.empty]
-                yield Factor.of_names(factor.name, allowed, "{} extents next to it")
-            else:
-                yield factor
-        least, most = self.variadic
-        counts = {**_COUNTS, **_MANY_COUNTS, "most": _MOST}
-        counts = {level: n for level, n in counts.items() if least <= n <= most}
-        words = {level: f"{n} tensor{'s' * (n > 1)}" for level, n in counts.items()}
-        yield Factor(self.factor("count"), counts, words=words)
-        variations = {
-            level: text
-            for level, text in _VARIATIONS.items()
-            if self.empty or not level.endswith("empty")
-        }
-        yield Factor.of_names(self.factor("lengths"), variations)
-        yield Factor.of_names(self.factor("which"), _WHICH)
 
     draws_own_shape: ClassVar[bool] = False
 
@@ -147,6 +94,15 @@ class TensorsRole(DataRole):
         """Return the shape of the first tensor."""
         return call.fact(self.draw_shapes)[0]
 
+    def values_in(self, call: Call) -> Sequence[int]:
+        """Return the lengths of the tensors on the axis."""
+        axis = self.related(self.along, AxisRole).axis_in(call)
+        return [tensor.shape[axis] for tensor in tensors_in(call.arguments[self.name])]
+
+    def axes_in(self, call: Call) -> int:
+        """Return the axis along which they are joined."""
+        return self.related(self.along, AxisRole).axis_in(call)
+
     def draw(self, call: Drawing) -> Any:
         """Return tensors for data patterns to fill, in one layout or in several."""
         element_type, shapes = call.fact(self.draw_type), call.fact(self.draw_shapes)
@@ -171,46 +127,6 @@ class TensorsRole(DataRole):
             tensor if own == "c" else replace(tensor, requested_layout=own)
             for tensor, own in zip(tensors, layouts, strict=True)
         )
-
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe all factors, with the axis of `point` as the tested axis."""
-        tensors = tensors_in(call.arguments[self.name])
-        first, axis = tensors[0], point.get("axis", 0)
-        lengths = [tensor.shape[axis] if tensor.rank else 1 for tensor in tensors]
-        others = [extent for d, extent in enumerate(first.shape) if d != axis]
-        layouts = [tensor.layout for tensor in tensors]
-        shared: Layout = next((layout for layout in layouts if layout != "c"), "c")
-        is_shared = [layout == shared for layout in layouts]
-        # The length of the plainest tensor: the variation follows from all others.
-        known = {*_LENGTHS.values(), *_LARGE_LENGTHS.values()}
-        count = len(tensors)
-        plain = {
-            kind: {n for n in known if lengths_of(kind, n, count) == lengths}
-            for kind in _VARIATIONS
-            if count >= _LEAST_COUNTS.get(kind, 2)
-        }
-        values = {
-            self.factor("type"): first.type,
-            self.factor("rank"): first.rank,
-            self.factor("axis"): axis,
-            self.factor("layout"): shared,
-            self.factor("elements"): first.uniform,
-            self.factor("count"): count,
-            self.factor("length"): tuple(set().union(*plain.values())),
-            self.factor("others"): extent_kinds(others, max(lengths)),
-        }
-        which = {
-            "every": all(is_shared),
-            "first": is_shared[0] and not any(is_shared[1:]),
-            "later": not is_shared[0] and all(is_shared[1:]),
-        }
-        levels = {
-            self.factor("lengths"): levels_where(
-                {kind: bool(numbers) for kind, numbers in plain.items()}
-            ),
-            self.factor("which"): levels_where(which),
-        }
-        return ObservedLevels(values, levels)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield one type, one rank, and the same extents off the axis."""
@@ -239,24 +155,3 @@ class TensorsRole(DataRole):
         """The expression of the axis, counted from the front."""
         axis = self._signature.arguments[self.along]
         return str(axis.wrapped_expr)  # type: ignore[attr-defined]
-
-
-def lengths_of(kind: str, n: int, count: int) -> list[int]:
-    """Return the lengths of `count` tensors along the axis, the plainest of which is `n`."""
-    lengths = [n] * count
-    if kind == "varied":
-        # Neighbours differ, and no two runs of them are alike.
-        lengths = [n + (k * k + k) // 2 % 4 for k in range(count)]
-    elif kind == "first_longest":
-        lengths[0] = n + 5
-    elif kind == "last_longest":
-        lengths[-1] = n + 5
-    elif kind == "first_empty":
-        lengths[0] = 0
-    elif kind == "middle_empty":
-        lengths[count // 2] = 0
-    elif kind == "last_empty":
-        lengths[-1] = 0
-    elif kind == "all_empty":
-        lengths = [0] * count
-    return lengths

@@ -5,46 +5,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
-from opcert.arrays.calls import Call
 from opcert.arrays.element_types import fits
 from opcert.errors import Inapplicable
 from opcert.roles.drawing import Drawing, distinct, near, places
-from opcert.roles.factors import (
-    Factor,
-    ObservationPoint,
-    ObservedLevels,
-    levels_where,
-)
 from opcert.roles.lengths import PerAxis
 from opcert.roles.role import Requirement
 
 PARTS = ("offset", "size", "stride")
 Window = tuple[int, int, int]
-# Sizes of windows, and offsets, by the length of the axis; with their words.
-_SIZES: dict[str, tuple[Any, str]] = {
-    "whole": (lambda n: n, "a window of the whole axis"),
-    "half": (lambda n: (n + 1) // 2, "a window of half of the axis"),
-    "all_but_one": (lambda n: n - 1, "a window of all but one"),
-    "one": (1, "a window of one"),
-}
-_OFFSETS: dict[str, tuple[Any, str]] = {
-    "zero": (0, ""),
-    "inside": (lambda n, size: (n - size) // 2, "a window inside the axis"),
-    "at_end": (lambda n, size: n - size, "a window up to the end"),
-}
-# Absolute values of strides: the last ones reach two elements and one element of the window, or lie
-# past what narrower integers hold. The least integer of 32 bits has no positive counterpart.
-_STRIDES: dict[str, tuple[Any, str]] = {
-    "one": (1, "a stride of 1"),
-    "two": (2, "a stride of 2"),
-    "three": (3, "a stride of 3"),
-    "to_the_end": (lambda size: max(size - 1, 1), "a stride from end to end of the window"),
-    "past": (lambda size: max(size, 1), "a stride past the window"),
-    "past_u8": ((1 << 8) + 1, "a stride of 257"),
-    "past_u16": ((1 << 16) + 1, "a stride of 65537"),
-    "most": ((1 << 31) - 1, "a stride of 2^31 - 1"),
-    "least": (1 << 31, "a stride of -2^31"),
-}
 _DRAWN_STRIDES = (1, 1, 2, -1, -2, 3)
 
 
@@ -98,38 +66,6 @@ class WindowsRole(PerAxis):
         """The arguments with the offsets, the sizes and the strides."""
         offset, size, stride = sorted(self._group, key=lambda role: PARTS.index(role.part))
         return offset, size, stride
-
-    @cached_property
-    def value_factor(self) -> str:
-        """The factor of its number on the tested axis; of a stride, without the direction."""
-        return self.factor("magnitude" if self.part == "stride" else "value")
-
-    def factors(self) -> Iterator[Factor]:
-        """Yield the factors of all parts, where it is the first: they depend on each other."""
-        if self is self._group[0]:
-            offset, size, stride = self.parts
-            for part in (size, offset, stride):
-                yield from part.part_factors()
-
-    def part_factors(self) -> Iterator[Factor]:
-        """Yield the number on the tested axis, the direction, the other axes, and layouts."""
-        yield from self.type_factors()
-        length, size = self.data.factor("length"), self.parts[1].value_factor
-        tables = {"offset": _OFFSETS, "size": _SIZES, "stride": _STRIDES}
-        depends_on = {"offset": (length, size), "size": (length,), "stride": (size,)}[self.part]
-        table = tables[self.part]
-        levels = {level: value for level, (value, _) in table.items()}
-        words = {level: text for level, (_, text) in table.items()}
-        yield Factor(self.value_factor, levels, depends_on, words)
-        if self.part == "offset":
-            words = {"varied": "windows on other axes too", "whole": "other axes in full"}
-            words["backwards"] = "windows on other axes too, each backwards"
-            words["reversed"] = "other axes in full, each backwards"
-            yield Factor.of_names(self.factor("others"), words)
-        if self.part == "stride":
-            words = {"forwards": "forwards", "backwards": "backwards"}
-            yield Factor(self.factor("direction"), {"forwards": 1, "backwards": -1}, words=words)
-        yield from self.layout_factors()
 
     def draw_windows(self, call: Drawing) -> list[Window]:
         """Draw offset, size and stride for each axis; one of them is near ends and limits."""
@@ -195,41 +131,6 @@ class WindowsRole(PerAxis):
         number = PARTS.index(self.part)
         values = [window[number] for window in call.fact(self.parts[0].draw_windows)]
         return self.drawn_list(call, values)
-
-    def observe(self, call: Call, point: ObservationPoint) -> ObservedLevels:
-        """Observe all factors, with the axis of `point` as the tested axis."""
-        axis, shape = point["axis"], call.inputs[self.of].shape
-        windows = [*zip(*(part.values_in(call) for part in self.parts), shape, strict=False)]
-        offset, size, stride, n = windows[axis]
-        values: dict[str, Any] = {**self.observed_list(call)}
-        levels = {}
-        if self.part == "size":
-            values[self.value_factor] = size
-        elif self.part == "stride":
-            values[self.value_factor] = abs(stride)
-            values[self.factor("direction")] = 1 if stride > 0 else -1
-        else:
-            room = n - size
-            levels[self.value_factor] = levels_where(
-                {"zero": offset == 0, "inside": 0 < offset < room, "at_end": 0 < offset == room}
-            )
-            others = [window for d, window in enumerate(windows) if d != axis]
-            are_whole = all(window[:3] == (0, window[3], 1) for window in others)
-            are_reversed = all(window[:3] == (0, window[3], -1) for window in others)
-            are_backwards = all(
-                (at, size, by)
-                in (backwards_in(n, is_at_end=False), backwards_in(n, is_at_end=True))
-                for at, size, by, n in others
-            )
-            levels[self.factor("others")] = levels_where(
-                {
-                    "whole": are_whole,
-                    "backwards": are_backwards and not are_whole,
-                    "reversed": are_reversed and not are_whole,
-                    "varied": not are_whole,
-                }
-            )
-        return ObservedLevels(values, levels)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield types, ranks and lengths, and that windows are in data, not empty, with strides."""

@@ -29,7 +29,7 @@ from opcert.arrays.calls import (
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, fits, highest, lowest
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.roles import ROLES, role_classes
-from opcert.roles.factors import Attribute, ExpressionText, Input, SpecModel
+from opcert.roles.argument import Attribute, ExpressionText, Input, SpecModel
 from opcert.roles.role import Role
 from opcert.yaml_files import VERBATIM
 

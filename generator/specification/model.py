@@ -10,8 +10,8 @@ from pydantic import Field, JsonValue
 from opcert.arrays.calls import tensor_key
 from opcert.arrays.element_types import INTEGERS, TYPE_SETS
 from opcert.errors import ExpressionError, did_you_mean
+from opcert.roles.argument import Argument, ExpressionText, Input, KebabCaseId, SpecModel
 from opcert.roles.data import DataRole
-from opcert.roles.factors import Argument, ExpressionText, Input, KebabCaseId, SpecModel
 from opcert.roles.role import ListRole, Role
 from opcert.roles.scalar_values import FillRole
 from opcert.roles.tensors import TensorsRole

@@ -3,7 +3,7 @@
 from typing import Any
 
 from opcert.errors import did_you_mean
-from opcert.roles.factors import Attribute
+from opcert.roles.argument import Attribute
 from opcert.roles.role import DerivedAmbiguity, Requirement, Role, Signature
 from opcert.specification.model import (
     KnownNames,

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
 from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.errors import did_you_mean
-from opcert.roles.factors import Argument, Attribute, is_plain_value
+from opcert.roles.argument import Argument, Attribute, is_plain_value
 from opcert.roles.role import Role
 from opcert.specification.elementwise import candidate_functions
 from opcert.specification.expressions import (

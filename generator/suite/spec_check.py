@@ -17,7 +17,7 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import Vector, check_laws, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
-from opcert.roles.factors import BoundExpressions
+from opcert.roles.argument import BoundExpressions
 from opcert.specification.expressions import abbreviate, evaluate_integer
 from opcert.specification.files import SpecFile, call_reference, load_references, read_specs
 from opcert.specification.model import Spec

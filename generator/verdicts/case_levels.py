@@ -6,10 +6,9 @@ dictionary, the cases that reveal a common fault are listed, here with the help 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -20,7 +19,7 @@ from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of
 from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions
-from opcert.cases.observation import Observer
+from opcert.cases.properties import Properties, range_of
 from opcert.diagnosis import BoolArray, LevelTable, Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.specification.files import SpecFile, golden_outputs
@@ -117,12 +116,8 @@ PHRASES = {
     TYPE: "a first input of {}",
     RANK: "a first input of rank {}",
 }
-# The least numbers of elements of the ranges of output sizes.
-_SIZES = (0, 1, 2, 16, 64, 256, 1024, 1 << 14, 1 << 17)
 # A case without elements, or with equal ones, passes in spite of a fault of these kinds.
 _VALUE_KINDS = ("value", "bits", "unstable", "state", "aliased-output")
-# As many as NumPy's arrays have, and one for rank 0.
-_RANKS = 65
 # Which mutations change the same property of an argument, by what their names contain.
 _CHANGES = {
     "an omitted argument": r"^omitted",
@@ -142,13 +137,11 @@ _CHANGES = {
 class CaseLevels:
     """The levels of all cases of an operator.
 
-    `numbers` are the cases' numbers in the table; `phrases` describe the levels of a factor, and
-    are empty if a level needs no mention.
+    `numbers` are the cases' numbers in the table.
     """
 
     table: LevelTable
     numbers: Mapping[str, int]
-    phrases: Mapping[tuple[str, str], str]
 
     def mask(self, cases: Iterable[str]) -> BoolArray:
         """Return flags of some cases."""
@@ -163,8 +156,8 @@ class CaseLevels:
 
 def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLevels:
     """Return the levels that each case exhibits; without the spec, type and rank at most."""
-    observer = None if spec_file is None else Observer(spec_file.spec)
-    observed = {} if observer is None else dict(_observed(operator, observer))
+    properties = None if spec_file is None else Properties(spec_file.spec)
+    calls = {} if properties is None else valid_calls(operator)
     narrowing = None if spec_file is None else Narrowing(spec_file)
     points: dict[str, list[Point]] = {}
     for case in operator.index.cases:
@@ -172,17 +165,19 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
             points[case.id] = _invalid_points(operator, case, points[case.baseline])
         else:
             shapes = [output.shape for output in case.outputs]
-            size = max(least for least in _SIZES if least <= sum(map(prod, shapes)))
             own = {
-                OUTPUT_SIZE: frozenset([_size_range(size)]),
+                OUTPUT_SIZE: frozenset([range_of(sum(map(prod, shapes)))]),
                 OUTPUT_RANK: frozenset(str(len(shape)) for shape in shapes),
             }
             own |= {f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in case.rules}
             if case.change is not None:
                 own[NEIGHBOUR] = frozenset([case.change.kind])
-            if observer is None:
+            known: list[Point] = [{}]
+            if properties is None:
                 own |= {TYPE: frozenset([case.type]), RANK: frozenset([str(case.rank)])}
-            points[case.id] = [{**levels, **own} for levels in observed.get(case.id, [{}])]
+            elif case.id in calls:
+                known = properties.points(calls[case.id], shapes)
+            points[case.id] = [{**levels, **own} for levels in known]
         if narrowing is not None:
             narrowed = {NARROWED: narrowing.levels(operator, case)}
             points[case.id] = [{**point, **narrowed} for point in points[case.id]]
@@ -190,41 +185,21 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
     factors: dict[str, dict[str, None]] = {
         name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
     }
-    own_factors = {} if observer is None else observer.factors
-    factors |= {name: dict.fromkeys(factor.levels) for name, factor in own_factors.items()}
-    factors |= {OUTPUT_RANK: dict.fromkeys(map(str, range(_RANKS))), NEIGHBOUR: {}}
-    factors |= {OUTPUT_SIZE: dict.fromkeys(map(_size_range, _SIZES))}
     for case_points in points.values():
         for point in case_points:
             for name, levels in point.items():
                 factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
     numbers = {name: number for number, name in enumerate(points)}
-    present = {name: [*levels] for name, levels in factors.items() if levels}
+    present = {name: sorted(levels, key=_number) for name, levels in factors.items() if levels}
     # Each rule that is not checked is a cause of its own, and so is each width of integers.
     table = LevelTable(present, [*points.values()], separate=(VIOLATED_RULE, NARROWED))
-    phrases = {
-        (name, level): factor.phrase(level)
-        for name, factor in own_factors.items()
-        for level in factor.levels
-    }
-    return CaseLevels(table, numbers, phrases)
+    return CaseLevels(table, numbers)
 
 
-def _observed(operator: OperatorSuite, observer: Observer) -> Iterator[tuple[str, list[Point]]]:
-    """Yield each valid case with the levels that its call exhibits at each point."""
-    for name, call in valid_calls(operator).items():
-        observations = observer.observe(call)
-        yield (
-            name,
-            [{factor: o.levels(factor) for factor in observer.factors} for o in observations],
-        )
-
-
-def _size_range(least: int) -> str:
-    ends = {a: b - 1 for a, b in pairwise(_SIZES)}
-    if least not in ends:
-        return f"at least {least:,}"
-    return f"{least:,}" if ends[least] == least else f"{least:,} to {ends[least]:,}"
+def _number(level: str) -> int:
+    """Return the number with which a level begins, by which levels are sorted."""
+    match = re.match(r"[\d,]+$|[\d,]+(?= to | or )", level)
+    return int(match[0].replace(",", "")) if match else -1
 
 
 def _invalid_points(
@@ -251,7 +226,7 @@ def _invalid_points(
         MUTATION: frozenset([change.kind]),
         POSITION: frozenset([change.position] if change.position else []),
     }
-    dropped = (*(f"{argument}_" for argument in changed), BEHAVIOUR)
+    dropped = (*(f"{argument} " for argument in changed), BEHAVIOUR)
     shared = [
         {
             factor: levels

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_of, type_name
 from opcert.arrays.patterns import alternatives_of, with_alternatives
+from opcert.cases.properties import phrase
 from opcert.diagnosis import Condition
 from opcert.run.call_protocol import SessionStep
 from opcert.run.comparison import FailureKind
@@ -75,18 +76,6 @@ _EFFECTS = {
     "crash": "crashes",
     "hang": "hangs",
 }
-# The first words of phrases that are no nouns.
-_ADVERBS = (
-    "forwards",
-    "backwards",
-    "counted",
-    "given",
-    "selects",
-    "kept",
-    "stretched",
-    "mapped",
-    "at",
-)
 # How many alternatives a phrase lists.
 _LISTED = 6
 
@@ -105,34 +94,34 @@ class Term:
 
 def terms_of(condition: Condition, known: CaseLevels) -> tuple[Term, ...]:
     """Return a condition with its words."""
-    return tuple(Term(factor, levels, _text(factor, levels, known)) for factor, levels in condition)
+    factors = known.table.factors
+    return tuple(
+        Term(factor, levels, _text(factor, levels, factors[factor])) for factor, levels in condition
+    )
 
 
-def _text(factor: str, levels: Sequence[str], known: CaseLevels) -> str:
+def _text(factor: str, levels: Sequence[str], every: Sequence[str]) -> str:
     if factor.startswith(BEHAVIOUR):
         return f"the behaviour {factor.removeprefix(BEHAVIOUR).partition('/')[2]}"
-    every = known.table.factors[factor]
     omitted = [level for level in every if level not in levels]
     if not omitted:
         # Some points lack the factor, so that all of its levels are a condition too.
-        return f"any {factor.replace('_', ' ')}"
+        return f"any {factor}"
     if len(omitted) < len(levels) and len(levels) > 2 and not _is_range(levels, every):
-        return f"anything but {_alternatives(factor, omitted, every, known)}"
-    return _alternatives(factor, levels, every, known)
+        return f"anything but {_alternatives(factor, omitted, every)}"
+    return _alternatives(factor, levels, every)
 
 
-def _alternatives(
-    factor: str, levels: Sequence[str], every: Sequence[str], known: CaseLevels
-) -> str:
+def _alternatives(factor: str, levels: Sequence[str], every: Sequence[str]) -> str:
     """Return phrases as alternatives; words with which all of them begin or end occur once."""
-    phrases = [_phrase(factor, level, known).split() for level in levels]
+    phrases = [_phrase(factor, level).split() for level in levels]
     shortest = min(map(len, phrases)) - 1
     before = _shared_words(phrases, shortest)
     after = _shared_words([phrase[::-1] for phrase in phrases], shortest - before)
     tails = [" ".join(phrase[before : len(phrase) - after]) for phrase in phrases]
     if _is_range(levels, every) and len(levels) > 2:
-        is_last = levels[-1] == every[-1]
-        tails = [f"{tails[0]} or more" if is_last else f"{tails[0]} to {tails[-1]}"]
+        least, most = tails[0].partition(" to ")[0], tails[-1].rpartition(" to ")[2]
+        tails = [f"{least} or more" if levels[-1] == every[-1] else f"{least} to {most}"]
     elif len(tails) > _LISTED:
         tails = [*tails[: _LISTED - 1], f"{len(tails) - _LISTED + 1} others"]
     words = " or ".join([", ".join(tails[:-1]), tails[-1]]) if len(tails) > 1 else tails[0]
@@ -151,19 +140,13 @@ def _shared_words(phrases: Sequence[Sequence[str]], most: int) -> int:
 def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
     """Whether levels are numbers that follow each other."""
     start = every.index(levels[0])
-    return levels[0].isdigit() and tuple(every[start : start + len(levels)]) == tuple(levels)
+    return levels[0][0].isdigit() and tuple(every[start : start + len(levels)]) == tuple(levels)
 
 
-def _phrase(factor: str, level: str, known: CaseLevels) -> str:
+def _phrase(factor: str, level: str) -> str:
     if factor in PHRASES:
         return PHRASES[factor].replace("{}", level.rpartition("/")[2])
-    phrase = known.phrases.get((factor, level), "")
-    if not phrase:
-        return f"{factor.replace('_', ' ')} {level.replace('_', ' ')}"
-    # A phrase that is no noun says of which argument it is.
-    if phrase.split()[0] not in _ADVERBS:
-        return phrase
-    return f"{factor.rpartition('_')[0]} {phrase}"
+    return phrase(factor, level)
 
 
 def cause_statement(

@@ -1,15 +1,13 @@
 """The reference of the made-up operator that the bad specs describe, wrong ones, and its roles."""
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy.typing as npt
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Tensor
 from opcert.arrays.tensor_functions import filled
 from opcert.reference.rules import require
 from opcert.roles.drawing import Drawing
-from opcert.roles.factors import Factor, ObservationPoint, ObservedLevels
 from opcert.roles.role import Role
 
 Array = npt.NDArray[Any]
@@ -63,15 +61,6 @@ class Rows(Role):
         others = call.one(self, "rank", {"one": (), "two": (call.integer(self, "columns", 2, 4),)})
         return (n, *others)
 
-    def factors(self) -> Iterator[Factor]:
-        yield Factor.of_names("type", self.drawn or self._signature.types[self.type])
-        yield Factor("rank", {"one": 1, "two": 2})
-        yield Factor("n", {"three": 3, "one": 1, "zero": 0})
-
-    def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
-        data = call.inputs[self.name]
-        return ObservedLevels({"type": data.type, "rank": data.rank, "n": data.shape[0]})
-
 
 class ManyRows(Rows):
     """The rows, thousands of them among others."""
@@ -82,19 +71,12 @@ class ManyRows(Rows):
 
 
 class Taken(Role):
-    """How many rows are taken, and how many more than there are; it may observe a surplus."""
+    """How many rows are taken, and how many more than there are."""
 
     role: Literal["taken"]
     more: int = 0
-    surplus: int = 0
 
     def draw(self, call: Drawing) -> int:
         (rows,) = (role for role in self._signature.roles if isinstance(role, Rows))
         n, *_ = call.fact(rows.draw_shape)
         return call.one(self, "count", {"none": 0, "all": n + self.more})
-
-    def factors(self) -> Iterator[Factor]:
-        yield Factor("count", {"none": 0, "all": lambda n: n + self.more}, ("n",))
-
-    def observe(self, call: Call, _point: ObservationPoint) -> ObservedLevels:
-        return ObservedLevels({"count": call.attributes[self.name] + self.surplus})

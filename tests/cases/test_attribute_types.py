@@ -10,7 +10,7 @@ from opcert.cases.attribute_changes import attribute_mutations
 from opcert.cases.list_mutations import MutationContext
 from opcert.panel.argument_faults import argument_faults
 from opcert.panel.fault import ArrayCall, OperatorSignature
-from opcert.roles.factors import Attribute
+from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
 from opcert.specification.model import Spec
 from opcert.suite.suite import Suite

@@ -15,6 +15,7 @@ are no combination of levels, for one of these reasons:
 import re
 from collections.abc import Callable, Iterator
 
+from opcert.cases.properties import range_of
 from opcert.diagnosis import Condition
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import BROADCAST, DML, GATHER, SLICE, SPLIT
@@ -30,62 +31,71 @@ def _ranks(least: int | str) -> tuple[str, ...]:
 
 # What follows from the name of a fault; `x` and `y` are its groups, `data` is the first input.
 _BY_NAME: dict[str, Callable[[str, str, str], Condition]] = {
-    r"rank-(\d)()-(?:rejected|declined)": lambda data, x, _: ((f"{data}_rank", _ranks(x)),),
-    r"rank-past-(\d)()-rejected": lambda data, x, _: ((f"{data}_rank", _ranks(int(x) + 1)),),
-    r"displaced-at-rank-(\d)()": lambda data, x, _: ((f"{data}_rank", (x,)),),
+    r"rank-(\d)()-(?:rejected|declined)": lambda data, x, _: ((f"{data} rank", _ranks(x)),),
+    r"rank-past-(\d)()-rejected": lambda data, x, _: ((f"{data} rank", _ranks(int(x) + 1)),),
+    r"displaced-at-rank-(\d)()": lambda data, x, _: ((f"{data} rank", (x,)),),
     r"displaced-of-(\d)-by-(\d)": lambda data, x, y: (
-        (f"{data}_rank", (x,)),
-        ("indices_rank", (y,)),
+        (f"{data} rank", (x,)),
+        ("indices rank", (y,)),
     ),
     r"displaced-from-(\d)-to-(\d)": lambda data, x, y: (
-        (f"{data}_rank", (x,)),
+        (f"{data} rank", (x,)),
         ("output rank", (y,)),
     ),
     rf"({_TYPES})()-(?:rejected|declined|as-\w+|through-\w+)": lambda data, x, _: (
-        (f"{data}_type", (_SPELT.get(x, x),)),
+        (f"{data} type", (_SPELT.get(x, x),)),
     ),
     r"plan-without-(\w+)()": lambda _, x, __: (("neighbour", (f"other-values-of-{x}",)),),
 }
+_LONG = ("17 to 32", "33 to 63", "64 to 127", "128 to 255", "256", "257 to 1,023")
+_ONE_OR_MORE = tuple(dict.fromkeys(map(range_of, range(1, 1 << 17))))
+_SELECTING = ("one of an axis", "some of an axis", "all of an axis")
 _NAMED: dict[str, Condition] = {
-    "gather-8/indices-rank-5": (("indices_rank", _ranks(5)),),
+    "gather-8/indices-rank-5": (("indices rank", _ranks(5)),),
     "gather-8/output-rank-8": (("output rank", ("8",)),),
     "broadcast-1/output-rank-8": (("output rank", ("8",)),),
-    "broadcast-1/explicit-output-rank-8": (("mode_word", ("explicit",)), ("output rank", ("8",))),
-    "broadcast-1/scalar-to-rank-5": (("data_rank", ("0",)), ("output rank", _ranks(5))),
-    "broadcast-1/mode-passed": (("mode_word", ("numpy",)),),
-    "broadcast-1/narrow-target-rejected": (("target_shape_type", ("i8", "u8")),),
-    "broadcast-1/new-zero-rejected": (("target_shape_new", ("zero",)),),
-    "gather-8/no-indices-rejected": (("indices_extents", ("zero",)),),
-    "gather-8/no-indices-no-rank": (("indices_extents", ("zero",)),),
+    "broadcast-1/explicit-output-rank-8": (("mode value", ("explicit",)), ("output rank", ("8",))),
+    "broadcast-1/scalar-to-rank-5": (("data rank", ("0",)), ("output rank", _ranks(5))),
+    "broadcast-1/mode-passed": (("mode value", ("numpy",)),),
+    "broadcast-1/narrow-target-rejected": (("target_shape type", ("i8", "u8")),),
+    "broadcast-1/new-zero-rejected": (
+        ("data elements", _ONE_OR_MORE),
+        ("target_shape signs", ("with 0",)),
+    ),
+    "gather-8/no-indices-rejected": (("indices elements", ("0",)),),
+    "gather-8/no-indices-no-rank": (("indices elements", ("0",)),),
     "gather-8/rank-lost": (("output elements", ("0",)),),
     "slice-8/type-lost": (("output elements", ("0",)),),
-    "slice-8/unsigned-indices-rejected": (("start_type", ("u64",)),),
+    "slice-8/unsigned-indices-rejected": (("start type", ("u64",)),),
     "slice-8/start-at-minus-n-empty": (
-        ("start_value", ("first_from_end",)),
-        ("start_selects", ("some", "all", "one")),
+        ("start value", ("-n",)),
+        ("output length", _SELECTING),
     ),
     "slice-8/start-at-n-empty-backwards": (
-        ("start_value", ("end",)),
-        ("start_selects", ("some", "all", "one")),
+        ("start value", ("n",)),
+        ("output length", _SELECTING),
     ),
     "variadic-split-1/axis-minus-rank": (
-        ("data_axis", ("first",)),
-        ("axis_sign", ("negative",)),
+        ("data axis", ("first",)),
+        ("axis region", ("from -n to -1",)),
     ),
-    "variadic-split-1/one-element-axis-rejected": (("axis_form", ("one_element",)),),
-    "variadic-split-1/empty-rest-dropped": (("split_lengths_special", ("rest_empty",)),),
-    "variadic-split-1/seventeen-parts": (("split_lengths_count", ("past_16", "past_32")),),
+    "variadic-split-1/one-element-axis-rejected": (("axis rank", ("1",)),),
+    "variadic-split-1/empty-rest-dropped": (
+        ("split_lengths value", ("-1",)),
+        ("output length", ("none of an axis",)),
+    ),
+    "variadic-split-1/seventeen-parts": (("split_lengths elements", _LONG),),
     "broadcast-1/accepts-mode-known-any": (("violated rule", ("broadcast-1/mode-known",)),),
     "dml-split/accepts-output-count-positive-zero": (
         ("violated rule", ("dml-split/output-count-positive",)),
     ),
     "broadcast-1/accepts-target-not-negative-explicit": (
         ("violated rule", ("broadcast-1/target-not-negative",)),
-        ("mode_word", ("explicit",)),
+        ("mode value", ("explicit",)),
     ),
     "slice-8/accepts-step-nonzero-without-axes": (
         ("violated rule", ("slice-8/step-nonzero",)),
-        ("axes_type", ("omitted",)),
+        ("axes given", ("omitted",)),
     ),
 }
 

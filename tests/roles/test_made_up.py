@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from opcert.cases.observation import Observer
 from tests.roles.made_up import (
     MADE_UP,
     SPECS,
@@ -14,7 +13,6 @@ from tests.roles.made_up import (
     assert_fails,
     holds,
     mistakes,
-    random_calls,
     read,
 )
 
@@ -70,17 +68,3 @@ def test_a_mistake_is_reported_at_its_place(name: str, row: list[Any], tmp_path:
     found = mistakes(tmp_path, SPECS[name], old, new)
     assert len(found) == count
     assert any(mistake.startswith(place) and text in mistake for mistake in found)
-
-
-@pytest.mark.parametrize("name", MADE_UP)
-def test_calls_show_levels_of_each_factor(name: str, tmp_path: Path) -> None:
-    spec = read(tmp_path, SPECS[name])
-    observer = Observer(spec)
-    seen = {
-        factor
-        for call in random_calls(spec)
-        for observation in observer.observe(call)
-        for factor in observer.factors
-        if observation.levels(factor)
-    }
-    assert seen == observer.factors.keys()

@@ -12,7 +12,7 @@ from opcert.suite.generation import generate
 ROLE = '''
 from typing import ClassVar, Literal
 
-from opcert.roles import DataRole, Factor, ObservedLevels, Requirement, Role, levels_where
+from opcert.roles import DataRole, Requirement, Role
 
 
 class Rows(Role):
@@ -28,14 +28,6 @@ class Rows(Role):
     def draw(self, call):
         rows, *_ = call.fact(self.related(self.of, DataRole).draw_shape)
         return call.one(self, "count", {"half": rows // 2, "all": rows})
-
-    def factors(self):
-        yield Factor(self.factor("share"), {"half": 2, "all": 1})
-
-    def observe(self, call, point):
-        rows, count = call.inputs[self.of].shape[0], call.attributes[self.name]
-        shares = {"half": count == rows // 2, "all": count == rows}
-        return ObservedLevels(levels={self.factor("share"): levels_where(shares)})
 
     def requirements(self):
         holds = f"0 <= {self.name} <= {self.of}.shape[0]"

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from opcert.arrays.element_types import Array
-from opcert.cases.observation import Observer
 from opcert.certificate.certify_suite import certify
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
@@ -83,5 +82,4 @@ def test_wrong_data_is_reported_at_its_place(of: str, text: str, tmp_path: Path)
 def test_without_empty_targets_every_target_has_elements(tmp_path: Path) -> None:
     path = write_changed(tmp_path, ("most: 4,", "most: 4, empty: false,"))
     spec = read_spec(path).spec
-    assert "empty" not in Observer(spec).factors["sizes_added"].levels
     assert all(call.inputs["sizes"].size for call in random_calls(spec))

@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from opcert.arrays.calls import Call, Tensor, tensors_in
 from opcert.cases.conditions import Conditions
-from opcert.roles.tensors import lengths_of
 from tests.roles.made_up import SPECS, random_calls, read
 
 SPEC = SPECS["tensors"]
@@ -41,17 +38,3 @@ def test_derived_requirements(tmp_path: Path) -> None:
     }
     for rules, calls in violated.items():
         assert [conditions.check(call).violated for call in calls] == [rules] * len(calls)
-
-
-@pytest.mark.parametrize(
-    ("kind", "count", "lengths"),
-    [
-        ("equal", 2, [7, 7]),
-        ("varied", 4, [7, 8, 10, 9]),
-        ("first_longest", 2, [12, 7]),
-        ("middle_empty", 3, [7, 0, 7]),
-        ("all_empty", 1, [0]),
-    ],
-)
-def test_lengths(kind: str, count: int, lengths: list[int]) -> None:
-    assert lengths_of(kind, 7, count) == lengths

@@ -64,7 +64,7 @@ def is_of_rank_7(case: IndexedCase) -> bool:
 
 def test_a_cause_names_the_levels_of_all_failures() -> None:
     (cause,) = causes(BROADCAST, lambda case: "shape" if is_of_rank_7(case) else None)
-    assert [(term.factor, term.levels) for term in cause.condition] == [("data_rank", ("7", "8"))]
+    assert [(term.factor, term.levels) for term in cause.condition] == [("data rank", ("7", "8"))]
     assert (cause.failing, cause.passing, cause.others_failing) == (len(cause.cases), 0, 0)
 
 
@@ -90,7 +90,7 @@ def test_two_faults_are_two_causes() -> None:
         SLICE,
         lambda case: "rejected" if is_of_rank_7(case) else "shape" if moves_f16(case) else None,
     )
-    assert [cause.condition[0].factor for cause in found] == ["data_rank", "data_type"]
+    assert [cause.condition[0].factor for cause in found] == ["data rank", "data type"]
 
 
 def test_an_unchecked_rule_is_named() -> None:
@@ -107,7 +107,7 @@ def test_failures_that_no_condition_explains_are_listed_apart() -> None:
     low = [case for case in valid if case.rank < 7]
     odd = {case.id for case in sorted(low, key=lambda case: short_digest(case.id))[:3]}
     (cause,) = causes(SLICE, lambda case: "shape" if is_of_rank_7(case) or case.id in odd else None)
-    assert [term.factor for term in cause.condition] == ["data_rank"]
+    assert [term.factor for term in cause.condition] == ["data rank"]
     assert {*cause.unmatched} == odd <= {*cause.cases}
     assert cause.figures.endswith("3 of them listed here without an explanation")
 
@@ -174,18 +174,18 @@ def test_conditions_that_match_the_same_cases_are_both_stated() -> None:
     def is_of_rank_1(case: IndexedCase) -> bool:
         return is_valid(case) and case.rank == 1
 
-    def has_seven_more(case: IndexedCase) -> bool:
-        return is_valid(case) and len(case.outputs[0].shape) == case.rank + 7
+    def has_output_of_rank_8(case: IndexedCase) -> bool:
+        return is_valid(case) and len(case.outputs[0].shape) == 8
 
     came = [
         verdict
         for verdict in verdicts(BROADCAST, lambda c: "rejected" if is_of_rank_1(c) else None)
-        if is_of_rank_1(cases[verdict.case]) == has_seven_more(cases[verdict.case])
+        if is_of_rank_1(cases[verdict.case]) == has_output_of_rank_8(cases[verdict.case])
     ]
     (cause,) = core()[1].causes(came)
     assert cause.statement == (
-        "Broadcast-1 rejects valid calls whenever a call has data rank 1 "
-        "or, in the same cases, seven axes more"
+        "Broadcast-1 rejects valid calls whenever a call has data of rank 1 "
+        "or, in the same cases, an output of rank 8"
     )
 
 

@@ -1,6 +1,6 @@
-"""What the roles of indices share: levels of an index and its place, and the wrap of integers."""
+"""What the roles of indices share: how they are drawn, where they may lie."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from math import prod
 from typing import ClassVar, Literal
 
@@ -9,87 +9,7 @@ from opcert.arrays.element_types import highest, lowest
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.factors import ObservationPoint, levels_where
 from opcert.roles.role import DerivedAmbiguity, Requirement, Role
-
-# A constant, or a function of the size of the axis and the type of the indices.
-IndexValue = int | Callable[[int, str], int]
-
-# The tested index with its words: inside the axis, counted from the end, and outside.
-_INSIDE: dict[str, tuple[IndexValue, str]] = {
-    "zero": (0, "an index of 0"),
-    "last": (lambda n, _: n - 1, "the last index"),
-    "middle": (lambda n, _: n // 2, "an index in the middle"),
-    # Inside if the axis is as long as the type reaches.
-    "most": (lambda _, t: highest(t), "the greatest index of its type"),
-    "least": (lambda _, t: lowest(t), "the least index of its type"),
-    "past_u8": (256, "an index of 256"),
-}
-_FROM_END: dict[str, tuple[IndexValue, str]] = {
-    "minus_one": (-1, "an index of -1"),
-    "first_from_end": (lambda n, _: -n, "an index of the negated size"),
-}
-_OUTSIDE: dict[str, tuple[IndexValue, str]] = {
-    "end": (lambda n, _: n, "an index of the size"),
-    "beyond": (lambda n, _: n + 3, "an index past the end"),
-    "below": (lambda n, _: -n - 1, "an index below the negated size"),
-    "far_below": (lambda n, _: -n - 5, "an index far below"),
-    # These are inside if they are cut to fewer bits.
-    "past_u16": (1 << 16, "an index of 65536"),
-    "past_u32": (1 << 32, "an index of 2^32"),
-    "past_u40": (1 << 40, "an index of 2^40"),
-    "below_u32": (1 - (1 << 32), "an index of 1 - 2^32"),
-}
-# Kinds that `Sampler.dims` draws. `alike` starts like data, as if the dimensions were shared.
-EXTENTS = ("varied", "long", "equal", "alike", "ones", "wide", "tall", "zero")
-PLACES = {"first": "at the first place", "middle": "at a middle place", "last": "at the last place"}
-# Compilers detect consecutive indices and replace them by slices.
-ORDERS = {
-    **{"drawn": "", "rising": "indices rising", "falling": "indices falling"},
-    "alike": "indices all the same",
-}
-
-
-def index_values(*, negative: bool, outside: bool) -> dict[str, tuple[IndexValue, str]]:
-    """Return the levels of the tested index, which may be negative or outside if so declared."""
-    levels = _INSIDE
-    if negative or outside:
-        levels = levels | _FROM_END
-    if outside:
-        levels = levels | _OUTSIDE
-    return levels
-
-
-def places_of(count: int) -> dict[str, int]:
-    """Return the positions of the named places among `count` indices."""
-    return {"first": 0, "middle": count // 2, "last": max(count, 1) - 1}
-
-
-def consecutive(order: str, n: int, count: int) -> tuple[int, ...]:
-    """Return `count` consecutive indices, rising or falling, that wrap at the end of the axis."""
-    size = max(n, 1)
-    rising = [k % size for k in range(count)]
-    return tuple(rising) if order == "rising" else tuple(size - 1 - k for k in rising)
-
-
-def are_consecutive(order: str, n: int, values: Iterable[int]) -> bool:
-    """Whether indices are those of `consecutive`. The first one answers for most: they are many."""
-    size = max(n, 1)
-    if order == "rising":
-        return all(value == k % size for k, value in enumerate(values))
-    return all(value == size - 1 - k % size for k, value in enumerate(values))
-
-
-def observed_orders(values: tuple[int, ...], n: int) -> frozenset[str]:
-    """Return the orders of indices into an axis of `n`."""
-    return levels_where(
-        {
-            "drawn": True,
-            "rising": are_consecutive("rising", n, values),
-            "falling": are_consecutive("falling", n, values),
-            "alike": len(values) > 1 and min(values) == max(values),
-        }
-    )
 
 
 def lines_along(shape: tuple[int, ...], axis: int) -> Iterator[range]:
@@ -206,11 +126,9 @@ class IndexingRole(Role):
                 prerequisites=(f"{self.name}.type", *prerequisites, *axis),
             )
 
-    def observation_points(self, call: Call) -> list[ObservationPoint]:
-        """Return the first, middle and last place, and the first axis unless `along` names one."""
-        places = sorted({*places_of(call.inputs[self.name].size).values()})
-        axis = {"axis": 0} if self.along is None else {}
-        return [{self.factor("place"): place, **axis} for place in places]
+    def axes_in(self, call: Call) -> int:
+        """Return the axis that is indexed."""
+        return 0 if self.along is None else self.related(self.along, AxisRole).axis_in(call)
 
     def valid_axis_conditions(self) -> list[str]:
         """Return the conditions under which the size of the axis can be read."""

@@ -1,33 +1,11 @@
-"""The declaration of an argument, and the levels that roles observe in finished calls."""
+"""The declaration of an argument, and its types of values."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from math import isfinite
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from opcert.arrays.tensor_functions import MAX_DIMENSIONS
-
-# A place in a call where levels are observed, by name: an axis of data, an element of a list.
-ObservationPoint = Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class ObservedLevels:
-    """The values of factors, or the names of their levels, that a call exhibits.
-
-    A tuple as a value lists several values, each of which the call exhibits. A factor that is in
-    neither mapping has no level.
-    """
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-    levels: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-
-def levels_where(conditions: Mapping[str, bool]) -> frozenset[str]:
-    """Return the names of the levels whose condition is true."""
-    return frozenset(level for level, is_true in conditions.items() if is_true)
 
 
 def _integer_as_text(value: Any) -> Any:
@@ -109,37 +87,3 @@ class Attribute(Argument):
     value: ExpressionText | None = Field(
         None, description="Of an attribute without a role: its value in the calls that are drawn."
     )
-
-
-@dataclass(frozen=True)
-class Factor:
-    """A property of calls and its levels, the plainest first.
-
-    A level has a value: a constant, or a function of the values of the factors in `depends_on`.
-    `words` describe each level in a sentence; in a single text, {} means the level.
-    """
-
-    name: str
-    levels: Mapping[str, Any]
-    depends_on: tuple[str, ...] = ()
-    words: str | Mapping[str, str] = ""
-
-    def phrase(self, level: str) -> str:
-        """Return the words of a level; without words, its name after that of the factor."""
-        readable = level.replace("_", " ")
-        if isinstance(self.words, str) and self.words:
-            return self.words.replace("{}", readable)
-        words = self.words or {}
-        return dict(words).get(level, f"{self.name.replace('_', ' ')} {readable}")
-
-    @classmethod
-    def of_names(
-        cls, name: str, levels: Iterable[str], words: str | Mapping[str, str] | None = None
-    ) -> "Factor":
-        """Return a factor whose levels have their names as values.
-
-        A mapping as `levels` gives the words of each level as well.
-        """
-        if words is None:
-            words = levels if isinstance(levels, Mapping) else ""
-        return cls(name, {level: level for level in levels}, words=words)

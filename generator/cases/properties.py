@@ -1,0 +1,297 @@
+"""Properties of finished calls, the same for all operators: causes of failures name them.
+
+A role says which axis of data each of its integers concerns, and what it may be near to. All else
+follows from the call: types, ranks, extents, orders, and what the outputs have of an axis.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Any
+
+from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
+from opcert.diagnosis import Point
+from opcert.roles.argument import Argument
+from opcert.roles.data import DataRole
+from opcert.roles.drawing import names_near, names_of_place
+from opcert.roles.role import OMITTED, Role
+from opcert.specification.model import Spec
+
+# The least numbers of the ranges of extents and of numbers of elements.
+_LEAST = (*range(5), 5, 9, 17, 33, 64, 128, 256, 257, 1024, 1 << 14, 1 << 16)
+# Up to so many elements of a list have a point each; of a longer one, some have.
+_MAX_PLACES = 8
+_LISTED = ("0", "1", "-1")
+_RANGES = [
+    f"{least:,}" if end == least + 1 else f"{least:,} to {end - 1:,}"
+    for least, end in pairwise(_LEAST)
+]
+_RANGES.append(f"{_LEAST[-1]:,} or more")
+_LAYOUT_WORDS = {
+    "fortran": "in Fortran order",
+    "reversed": "backwards in memory",
+    "gapped": "with gaps",
+    "pitched": "with padded rows",
+    "permuted": "with permuted axes",
+    "first_reversed": "with the first axis backwards",
+    "last_reversed": "with the last axis backwards",
+}
+# The words for a level of each aspect of an argument.
+_PHRASES = {
+    "type": "{} of {}",
+    "rank": "{} of rank {}",
+    "layout": "{} {}",
+    "elements": "{1} elements of {0}",
+    "content": "{} of {}",
+    "given": "{} {}",
+    "number": "{1} of {0}",
+    "value": "{} = {}",
+    "region": "{} {}",
+    "order": "{} {}",
+    "signs": "{} {}",
+    "others": "other elements of {} {}",
+    "place": "the {1} element of {0}",
+    "axis": "the {1} axis of {0}",
+    "length": "an axis of {1}",
+    "neighbours": "{1} extents next to it",
+}
+OUTPUT_LENGTH = "output length"
+_CONTENTS = {"no": "different elements", "some": "one repeated element", "zero": "zeros"}
+
+
+def range_of(number: int) -> str:
+    """Return the range of a number of elements, in words."""
+    return _RANGES[max(k for k, least in enumerate(_LEAST) if least <= number)]
+
+
+def phrase(factor: str, level: str) -> str:
+    """Return what a call with a level of a factor has, in words."""
+    argument, _, aspect = factor.rpartition(" ")
+    if factor == OUTPUT_LENGTH:
+        return f"outputs with {level}"
+    return _PHRASES[aspect].format(argument, level) if aspect in _PHRASES else f"{factor} {level}"
+
+
+@dataclass(frozen=True)
+class _Integers:
+    """The integers of an argument, and the axis of data that each, or all of them, concern."""
+
+    role: Role
+    values: Sequence[int]
+    axes: int | Sequence[int | None] | None
+
+
+# An axis of data, and the place of an element of each list that concerns it.
+_Place = tuple[int | None, Mapping[str, int]]
+
+
+class Properties:
+    """Finds the levels of the calls of one operator.
+
+    A call may have levels at several points, such as each axis that is sliced: levels count as
+    combined only where they occur together.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        # Arguments of one symbol have one type.
+        symbols = {argument.type: argument.name for argument in reversed(spec.inputs)}
+        self._typed = {*symbols.values()}
+
+    def points(self, call: Call, outputs: Sequence[Sequence[int]]) -> list[Point]:
+        """Return the levels of a valid call by factor, at each of its points.
+
+        `outputs` are the shapes of the outputs.
+        """
+        roles = [role for role in self._spec.bound_roles if role.name in call.arguments]
+        lists = {
+            role.name: _Integers(role, role.values_in(call), role.axes_in(call)) for role in roles
+        }
+        whole: dict[str, frozenset[str]] = {}
+        for argument in self._spec.arguments:
+            value = call.arguments.get(argument.name)
+            levels = [*self._of_value(argument, value)]
+            if argument.name in lists:
+                levels += _of_integers(call, lists[argument.name])
+            whole |= {f"{argument.name} {aspect}": frozenset(names) for aspect, names in levels}
+        located = [own for own in lists.values() if own.axes is not None]
+        data = self._data(located)
+        shape = () if data is None else data.tensor_of(call).shape
+        return [
+            {
+                **whole,
+                **_of_elements(call, place, lists),
+                **({} if data is None else _of_axis(data.name, shape, place, lists, outputs)),
+            }
+            for place in _places_in(located, len(shape))
+        ]
+
+    def _data(self, located: Sequence[_Integers]) -> DataRole | None:
+        """Return the data whose axes integers concern; without any, the first data."""
+        related = [data for own in located if (data := getattr(own.role, "data", None)) is not None]
+        own = [role for role in self._spec.bound_roles if isinstance(role, DataRole)]
+        return next(iter([*related, *own]), None)
+
+    def _of_value(self, argument: Argument, value: Any) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the aspects of an argument that need no role, and their levels."""
+        if argument.type in ("string", "boolean"):
+            yield "value", [OMITTED if value is None else str(value).lower()]
+            return
+        if not argument.required:
+            yield "given", [OMITTED if value is None else "given"]
+        if isinstance(value, list):
+            yield "number", [range_of(len(value))]
+        tensors = tensors_in(value) if isinstance(value, Tensor | tuple) else ()
+        if not tensors:
+            return
+        if argument.name in self._typed:
+            yield "type", [tensors[0].type]
+        if argument.variadic is not None:
+            yield "number", [range_of(len(tensors))]
+        yield "rank", [str(tensors[0].rank)]
+        yield "layout", [_LAYOUT_WORDS.get(t.layout, "in C order") for t in tensors]
+        yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
+        if tensors[0].values is None:
+            yield "content", [_CONTENTS[tensors[0].uniform]]
+
+
+def _of_integers(call: Call, own: _Integers) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the aspects of the integers of an argument as a whole, and their levels."""
+    values = own.values
+    if len(values) == 1 and own.axes is None:
+        yield "value", _values(values[0], own.role.extent_in(call, 0), "i64")
+    if len(values) > 1:
+        yield "order", [*_orders(values)]
+    if values:
+        negative = "negative" if max(values) < 0 else "in part negative"
+        signs = [negative] if min(values) < 0 else []
+        yield "signs", [*signs, *(f"with {k}" for k in _LISTED if int(k) in values)]
+
+
+def _places_in(located: Sequence[_Integers], rank: int) -> Iterator[_Place]:
+    """Yield each axis that integers concern, with the places of elements that concern it.
+
+    Where each element of a list has an axis of its own, that of the element is its point. Where all
+    concern one axis, some elements have a point each.
+    """
+    tested = [own.axes for own in located if isinstance(own.axes, int)]
+    axes: list[int | None] = [*tested[:1]]
+    if not tested:
+        each = [axis for own in located if isinstance(own.axes, Sequence) for axis in own.axes]
+        axes = [axis for axis in dict.fromkeys(each) if axis is not None]
+        axes = axes or ([None] if each else [*range(rank)])
+    along = {
+        own.role.name: _places(own.values)
+        for own in located
+        if isinstance(own.axes, int) and own.values
+    }
+    for axis in axes or [None]:
+        elements = {
+            own.role.name: [*own.axes].index(axis)
+            for own in located
+            if isinstance(own.axes, Sequence) and axis is not None and axis in own.axes
+        }
+        for places in product(*along.values()):
+            yield axis, {**elements, **dict(zip(along, places, strict=True))}
+
+
+def _of_elements(
+    call: Call, place: _Place, lists: Mapping[str, _Integers]
+) -> dict[str, frozenset[str]]:
+    """Return the levels of the elements at a place."""
+    axis, elements = place
+    levels: dict[str, Iterable[str]] = {}
+    for name, k in elements.items():
+        own = lists[name]
+        if k >= len(own.values):
+            continue
+        value, n = own.values[k], own.role.extent_in(call, axis or 0)
+        element_type = call.inputs[name].type if name in call.inputs else "i64"
+        levels[f"{name} value"] = _values(value, n, element_type)
+        levels[f"{name} region"] = [_region(value, n)]
+        if len(own.values) > 1:
+            others = {*own.values[:k], *own.values[k + 1 :]}
+            levels[f"{name} others"] = [
+                *(["alike"] if others == {value} else []),
+                *(f"all {number}" for number in _LISTED if others == {int(number)}),
+            ] or ["different"]
+            if isinstance(own.axes, int):
+                levels[f"{name} place"] = names_of_place(k, len(own.values))
+    return {factor: frozenset(names) for factor, names in levels.items()}
+
+
+def _of_axis(
+    data: str,
+    shape: Sequence[int],
+    place: _Place,
+    lists: Mapping[str, _Integers],
+    outputs: Sequence[Sequence[int]],
+) -> dict[str, frozenset[str]]:
+    """Return the levels of an axis of data, and how much of it an output has."""
+    axis, elements = place
+    if axis is None or not outputs:
+        return {}
+    length = shape[axis]
+    others = [extent for k, extent in enumerate(shape) if k != axis]
+    levels: dict[str, Iterable[str]] = {
+        f"{data} axis": names_of_place(axis, len(shape)),
+        f"{data} length": [range_of(length)],
+        f"{data} neighbours": extent_kinds(others, length),
+    }
+    # Of a list with an element for each output, the element says which output.
+    numbers = [k for name, k in elements.items() if len(lists[name].values) == len(outputs)]
+    output = outputs[numbers[0] if numbers else 0]
+    if len(output) == len(shape):
+        levels[OUTPUT_LENGTH] = [_taken(output[axis], length)]
+    return {factor: frozenset(names) for factor, names in levels.items()}
+
+
+def _orders(integers: Sequence[int]) -> Iterator[str]:
+    """Yield what describes the order of several integers."""
+    count = len(integers)
+    steps = {b - a for a, b in pairwise(integers)}
+    if steps == {0}:
+        yield "all alike"
+    elif min(steps) > 0:
+        yield "rising"
+    elif max(steps) < 0:
+        yield "falling"
+    if steps in ({1}, {-1}) and 0 in (integers[0], integers[-1]):
+        yield "in order from 0" if steps == {1} else "in order down to 0"
+    if sorted(integers) == [*range(count)]:
+        if sum(k != value for k, value in enumerate(integers)) == 2:
+            yield "with two exchanged"
+        if len({(value - k) % count for k, value in enumerate(integers)}) == 1 and integers[0]:
+            yield "rotated"
+
+
+def _values(value: int, n: int, element_type: str) -> list[str]:
+    """Return the names of an integer next to a size `n`."""
+    small = [str(value)] if 2 < abs(value) < 10 else []
+    return [*small, *names_near(value, n, element_type)]
+
+
+def _region(value: int, n: int) -> str:
+    """Return where an integer lies next to a size."""
+    if value < 0:
+        return "below -n" if value < -n else "from -n to -1"
+    return "from 0 to n - 1" if value < n else "of n or more"
+
+
+def _taken(extent: int, length: int) -> str:
+    """Return how much of an axis an output has."""
+    if extent > length:
+        return "more than an axis has"
+    share = (
+        "none" if not extent else "all" if extent == length else "one" if extent == 1 else "some"
+    )
+    return f"{share} of an axis"
+
+
+def _places(integers: Sequence[int]) -> list[int]:
+    """Return the places of elements that have a point of their own."""
+    count = len(integers)
+    if count <= _MAX_PLACES:
+        return [*range(count)]
+    ends = integers.index(min(integers)), integers.index(max(integers))
+    return sorted({0, 1, count // 2, count - 2, count - 1, *ends})

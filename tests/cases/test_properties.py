@@ -1,0 +1,112 @@
+"""Properties: the levels of finished calls, which causes of failures name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from opcert.arrays.calls import Call
+from opcert.arrays.tensor_functions import filled, vector
+from opcert.cases.properties import Properties, phrase
+from opcert.diagnosis import Point
+from opcert.specification.files import read_specs_in
+from opcert.suite.spec_check import valid_calls
+from tests import shipped
+
+SPECS = {spec_file.spec.operator: spec_file.spec for spec_file in read_specs_in(None)}
+GATHER, SLICE, BROADCAST = "openvino/Gather-8", "openvino/Slice-8", "openvino/Broadcast-1"
+SPLIT, JOIN = "openvino/VariadicSplit-1", "directml/DML_OPERATOR_JOIN"
+each_spec_at_length = shipped.at_length("name", zip(SPECS))
+
+
+def points(operator: str, call: Call, *outputs: tuple[int, ...]) -> list[Point]:
+    return Properties(SPECS[operator]).points(call, outputs)
+
+
+def sliced(*, start: int, stop: int, step: int = 1, axis: int = 0) -> Call:
+    numbers = {"start": start, "stop": stop, "step": step, "axes": axis}
+    lists = {name: vector("i64", (number,)) for name, number in numbers.items()}
+    return Call({"data": filled("f32", (5, 3)), **lists}, {})
+
+
+def has(point: Point, levels: Mapping[str, str]) -> bool:
+    return all(level in point.get(factor, ()) for factor, level in levels.items())
+
+
+@pytest.mark.parametrize(
+    ("call", "output", "levels"),
+    [
+        (sliced(start=4, stop=5), (1, 3), {"start value": "n - 1", "stop value": "n"}),
+        (sliced(start=-6, stop=5), (5, 3), {"start region": "below -n", "step value": "1"}),
+        (sliced(start=0, stop=3, axis=1), (5, 3), {"data axis": "last", "data length": "3"}),
+        (sliced(start=0, stop=2), (2, 3), {"output length": "some of an axis"}),
+        (sliced(start=2, stop=2), (0, 3), {"output length": "none of an axis"}),
+        (sliced(start=2, stop=3), (1, 3), {"output length": "one of an axis"}),
+        (sliced(start=0, stop=9), (5, 3), {"output length": "all of an axis"}),
+        (sliced(start=0, stop=9, axis=-1), (5, 3), {"axes signs": "negative"}),
+    ],
+)
+def test_a_sliced_axis_is_a_point(
+    call: Call, output: tuple[int, ...], levels: Mapping[str, str]
+) -> None:
+    (point,) = points(SLICE, call, output)
+    assert has(point, levels)
+
+
+def test_an_omitted_argument_is_a_level() -> None:
+    call = sliced(start=0, stop=1)
+    inputs = {name: tensor for name, tensor in call.inputs.items() if name != "axes"}
+    (point,) = points(SLICE, Call(inputs, {}), (1, 3))
+    assert has(point, {"axes given": "omitted", "data axis": "first"})
+    assert "axes rank" not in point
+
+
+def test_each_of_a_few_indices_is_a_point_with_its_place() -> None:
+    inputs = {"data": filled("f32", (50, 2)), "indices": vector("i32", (0, 49, -1))}
+    call = Call({**inputs, "axis": vector("i32", (0,))}, {"batch_dims": 0})
+    values = [point["indices value"] for point in points(GATHER, call, (3, 2))]
+    assert [set(names) for names in values] == [{"0"}, {"n - 1"}, {"-1"}]
+    assert has(points(GATHER, call, (3, 2))[2], {"indices place": "last"})
+
+
+def test_of_many_indices_the_least_and_the_greatest_are_points() -> None:
+    indices = [1] * 20
+    indices[7], indices[13] = -5, 4
+    inputs = {"data": filled("f32", (5, 2)), "indices": vector("i32", tuple(indices))}
+    call = Call({**inputs, "axis": vector("i32", (0,))}, {})
+    found = points(GATHER, call, (20, 2))
+    for value in ("-n", "n - 1"):
+        assert any(value in point["indices value"] for point in found)
+
+
+def test_a_length_belongs_to_its_output() -> None:
+    inputs = {"data": filled("f32", (5,)), "axis": vector("i32", (0,))}
+    call = Call({**inputs, "split_lengths": vector("i32", (5, -1))}, {})
+    rest = points(SPLIT, call, (5,), (0,))[1]
+    assert has(rest, {"split_lengths value": "-1", "output length": "none of an axis"})
+
+
+def test_a_target_belongs_to_the_axis_that_it_stretches() -> None:
+    inputs = {"data": filled("f32", (1, 3)), "target_shape": vector("i64", (7, 4, 3))}
+    stretched, kept = points(BROADCAST, Call(inputs, {"mode": "numpy"}), (7, 4, 3))
+    assert has(stretched, {"target_shape value": "4", "target_shape region": "of n or more"})
+    assert has(kept, {"target_shape value": "n", "mode value": "numpy"})
+
+
+def test_each_joined_tensor_is_a_point() -> None:
+    tensors = {f"InputTensors[{k}]": filled("f32", (k, 2)) for k in range(3)}
+    sizes = {"Sizes": [3, 2], "DataType": "FLOAT32"}
+    attributes: dict[str, Any] = {"InputCount": 3, "OutputTensor": sizes, "Axis": 0}
+    found = points(JOIN, Call(tensors, attributes), (3, 2))
+    assert has(found[0], {"InputTensors number": "3", "InputTensors place": "first"})
+
+
+@each_spec_at_length
+def test_every_valid_call_has_a_point_whose_levels_have_words(name: str) -> None:
+    properties, operator = Properties(SPECS[name]), shipped.suite(name).operators[name]
+    for case, call in valid_calls(operator).items():
+        shapes = [output.shape for output in operator.cases[case].outputs]
+        found = properties.points(call, shapes)
+        assert found
+        for factor, levels in found[0].items():
+            assert all(len(phrase(factor, level)) > len(level) for level in levels)
