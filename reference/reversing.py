@@ -1,5 +1,7 @@
 """ReverseSequence: the beginnings of sequences, each of its own length, in reverse order."""
 
+import numpy as np
+
 from opcert.reference.rules import Array, require, requires_arguments
 
 
@@ -27,10 +29,11 @@ def reverse_sequence_1(
     require(all(k % 1 == 0 for k in lengths), f"{slug}/lengths-whole", f"lengths {lengths}")
     require(all(1 <= k <= n for k in lengths), f"{slug}/lengths-range", f"{lengths} of {n}")
     output = data.copy()
-    for i, length in enumerate(map(int, lengths)):
-        target, source = [slice(None)] * rank, [slice(None)] * rank
-        target[seq_axis], source[seq_axis] = slice(length), slice(length - 1, None, -1)
-        # If both axes are one, this takes the place of the former: a slice of one element.
-        target[batch_axis] = source[batch_axis] = slice(i, i + 1)
-        output[tuple(target)] = data[tuple(source)]
+    # Along one axis, a slice has a single element, which keeps its place.
+    if batch_axis % rank != seq_axis % rank:
+        axes = (batch_axis, seq_axis), (0, 1)
+        rows, reversed_rows = np.moveaxis(data, *axes), np.moveaxis(output, *axes)
+        for length in {*lengths}:
+            equal = np.flatnonzero(seq_lengths[:batch] == length)
+            reversed_rows[equal, : int(length)] = rows[equal, int(length) - 1 :: -1]
     return [output]

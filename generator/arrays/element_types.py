@@ -51,6 +51,7 @@ def type_name(dtype: np.dtype[Any]) -> str:
     return _NAMES.get(dtype) or str(dtype)
 
 
+@cache
 def bit_width(name: str) -> int:
     """Return how many bits an element of type `name` has."""
     widths = {"boolean": 1, **dict.fromkeys(FOUR_BIT_TYPES, 4)}

@@ -6,6 +6,7 @@ others: arrays of its type and shape, which agree with it in all other elements.
 
 import io
 import zipfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -170,20 +171,40 @@ def special_bits(element_type: str) -> tuple[int, ...]:
     return (nans[0], sign, infinity, subnormals[0], *nans[1:], sign | infinity, subnormals[1])
 
 
-def with_special_values(array: Array, tensor: Tensor, outputs: Sequence[Array]) -> Array:
-    """Return `array` with special values that reach `outputs`; distinct elements stay distinct.
+def with_special_values(
+    arrays: Mapping[str, Array], tensors: Mapping[str, Tensor], outputs: Sequence[Array]
+) -> dict[str, Array]:
+    """Return arrays with special values that reach `outputs`; distinct elements stay distinct.
 
-    At most half of the elements that reach an output are replaced, each by another special value.
+    Those without a data pattern stay as they are. At most half of the elements that reach an output
+    are replaced, each by another special value.
     """
-    if tensor.uniform != "no" or recipe_seed(tensor) is not None:
-        return array
-    specials = special_bits(tensor.type)
-    bits = bits_of(array).ravel()
-    if not specials or not 0 < bits.size <= 1 << min(63, bit_width(tensor.type)):
-        return array
-    same_type = [bits_of(output).ravel() for output in outputs if output.dtype == array.dtype]
-    # An operator may produce zeros of its own, so that a zero in an output proves nothing.
-    reached = np.flatnonzero(_occur(bits, same_type) & (bits != 0))
+    changed = dict(arrays)
+    names: defaultdict[np.dtype[Any], list[str]] = defaultdict(list)
+    for name, array in arrays.items():
+        tensor = tensors[name]
+        is_recipe = tensor.values is not None or recipe_seed(tensor) is not None
+        if tensor.uniform == "no" and not is_recipe and special_bits(tensor.type):
+            if 0 < array.size <= 1 << min(63, bit_width(tensor.type)):
+                names[array.dtype].append(name)
+    for dtype, group in names.items():
+        same_type = [bits_of(output).ravel() for output in outputs if output.dtype == dtype]
+        bits = np.concatenate([bits_of(arrays[name]).ravel() for name in group])
+        # An operator may produce zeros of its own, so that a zero in an output proves nothing.
+        is_reached = _occur(bits, same_type) & (bits != 0)
+        first = 0
+        for name in group:
+            array, last = arrays[name], first + arrays[name].size
+            if is_reached[first:last].any():
+                own = _with_specials(bits[first:last], is_reached[first:last], tensors[name])
+                changed[name] = own.view(dtype).reshape(array.shape)
+            first = last
+    return changed
+
+
+def _with_specials(bits: Bits, is_reached: Array, tensor: Tensor) -> Bits:
+    """Replace elements that reach an output by special values."""
+    specials, reached = special_bits(tensor.type), np.flatnonzero(is_reached)
     count = min(len(specials), (len(reached) + 1) // 2)
     start = _hash(f"{tensor.pattern}|specials")
     for k in range(count):
@@ -192,7 +213,7 @@ def with_special_values(array: Array, tensor: Tensor, outputs: Sequence[Array]) 
         # An element that already has the special value takes the replaced value in exchange.
         bits[bits == special] = bits[position]
         bits[position] = special
-    return bits.view(array.dtype).reshape(array.shape)
+    return bits
 
 
 def _occur(bits: Array, arrays: Sequence[Array]) -> Array:
@@ -200,11 +221,12 @@ def _occur(bits: Array, arrays: Sequence[Array]) -> Array:
 
     The arrays may have millions of elements more than `bits`.
     """
-    known = np.unique(bits)
+    known = np.sort(bits)
     is_found = np.zeros(known.size, np.bool_)
-    for array in arrays:
-        places = np.searchsorted(known[:-1], array)
-        is_found[places[known[places] == array]] = True
+    if arrays:
+        elements = np.concatenate(arrays)
+        places = np.searchsorted(known[:-1], elements)
+        is_found[places[known[places] == elements]] = True
     return is_found[np.searchsorted(known, bits)]
 
 

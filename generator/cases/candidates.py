@@ -30,12 +30,13 @@ from opcert.specification.expressions import (
 from opcert.specification.files import bind_names
 from opcert.yaml_files import YamlPath
 
-# A mutation is given up after so many applications without a candidate.
-_PATIENCE = 8
-# It is also given up after so many baselines to which it does not apply.
-_MAX_INAPPLICABLE = 100
-# With fewer candidates than these for a requirement, all baselines are tried.
+# A mutation is given up after so many applications without a candidate, or after so many baselines
+# to which it does not apply.
+_PATIENCE = 8, 100
+# With fewer candidates than these for a requirement, more baselines are tried: all of them with a
+# mutation that yields candidates, and those that this patience allows with one that yields none.
 _FEW_CANDIDATES = 16
+_MORE_PATIENCE = 64, 400
 # A baseline has at most so many input tensors.
 _MAX_INPUTS = 40
 # How many elements the outputs of a mutated call may have, where it is still valid.
@@ -98,12 +99,12 @@ def declared_bounds(
     conditions: Conditions, call: Call, argument: str
 ) -> tuple[int | None, int | None]:
     """Return the declared range of an argument in a call; both ends are None without a range."""
-    (declared,) = (item for item in conditions.spec.arguments if item.name == argument)
-    if declared.range is None:
+    declared = conditions.ranges.get(argument)
+    if declared is None:
         return None, None
     names = conditions.names(call)
     try:
-        least, greatest = (evaluate_integer(end, names) for end in declared.range)
+        least, greatest = (evaluate_integer(end, names) for end in declared)
     except (ExpressionError, Inapplicable):
         return None, None
     return least, greatest
@@ -132,11 +133,15 @@ def apply_violation(conditions: Conditions, call: Call, violation: Violation) ->
 
 @dataclass(frozen=True)
 class _Baseline:
-    """A baseline with its element type, and its random position on the ring of that type."""
+    """A baseline with its element type, and its random position on the ring of that type.
+
+    `bounds` are the declared range of the argument that a mutation changes.
+    """
 
     position: int
     case: Case
     type: str
+    bounds: tuple[int | None, int | None]
 
 
 class CandidateSearch:
@@ -159,7 +164,6 @@ class CandidateSearch:
         self._mistakes = mistakes
         self._by_owner: defaultdict[str, list[Candidate]] = defaultdict(list)
         self._rings: dict[tuple[str, bool | None], list[list[_Baseline]]] = {}
-        self._bounds: dict[tuple[str, str], tuple[int | None, int | None]] = {}
         # Where a condition could not be evaluated on a mutated call, and why.
         self.failures: dict[YamlPath, str] = {}
 
@@ -174,7 +178,7 @@ class CandidateSearch:
         for owner, (place, violations) in self._owners.items():
             for name, violation in violations.items():
                 self._apply_violation(owner, (*place, "violations", name), violation)
-        # An owner with few candidates tries every baseline: with the mutations that yielded its
+        # An owner with few candidates tries more baselines: with the mutations that yielded its
         # candidates or, if it has none, with all mutations of the arguments that its conditions
         # name.
         ambiguity_ids = [ambiguity.id for ambiguity in self._spec.call_ambiguities]
@@ -191,21 +195,26 @@ class CandidateSearch:
     def _apply(self, mutation: Mutation, only: str | None = None) -> None:
         """Apply a mutation to some baselines, and keep the candidates.
 
-        With `only`, it is applied to all baselines until that requirement or ambiguity has enough.
+        With `only`, it is applied until that requirement or ambiguity has enough.
         """
+        most_applied, most_inapplicable = _PATIENCE if only is None else _MORE_PATIENCE
         applied = useless = inapplicable = 0
         for baseline in self._in_turn(mutation.name, mutation.argument, present=not mutation.adds):
+            is_fruitless = applied == most_applied or inapplicable == most_inapplicable
+            if useless == applied and is_fruitless:
+                break
             if only is not None:
                 if len(self._by_owner[only]) >= _FEW_CANDIDATES:
                     break
             elif (
                 applied == self._profile.applications
                 or applied - useless == self._profile.candidates
-                or useless == applied == _PATIENCE
-                or inapplicable == _MAX_INAPPLICABLE
+                or inapplicable == most_inapplicable
             ):
                 break
-            call = mutation.apply(self._spec, baseline.case.call, self._context(mutation, baseline))
+            # Mutations of one baseline should not all draw the same element.
+            context = MutationContext(*baseline.bounds, baseline.position + len(mutation.name))
+            call = mutation.apply(self._spec, baseline.case.call, context)
             if call is None:
                 inapplicable += 1
                 continue
@@ -235,15 +244,6 @@ class CandidateSearch:
         place = (*self._owners[owner][0], "id")
         change = Change(mutation.kind, mutation.argument, mutation.position)
         return Candidate(owner, case, call, name, place, change, stratum, baseline.type, violated)
-
-    def _context(self, mutation: Mutation, baseline: _Baseline) -> MutationContext:
-        key = baseline.case.id, mutation.argument
-        bounds = self._bounds.get(key)
-        if bounds is None:
-            bounds = declared_bounds(self._conditions, baseline.case.call, mutation.argument)
-            self._bounds[key] = bounds
-        # Mutations of one baseline should not all draw the same element.
-        return MutationContext(*bounds, baseline.position + len(mutation.name))
 
     def _has_small_outputs(self, call: Call) -> bool:
         """Whether the outputs of a valid call are small enough to be stored."""
@@ -338,7 +338,8 @@ class CandidateSearch:
                     position = int(short_digest(f"{self._seed}|{argument}|{case.id}"), 16)
                     leading = inputs[self._spec.leading_key]
                     element_type = inputs.get(argument, leading).type
-                    by_type[element_type].append(_Baseline(position, case, element_type))
+                    bounds = declared_bounds(self._conditions, case.call, argument)
+                    by_type[element_type].append(_Baseline(position, case, element_type, bounds))
             self._rings[key] = [
                 sorted(by_type[name], key=lambda baseline: (baseline.position, baseline.case.id))
                 for name in sorted(by_type)

@@ -1,6 +1,6 @@
 """The conditions of a spec on a call: rules satisfied and violated, ambiguities, outputs."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -62,6 +62,13 @@ class _Condition:
             for name, value in self._named:
                 if name not in scope:
                     scope[name] = evaluate_in(scope, value)
+            # Most conditions are true or false at once; the others are evaluated for a message.
+            try:
+                value = eval(self._expression.code, scope)  # noqa: S307 -- the tree is checked
+            except Exception:  # an expression may fail in any way
+                value = None
+            if value is True or value is False:
+                return value
             return evaluate_condition_in(scope, self._expression)
         except (ExpressionError, Inapplicable) as error:
             raise ExpressionError(str(error), self._place) from None
@@ -72,10 +79,12 @@ class Conditions:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
+        self._arguments = [*spec.defaults]
         self._fixed_names = {**spec.fixed_names, **spec.defaults}
         self._fixed_scope = evaluation_scope(self._fixed_names)
         self._outputs = with_named_values(spec).outputs
         self._required = {argument.name for argument in spec.arguments if argument.required}
+        self.ranges = {item.name: item.range for item in spec.arguments if item.range is not None}
         # By id, the condition under which a rule applies, and the condition that it then demands.
         self._rules = {
             rule.id: (
@@ -96,13 +105,16 @@ class Conditions:
 
         An omitted argument has its default, or is None; `omitted` lists them.
         """
-        arguments = call.arguments
-        omitted = tuple(name for name in self.spec.defaults if name not in arguments)
-        return {**self._fixed_names, **arguments, "omitted": omitted}
+        return self._with_arguments(self._fixed_names, call)
 
     def _scope(self, call: Call) -> EvaluationScope:
         """Return the scope of conditions on `call`: functions, and what `names` returns."""
-        return {**self._fixed_scope, **self.names(call)}
+        return self._with_arguments(self._fixed_scope, call)
+
+    def _with_arguments(self, fixed: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        arguments = call.arguments
+        omitted = tuple([name for name in self._arguments if name not in arguments])
+        return {**fixed, **arguments, "omitted": omitted}
 
     def check(self, call: Call, presumed: Collection[str] = ()) -> RuleCheck:
         """Check every requirement on `call`.

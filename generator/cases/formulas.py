@@ -6,7 +6,6 @@ be made twice.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import cache, lru_cache
 from math import prod
 from random import Random
@@ -44,6 +43,8 @@ from opcert.yaml_files import YamlPath
 
 # How many elements of an output are compared; of a larger one, some indices of each axis.
 MAX_COMPARED = 4096
+# How many outputs of a call are compared.
+_MAX_OUTPUTS = 16
 # How many candidates they have in all, if each has one at every index along an axis of an input.
 _MAX_CANDIDATES = 1 << 22
 
@@ -73,7 +74,11 @@ class ElementFormulas:
         # The inputs and the scope of each run; those of the first serve all, unless a formula reads
         # data, whose elements differ from run to run.
         scopes = [self._scope(case.call, runs[0][0])]
-        for number, (k, i) in enumerate(self._described(case.call)):
+        described = self._described(case.call)
+        # Of many outputs, the first, the last, and some between them.
+        step = -(-len(described) // _MAX_OUTPUTS)
+        for number in sorted({*range(0, len(described), step or 1), *range(len(described))[-1:]}):
+            k, i = described[number]
             shape = runs[0][1][number].shape
             if descriptions[k].element is None or 0 in shape:
                 continue
@@ -157,8 +162,7 @@ def _indexed_inputs(call: Call, inputs: Mapping[str, Array]) -> dict[str, Indexe
     tensors: dict[str, IndexedInput] = {}
     first = 0
     for name, tensor in call.inputs.items():
-        own = {field.name: getattr(tensor, field.name) for field in fields(tensor)}
-        tensors[name] = IndexedInput(**own, name=name, first=first, array=inputs[name])
+        tensors[name] = IndexedInput(**vars(tensor), name=name, first=first, array=inputs[name])
         first += tensor.size
     return tensors
 

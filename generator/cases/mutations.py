@@ -293,7 +293,7 @@ def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext
     values = mutation(value.values, context)  # type: ignore[arg-type]
     if values is None:
         return None
-    if not all(fits(value.type, number) for number in values):
+    if not all(fits(value.type, number) for number in {*values}.difference(value.values)):
         return None
     shape = value.shape if len(values) == len(value.values) else (len(values),)
     return replace(value, shape=shape, values=tuple(values))

@@ -119,7 +119,7 @@ class _VectorMaker:
         if baseline is None:
             # Only the outputs reveal which elements reach them. A neighbour has the special values
             # of its baseline.
-            plain, inputs = inputs, add_special_values(case.call, inputs, outputs)
+            plain, inputs = inputs, with_special_values(inputs, tensors, outputs)
             if any(inputs[name] is not plain[name] for name in inputs):
                 outputs = self._outputs(case, inputs)
         self._check_outputs(case, outputs)
@@ -219,18 +219,6 @@ def _input_array(name: str, tensor: Tensor, baseline: Vector | None) -> Array:
     if baseline is not None and baseline.case.call.inputs.get(name) == tensor:
         return baseline.inputs[name]
     return materialize(tensor)
-
-
-def add_special_values(
-    call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
-) -> dict[str, Array]:
-    """Return the inputs of a call with special values in the data that reaches its outputs."""
-    return {
-        name: array
-        if call.inputs[name].values is not None
-        else with_special_values(array, call.inputs[name], outputs)
-        for name, array in inputs.items()
-    }
 
 
 def _shapes(tensors: Sequence[Tensor]) -> str:

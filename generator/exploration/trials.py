@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 from opcert.arrays.calls import Call, argument_of
 from opcert.arrays.element_types import Array, invert_bits, type_name
-from opcert.arrays.patterns import materialize, materialize_numbered
+from opcert.arrays.patterns import materialize, materialize_numbered, with_special_values
 from opcert.cases.candidates import Violation, apply_violation, declared_bounds
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call
 from opcert.cases.formulas import ElementFormulas
 from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
-from opcert.cases.vectors import Laws, References, add_special_values
+from opcert.cases.vectors import Laws, References
 from opcert.choices.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
 from opcert.run.call_protocol import SessionStep
@@ -143,7 +143,7 @@ class Trials:
             return {name: materialize_numbered(tensor) for name, tensor in call.inputs.items()}
         patterned = call.patterned(str(pattern))
         inputs = {name: materialize(tensor) for name, tensor in patterned.inputs.items()}
-        return add_special_values(patterned, inputs, self._golden_outputs(call, inputs))
+        return with_special_values(inputs, patterned.inputs, self._golden_outputs(call, inputs))
 
     def _golden_outputs(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
         try:

@@ -23,10 +23,9 @@ from opcert.arrays.element_types import (
     lowest,
     type_name,
 )
-from opcert.arrays.patterns import materialize
+from opcert.arrays.patterns import materialize, with_special_values
 from opcert.arrays.tensor_functions import MAX_ELEMENTS, with_shape, with_type
 from opcert.cases.conditions import Conditions
-from opcert.cases.vectors import add_special_values
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.panel.fault import ArrayCall, OperatorSignature, Outputs, integers_in
 from opcert.specification.expressions import evaluate_integer
@@ -202,7 +201,7 @@ def _run(reference: Reference, call: Call, seed: str) -> tuple[ArrayCall, Output
         return array_call, result
     inputs = {
         name: copy_in_layout(array, call.inputs[name].requested_layout)
-        for name, array in add_special_values(patterned, inputs, result).items()
+        for name, array in with_special_values(inputs, patterned.inputs, result).items()
     }
     array_call = ArrayCall(inputs, call.attributes)
     return array_call, _result(reference, array_call)

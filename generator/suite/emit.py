@@ -68,8 +68,7 @@ def operator_files(
     lines: list[str] = []
     counts: Counter[str] = Counter()
     for case in _indexed_cases(spec, vectors, pack):
-        record = _CASE.dump_python(case, mode="json", exclude_defaults=True)
-        lines.append(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
+        lines.append(_CASE.dump_json(case, exclude_defaults=True).decode())
         counts[case.expects] += 1
         counts["ambiguous"] += case.ambiguity is not None
     entry = OperatorEntry(

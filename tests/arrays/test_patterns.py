@@ -180,7 +180,7 @@ def test_special_integers_are_the_extremes(element_type: str) -> None:
 def test_booleans_have_no_special_values() -> None:
     array = np.array([True, False])
     assert special_bits("boolean") == ()
-    assert with_special_values(array, Tensor("boolean", (2,)), [array]) is array
+    assert with_special_values({"x": array}, {"x": Tensor("boolean", (2,))}, [array])["x"] is array
 
 
 @st.composite
@@ -205,14 +205,14 @@ def test_special_values_replace_half_of_the_elements_that_reach_an_output(
     tensor, reached = sample
     array = pattern_array(tensor)
     before = array.tobytes()
-    changed = with_special_values(array, tensor, outputs_of(array, reached))
+    changed = with_special_values({"x": array}, {"x": tensor}, outputs_of(array, reached))["x"]
     assert array.tobytes() == before
     assert (changed.dtype, changed.shape) == (array.dtype, array.shape)
     assert distinct(changed) == tensor.size
     least = min(len(special_bits(tensor.type)), (len(set(reached)) + 1) // 2)
     assert len(specials_in(changed.ravel()[reached], tensor.type)) >= least
     for outputs in ([], outputs_of(array, [])):
-        assert with_special_values(array, tensor, outputs).tobytes() == before
+        assert with_special_values({"x": array}, {"x": tensor}, outputs)["x"].tobytes() == before
 
 
 @MANY
@@ -222,7 +222,7 @@ def test_special_values_are_only_at_elements_that_reach_an_output(
 ) -> None:
     tensor, reached = sample
     array = pattern_array(tensor)
-    changed = with_special_values(array, tensor, outputs_of(array, reached))
+    changed = with_special_values({"x": array}, {"x": tensor}, outputs_of(array, reached))["x"]
     moved = np.flatnonzero(bits_of(changed).ravel() != bits_of(array).ravel())
     assert set(moved.tolist()) <= set(reached)
     assert len(moved) <= (len(set(reached)) + 1) // 2
@@ -231,7 +231,7 @@ def test_special_values_are_only_at_elements_that_reach_an_output(
 def test_repeating_data_gets_no_special_values() -> None:
     tensor = Tensor("u8", (300,), pattern="any")
     array = pattern_array(tensor)
-    assert with_special_values(array, tensor, [array]) is array
+    assert with_special_values({"x": array}, {"x": tensor}, [array])["x"] is array
 
 
 @cache

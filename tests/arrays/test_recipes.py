@@ -121,7 +121,7 @@ def test_another_pattern_has_another_seed() -> None:
 def test_seeded_data_gets_no_special_values() -> None:
     tensor = Tensor("f32", (5000,), pattern="any")
     array = pattern_array(tensor)
-    assert with_special_values(array, tensor, [array]) is array
+    assert with_special_values({"x": array}, {"x": tensor}, [array])["x"] is array
 
 
 def test_the_digests_of_seeded_data_in_the_core_suite_are_right() -> None:
