@@ -183,10 +183,10 @@ def with_special_values(
     names: defaultdict[np.dtype[Any], list[str]] = defaultdict(list)
     for name, array in arrays.items():
         tensor = tensors[name]
-        is_recipe = tensor.values is not None or recipe_seed(tensor) is not None
-        if tensor.uniform == "no" and not is_recipe and special_bits(tensor.type):
-            if 0 < array.size <= 1 << min(63, bit_width(tensor.type)):
-                names[array.dtype].append(name)
+        is_pattern = tensor.values is None and recipe_seed(tensor) is None
+        has_distinct = 0 < array.size <= 1 << min(63, bit_width(tensor.type))
+        if tensor.uniform == "no" and is_pattern and has_distinct and special_bits(tensor.type):
+            names[array.dtype].append(name)
     for dtype, group in names.items():
         same_type = [bits_of(output).ravel() for output in outputs if output.dtype == dtype]
         bits = np.concatenate([bits_of(arrays[name]).ravel() for name in group])

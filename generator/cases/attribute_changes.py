@@ -260,10 +260,12 @@ def other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[C
     """Yield calls with other numbers of an attribute, or with the attribute of another call."""
     own = call.attributes.get(name)
     known: list[Any] = [own]
-    for value in (*_related_values(own), *(other.attributes.get(name) for other in others)):
-        if name in call.attributes and value is not None and value not in known:
+    if own is None:
+        return
+    for value in chain(_related_values(own), (other.attributes.get(name) for other in others)):
+        if value is not None and value not in known:
             known.append(value)
-            yield Call(call.inputs, {**call.attributes, name: value})
+            yield call.changed(name, value, call.attributes)
 
 
 def _related_values(own: Any) -> list[Any]:

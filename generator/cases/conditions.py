@@ -301,13 +301,10 @@ class Conditions:
     def has_small_outputs(self, call: Call, most: int) -> bool:
         """Whether the declared outputs of `call` have at most `most` elements.
 
-        An empty output must not have a billion rows either: an extent of 0 counts as 1.
-
         Raises:
             ExpressionError: the spec does not determine the outputs of the call.
         """
-        sizes = (prod(max(extent, 1) for extent in out.shape) for out in self.outputs(call))
-        return sum(sizes) <= most
+        return are_small(self.outputs(call), most)
 
     def contradicted(
         self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]
@@ -321,6 +318,14 @@ class Conditions:
             and self.spec.full_id(name) in rules
             and not self._rules[name][1].holds(scope)
         ]
+
+
+def are_small(outputs: Iterable[Tensor], most: int) -> bool:
+    """Whether outputs have at most `most` elements.
+
+    An empty output must not have a billion rows either: an extent of 0 counts as 1.
+    """
+    return sum(prod([max(extent, 1) for extent in output.shape]) for output in outputs) <= most
 
 
 def _element_type(text: str, scope: EvaluationScope, output: int) -> str:

@@ -4,11 +4,12 @@ A runtime may cache a plan, a buffer or a result under an incomplete key. The ca
 call is then wrong for a neighbour of the call, and for no other call.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from opcert.cases.attribute_changes import (
     other_signed_axis,
 )
 from opcert.cases.case import Case, Change, short_digest
-from opcert.cases.conditions import Conditions
+from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.list_mutations import TENSOR_LISTS, other_tensors
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.axes import AxisRole
@@ -36,6 +37,7 @@ from opcert.roles.windows import WindowsRole
 from opcert.specification.expressions import evaluate
 from opcert.specification.model import Spec
 
+Item = TypeVar("Item")
 # Yields neighbours of a call in one respect; some take values from other calls of the operator.
 Variation = Callable[[Call, Sequence[Call]], Iterator[Call]]
 # Whether the outputs of a neighbour differ from those of its baseline in some respect.
@@ -71,19 +73,20 @@ def neighbour_cases(
             differing: list[Call] = []
             # Expressions that fail are reported where golden outputs are checked.
             with suppress(ExpressionError, Inapplicable):
-                moved = sum(output.size for output in conditions.outputs(baseline.call))
-                calls = [
-                    call
+                own = conditions.outputs(baseline.call)
+                most_elements = max(_MAX_OUTPUT_ELEMENTS, 2 * sum(output.size for output in own))
+                outputs_of = [
+                    (call, outputs)
                     for changed in islice(variation(baseline.call, others), _VARIANTS)
                     if (call := _followed(conditions, changed)) != baseline.call
                     and not conditions.check(call).violated
                     and not conditions.ambiguity(call)
-                    and conditions.has_small_outputs(call, max(_MAX_OUTPUT_ELEMENTS, 2 * moved))
-                    and _is_storable(conditions, call)
+                    and are_small(outputs := conditions.outputs(call), most_elements)
+                    and _is_storable(conditions, call, outputs)
                 ]
+                calls = [call for call, _ in outputs_of]
                 if differs is not None:
-                    own = conditions.outputs(baseline.call) if calls else []
-                    differing = [call for call in calls if differs(own, conditions.outputs(call))]
+                    differing = [call for call, outputs in outputs_of if differs(own, outputs)]
                 if count >= most:
                     calls = differing
             if calls:
@@ -140,9 +143,8 @@ def _is_other_form(outputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
     return sizes[0] == sizes[1] and outputs != others
 
 
-def _is_storable(conditions: Conditions, call: Call) -> bool:
+def _is_storable(conditions: Conditions, call: Call, outputs: Sequence[Tensor]) -> bool:
     """Whether the outputs exist, and have no open elements or few enough to store alternatives."""
-    outputs = conditions.outputs(call)
     # No rule need forbid a call whose outputs would have a negative extent.
     if any(extent < 0 for output in outputs for extent in output.shape):
         return False
@@ -233,15 +235,24 @@ def _other_values(name: str, call: Call, others: Sequence[Call]) -> Iterator[Cal
     if tensor.type in INTEGERS:
         negated = tuple(-int(value) for value in values)
         own += [negated] if _fit(tensor.type, negated) else []
-    borrowed = [
+    borrowed = (
         other.inputs[name].values
         for other in others
         if name in other.inputs
         and (other.inputs[name].type, other.inputs[name].shape) == (tensor.type, tensor.shape)
-    ]
-    for other_values in dict.fromkeys((*own, *borrowed)):
+    )
+    for other_values in _distinct(chain(own, borrowed)):
         if other_values and other_values != values:
             yield _with_input(call, name, replace(tensor, values=other_values))
+
+
+def _distinct(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items without repetitions, each only when it is asked for."""
+    known: set[Item] = set()
+    for item in items:
+        if item not in known:
+            known.add(item)
+            yield item
 
 
 def _last_two_exchanged(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
@@ -261,9 +272,9 @@ def _other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call
     tensor = call.inputs.get(name)
     if tensor is None or tensor.values is not None or tensor.nbytes > MAX_STORED_BYTES:
         return
-    borrowed = [other.inputs[name].shape for other in others if name in other.inputs]
-    shapes = [tensor.shape[::-1], *(shape for shape in borrowed if len(shape) == tensor.rank)]
-    for shape in dict.fromkeys(shapes):
+    borrowed = (other.inputs[name].shape for other in others if name in other.inputs)
+    shapes = (shape for shape in borrowed if len(shape) == tensor.rank)
+    for shape in _distinct(chain([tensor.shape[::-1]], shapes)):
         varied = replace(tensor, shape=shape)
         if shape != tensor.shape and varied.nbytes <= MAX_STORED_BYTES:
             yield _with_input(call, name, varied)
@@ -296,8 +307,8 @@ def _other_data_type(name: str, call: Call, others: Sequence[Call]) -> Iterator[
     tensor = call.inputs.get(name)
     if tensor is None or tensor.values is not None or tensor.nbytes > MAX_STORED_BYTES:
         return
-    types = dict.fromkeys(other.inputs[name].type for other in others if name in other.inputs)
-    for element_type in types:
+    types = (other.inputs[name].type for other in others if name in other.inputs)
+    for element_type in _distinct(types):
         varied = replace(tensor, type=element_type)
         if element_type != tensor.type and varied.nbytes <= MAX_STORED_BYTES:
             yield _with_input(call, name, varied)

@@ -108,7 +108,8 @@ class Replay(Choices):
 
 
 def _by_level(options: Mapping[str, Option] | Iterable[Option]) -> Mapping[str, Option]:
-    if isinstance(options, Mapping):
+    # To ask for the class first is faster, and most are dictionaries.
+    if type(options) is dict or isinstance(options, Mapping):
         return options
     return {str(option): option for option in options}
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any, Protocol, TypeVar, cast, overload
+from typing import Any, Protocol, TypeVar, overload
 
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
@@ -56,7 +56,7 @@ class Drawing:
         Raises:
             OpcertError: the fact depends on itself.
         """
-        key = cast(Named, draw.__self__).name, draw.__name__  # type: ignore[attr-defined]
+        key = draw.__self__.name, draw.__name__  # type: ignore[attr-defined]
         if key not in self._facts:
             if key in self._open:
                 circle = [*self._open[self._open.index(key) :], key]

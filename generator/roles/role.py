@@ -92,9 +92,14 @@ class Role(Argument):
         alias="with",
         description="Of an optional argument: the others that a call passes or omits with it.",
     )
-    _signature: Signature = PrivateAttr()
+    _bound: Signature = PrivateAttr()
 
     # Relations to the other arguments
+
+    @cached_property
+    def _signature(self) -> Signature:
+        # Draws read it dozens of times, and pydantic takes long to find a private attribute.
+        return self._bound
 
     def bound_to(self, signature: Signature) -> "Role":
         """Return the role with a signature, and with the rank and range that follow from it."""
@@ -106,7 +111,7 @@ class Role(Argument):
 
     def bind_to(self, signature: Signature) -> None:
         """Set the signature that the role is part of."""
-        self._signature = signature
+        self._bound = signature
         # Cached properties depend on the former signature.
         for name in self.__dict__.keys() - type(self).model_fields.keys():
             del self.__dict__[name]
