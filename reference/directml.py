@@ -1,7 +1,10 @@
 """What DirectML's operators have in common: the fields of their structs."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from opcert.reference.rules import Array
 
@@ -41,7 +44,13 @@ def are_uints(*fields: int) -> bool:
 
 def data_type_of(tensor: Array) -> str:
     """Return the DataType that describes the elements of `tensor`."""
-    return _DATA_TYPES[tensor.dtype.name]
+    return _data_type(tensor.dtype)
+
+
+@cache
+def _data_type(dtype: np.dtype[Any]) -> str:
+    # NumPy composes the name of a dtype each time.
+    return _DATA_TYPES[dtype.name]
 
 
 def has_type_of(tensor: Array, description: Description) -> bool:

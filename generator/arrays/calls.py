@@ -247,9 +247,10 @@ class Call:
         }
         return Call(inputs, self.attributes)
 
-    def changed(self, name: str, value: Any, order: Iterable[str]) -> "Call":
+    def changed(self, name: str, value: Any, order: Iterable[str] = ()) -> "Call":
         """Return the call with one argument replaced, added at its place in `order`, or omitted.
 
+        A value that takes the place of one of its kind needs no `order`.
         A tensor becomes an input, several a variadic one, and anything else an attribute. None
         omits the argument, and no tensors a variadic one. The key of a tensor of a variadic input
         as `name` replaces or removes that tensor.

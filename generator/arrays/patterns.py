@@ -8,7 +8,7 @@ import io
 import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from itertools import combinations
@@ -189,31 +189,27 @@ def with_special_values(
             names[array.dtype].append(name)
     for dtype, group in names.items():
         same_type = [bits_of(output).ravel() for output in outputs if output.dtype == dtype]
-        bits = np.concatenate([bits_of(arrays[name]).ravel() for name in group])
-        # An operator may produce zeros of its own, so that a zero in an output proves nothing.
-        is_reached = _occur(bits, same_type) & (bits != 0)
-        first = 0
-        for name in group:
-            array, last = arrays[name], first + arrays[name].size
-            if is_reached[first:last].any():
-                own = _with_specials(bits[first:last], is_reached[first:last], tensors[name])
-                changed[name] = own.view(dtype).reshape(array.shape)
-            first = last
+        own = [bits_of(arrays[name]).ravel() for name in group]
+        reached = _occur(np.concatenate(own), same_type)
+        ends = np.cumsum([bits.size for bits in own])
+        for name, bits, is_reached in zip(group, own, np.split(reached, ends[:-1]), strict=True):
+            # An operator may produce zeros of its own, so that a zero in an output proves nothing.
+            places = np.flatnonzero(is_reached & (bits != 0))
+            if places.size:
+                _place_specials(bits, places, tensors[name])
+                changed[name] = bits.view(dtype).reshape(arrays[name].shape)
     return changed
 
 
-def _with_specials(bits: Bits, is_reached: Array, tensor: Tensor) -> Bits:
-    """Replace elements that reach an output by special values."""
-    specials, reached = special_bits(tensor.type), np.flatnonzero(is_reached)
-    count = min(len(specials), (len(reached) + 1) // 2)
-    start = _hash(f"{tensor.pattern}|specials")
+def _place_specials(bits: Bits, places: Array, tensor: Tensor) -> None:
+    specials, start = special_bits(tensor.type), _hash(f"{tensor.pattern}|specials")
+    count = min(len(specials), (len(places) + 1) // 2)
     for k in range(count):
-        position = reached[(start + k * len(reached) // count) % len(reached)]
+        position = places[(start + k * len(places) // count) % len(places)]
         special = specials[(start + k) % len(specials)]
         # An element that already has the special value takes the replaced value in exchange.
         bits[bits == special] = bits[position]
         bits[position] = special
-    return bits
 
 
 def _occur(bits: Array, arrays: Sequence[Array]) -> Array:
@@ -285,16 +281,11 @@ _UNIX = 3
 _LOCAL_HEADER = 30
 
 
-@dataclass(frozen=True)
-class Pack:
-    """The bytes of a pack, and the offset of each array's elements in them."""
-
-    data: bytes
-    offsets: Mapping[str, int]
-
-
 class PackWriter:
-    """Writes arrays, each of a dtype that npy has, to a pack one by one."""
+    """Writes arrays, each of a dtype that npy has, to a pack one by one.
+
+    `offsets` are those of the elements of each array.
+    """
 
     def __init__(self) -> None:
         self._buffer = io.BytesIO()
@@ -311,10 +302,10 @@ class PackWriter:
         self.offsets[name] = self._buffer.tell() + _LOCAL_HEADER + len(path) + len(header)
         self._archive.writestr(member, header + array.tobytes())
 
-    def pack(self) -> Pack:
-        """Close the archive and return the pack."""
+    def data(self) -> bytes:
+        """Close the archive and return its bytes."""
         self._archive.close()
-        return Pack(self._buffer.getvalue(), self.offsets)
+        return self._buffer.getvalue()
 
 
 @lru_cache(maxsize=4096)

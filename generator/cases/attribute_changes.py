@@ -80,8 +80,7 @@ def field_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, RecordMuta
 
 def _spellings(words: Sequence[str]) -> dict[str, Callable[[str, MutationContext], str]]:
     return {
-        "empty": lambda _, __: "",
-        "cut": lambda word, _: word[:-1],
+        **{name: _SPELLINGS[name] for name in ("empty", "cut")},
         **{f"set-to-{word}": partial(_constant, word) for word in (*words, "UNKNOWN")},
     }
 
@@ -164,24 +163,24 @@ _INTEGER_LIMITS = {
 }
 # Words that mean something in other operators, or nowhere.
 _WORDS = ("none", "unknown", "bidirectional", "pdpd")
-_SPELLINGS: dict[str, Callable[[str], str]] = {
-    "empty": lambda _: "",
-    "suffixed": lambda word: f"{word}_v2",
-    "as-adverb": lambda word: f"{word}ly",
-    "upper-case": str.upper,
-    "capitalised": str.capitalize,
-    "cut": lambda word: word[:-1],
+_SPELLINGS: dict[str, ValueMutation] = {
+    "empty": lambda _, __: "",
+    "suffixed": lambda word, _: f"{word}_v2",
+    "as-adverb": lambda word, _: f"{word}ly",
+    "upper-case": lambda word, _: word.upper(),
+    "capitalised": lambda word, _: word.capitalize(),
+    "cut": lambda word, _: word[:-1],
 }
-_FRACTIONS: dict[str, Callable[[float], float]] = {
-    "negated": lambda value: -value,
-    "plus-one": lambda value: value + 1.0,
-    "minus-one": lambda value: value - 1.0,
-    "doubled": lambda value: 2.0 * value,
-    "halved": lambda value: value / 2.0,
-    "set-to-zero": lambda _: 0.0,
-    "set-to-one": lambda _: 1.0,
-    "set-to-minus-one": lambda _: -1.0,
-    "past-f32": lambda _: 1e39,
+_FRACTIONS: dict[str, ValueMutation] = {
+    "negated": lambda value, _: -value,
+    "plus-one": lambda value, _: value + 1.0,
+    "minus-one": lambda value, _: value - 1.0,
+    "doubled": lambda value, _: 2.0 * value,
+    "halved": lambda value, _: value / 2.0,
+    "set-to-zero": lambda *_: 0.0,
+    "set-to-one": lambda *_: 1.0,
+    "set-to-minus-one": lambda *_: -1.0,
+    "past-f32": lambda *_: 1e39,
 }
 # Mutations of the length of a list that need no new elements.
 _LENGTHS_OF_ANY = (
@@ -225,23 +224,16 @@ def _single_mutations(kind: str, words: tuple[str, ...] | None) -> Mapping[str, 
     if kind == "boolean":
         return {"inverted": lambda value, _: not value}
     if kind == "float":
-        return {name: partial(_changed, change) for name, change in _FRACTIONS.items()}
+        return _FRACTIONS
     if kind == "string":
         names = dict.fromkeys((*(words or ()), *_WORDS))
-        return {
-            **{f"set-to-{word}": partial(_constant, word) for word in names},
-            **{name: partial(_changed, spelling) for name, spelling in _SPELLINGS.items()},
-        }
+        return {**{f"set-to-{word}": partial(_constant, word) for word in names}, **_SPELLINGS}
     limits = {name: partial(_constant, number) for name, number in _INTEGER_LIMITS.items()}
     return {**ELEMENTS, **limits}
 
 
 def _constant(value: Any, _: Any, __: MutationContext) -> Any:
     return value
-
-
-def _changed(change: Callable[[Any], Any], value: Any, _: MutationContext) -> Any:
-    return change(value)
 
 
 def _of_integers(mutation: ListMutation, value: Any, context: MutationContext) -> list[int] | None:
@@ -260,10 +252,8 @@ def other_attribute(name: str, call: Call, others: Sequence[Call]) -> Iterator[C
     """Yield calls with other numbers of an attribute, or with the attribute of another call."""
     own = call.attributes.get(name)
     known: list[Any] = [own]
-    if own is None:
-        return
     for value in chain(_related_values(own), (other.attributes.get(name) for other in others)):
-        if value is not None and value not in known:
+        if own is not None and value is not None and value not in known:
             known.append(value)
             yield call.changed(name, value, call.attributes)
 

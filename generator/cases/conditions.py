@@ -63,12 +63,13 @@ class _Condition:
                 if name not in scope:
                     scope[name] = evaluate_in(scope, value)
             # Most conditions are true or false at once; the others are evaluated for a message.
+            result: object
             try:
-                value = eval(self._expression.code, scope)  # noqa: S307 -- the tree is checked
+                result = eval(self._expression.code, scope)  # noqa: S307 -- the tree is checked
             except Exception:  # an expression may fail in any way
-                value = None
-            if value is True or value is False:
-                return value
+                result = None
+            if isinstance(result, bool):
+                return result
             return evaluate_condition_in(scope, self._expression)
         except (ExpressionError, Inapplicable) as error:
             raise ExpressionError(str(error), self._place) from None

@@ -230,15 +230,22 @@ def pair_mutations() -> Iterator[tuple[str, str, ListMutation]]:
         yield pair, "negated", _at_pair(pair, lambda a, b: (-a, -b))
         yield pair, "plus-one", _at_pair(pair, lambda a, b: (a + 1, b + 1))
         for name, number in _NUMBERS.items():
-            yield pair, f"set-to-{name}", _at_pair(pair, _both(number))
-            yield pair, f"balanced-to-{name}", _at_pair(pair, _second_to(number))
-            yield pair, f"balanced-to-{name}-first", _at_pair(pair, _first_to(number))
+            for kind, mutation in _replacing_both(name, number).items():
+                yield pair, kind, _at_pair(pair, mutation)
         for name, distance in {"one": 1, **WRAPS}.items():
-            yield (
-                pair,
-                f"balanced-by-{name}",
-                _at_pair(pair, _shifted(distance)),
-            )
+            yield pair, f"balanced-by-{name}", _at_pair(pair, _shifted(distance))
+
+
+def _replacing_both(name: str, number: int) -> dict[str, PairMutation]:
+    return {
+        f"set-to-{name}": lambda _, __: (number, number),
+        f"balanced-to-{name}": lambda a, b: (a + b - number, number),
+        f"balanced-to-{name}-first": lambda a, b: (number, a + b - number),
+    }
+
+
+def _shifted(distance: int) -> PairMutation:
+    return lambda a, b: (a + distance, b - distance)
 
 
 def integer_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:
@@ -259,23 +266,7 @@ def bit_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:
             yield position, name, at_position(position, mutation)
     for pair in _PAIRS:
         yield pair, "exchanged", _at_pair(pair, lambda a, b: (b, a))
-        yield pair, "set-to-one", _at_pair(pair, _both(1))
-
-
-def _both(number: int) -> PairMutation:
-    return lambda _, __: (number, number)
-
-
-def _second_to(number: int) -> PairMutation:
-    return lambda a, b: (a + b - number, number)
-
-
-def _first_to(number: int) -> PairMutation:
-    return lambda a, b: (number, a + b - number)
-
-
-def _shifted(distance: int) -> PairMutation:
-    return lambda a, b: (a + distance, b - distance)
+        yield pair, "set-to-one", _at_pair(pair, lambda _, __: (1, 1))
 
 
 # Neighbours of a call with more tensors of one variadic input would take much space.

@@ -34,9 +34,8 @@ from opcert.cases.list_mutations import (
     ListMutation,
     MutationContext,
     at_position,
-    element_mutations,
+    integer_list_mutations,
     order_mutations,
-    pair_mutations,
 )
 from opcert.errors import Inapplicable
 from opcert.roles.argument import Input
@@ -217,9 +216,7 @@ def _value_mutations(types: Sequence[str]) -> Iterator[_Parts]:
     for name, shape_of in _SHAPES.items():
         yield "", name, partial(_reshaped, shape_of)
     yield from _repetitions()
-    for name, mutation in LENGTHS.items():
-        yield "", name, partial(_with_values, mutation)
-    for position, name, mutation in (*element_mutations(), *order_mutations(), *pair_mutations()):
+    for position, name, mutation in integer_list_mutations():
         yield position, name, partial(_with_values, mutation)
     for position in POSITIONS:
         yield position, "least", partial(_at_type_limit, position, SIGNED_INTEGERS, lowest)

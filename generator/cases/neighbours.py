@@ -222,7 +222,7 @@ def with_other_data(call: Call, outputs: Sequence[Tensor]) -> Iterator[Call]:
     for name, tensor in call.inputs.items():
         is_data = tensor.values is None and _COMPARED_BYTES <= tensor.nbytes <= MAX_STORED_BYTES
         if is_data and moved > tensor.size // 2:
-            yield _with_input(call, name, replace(tensor, second_half_inverted=True))
+            yield call.changed(name, replace(tensor, second_half_inverted=True))
 
 
 def _other_values(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
@@ -234,7 +234,7 @@ def _other_values(name: str, call: Call, others: Sequence[Call]) -> Iterator[Cal
     own = [values[::-1], (*values[1:], values[0])]
     if tensor.type in INTEGERS:
         negated = tuple(-int(value) for value in values)
-        own += [negated] if _fit(tensor.type, negated) else []
+        own += [negated] if all(fits(tensor.type, value) for value in negated) else []
     borrowed = (
         other.inputs[name].values
         for other in others
@@ -243,7 +243,7 @@ def _other_values(name: str, call: Call, others: Sequence[Call]) -> Iterator[Cal
     )
     for other_values in _distinct(chain(own, borrowed)):
         if other_values and other_values != values:
-            yield _with_input(call, name, replace(tensor, values=other_values))
+            yield call.changed(name, replace(tensor, values=other_values))
 
 
 def _distinct(items: Iterable[Item]) -> Iterator[Item]:
@@ -260,11 +260,7 @@ def _last_two_exchanged(name: str, call: Call, _: Sequence[Call]) -> Iterator[Ca
     tensor = call.inputs.get(name)
     if tensor is not None and tensor.values and len(tensor.values) > 2:
         *first, last_but_one, last = tensor.values
-        yield _with_input(call, name, replace(tensor, values=(*first, last, last_but_one)))
-
-
-def _fit(element_type: str, values: Sequence[float]) -> bool:
-    return all(fits(element_type, value) for value in values)
+        yield call.changed(name, replace(tensor, values=(*first, last, last_but_one)))
 
 
 def _other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
@@ -277,7 +273,7 @@ def _other_shape(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call
     for shape in _distinct(chain([tensor.shape[::-1]], shapes)):
         varied = replace(tensor, shape=shape)
         if shape != tensor.shape and varied.nbytes <= MAX_STORED_BYTES:
-            yield _with_input(call, name, varied)
+            yield call.changed(name, varied)
 
 
 def _longer_axis(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
@@ -288,7 +284,7 @@ def _longer_axis(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
     for axis in reversed(range(tensor.rank)):
         extent = tensor.shape[axis] + 1
         shape = (*tensor.shape[:axis], extent, *tensor.shape[axis + 1 :])
-        yield _with_input(call, name, replace(tensor, shape=shape))
+        yield call.changed(name, replace(tensor, shape=shape))
 
 
 def _other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
@@ -299,7 +295,7 @@ def _other_layout(name: str, call: Call, _: Sequence[Call]) -> Iterator[Call]:
     for layout in LAYOUTS:
         varied = replace(tensor, requested_layout=layout)
         if varied.layout != tensor.layout:
-            yield _with_input(call, name, varied)
+            yield call.changed(name, varied)
 
 
 def _other_data_type(name: str, call: Call, others: Sequence[Call]) -> Iterator[Call]:
@@ -311,7 +307,7 @@ def _other_data_type(name: str, call: Call, others: Sequence[Call]) -> Iterator[
     for element_type in _distinct(types):
         varied = replace(tensor, type=element_type)
         if element_type != tensor.type and varied.nbytes <= MAX_STORED_BYTES:
-            yield _with_input(call, name, varied)
+            yield call.changed(name, varied)
 
 
 def _other_index_type(
@@ -327,7 +323,8 @@ def _other_index_type(
                 yield Call({**call.inputs, **same_bytes}, call.attributes)
     for element_type in types:
         same_values = {name: replace(tensor, type=element_type) for name, tensor in inputs.items()}
-        is_exact = all(_fit(element_type, tensor.values or ()) for tensor in inputs.values())
+        values = chain(*(tensor.values or () for tensor in inputs.values()))
+        is_exact = all(fits(element_type, value) for value in values)
         if same_values != inputs and is_exact:
             yield Call({**call.inputs, **same_values}, call.attributes)
 
@@ -346,7 +343,3 @@ def _omitted(names: Collection[str], call: Call, _: Sequence[Call]) -> Iterator[
             {key: tensor for key, tensor in call.inputs.items() if argument_of(key) not in names},
             {key: value for key, value in call.attributes.items() if key not in names},
         )
-
-
-def _with_input(call: Call, name: str, tensor: Tensor) -> Call:
-    return Call({**call.inputs, name: tensor}, call.attributes)

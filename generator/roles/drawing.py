@@ -1,6 +1,7 @@
 """A call that is being drawn: what roles ask of one another, and the values that they share."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import prod
 from typing import Any, Protocol, TypeVar, overload
@@ -201,7 +202,8 @@ def _limits_among(options: Mapping[str, int]) -> Mapping[str, int]:
     return {name: options[name] for name in _LIMITS if name in options} or options
 
 
-def near(n: int, element_type: str) -> dict[str, int]:
+@lru_cache(maxsize=1024)
+def near(n: int, element_type: str) -> Mapping[str, int]:
     """Return the integers that matter next to 0, to a size `n`, and to the limits of types.
 
     They are inside and outside of what is valid, by names that describe them; only those that the

@@ -110,7 +110,7 @@ class WindowsRole(PerAxis):
         # More than 32 bits may be invalid; the least integer of these has no positive counterpart.
         strides = {
             name.replace("n", " size").strip(): value
-            for name, value in (near(size, "i64") | {"2^31 - 1": (1 << 31) - 1}).items()
+            for name, value in {**near(size, "i64"), "2^31 - 1": (1 << 31) - 1}.items()
             if value > 0 and fits("i32", sign * value)
         }
         inside = {name: value for name, value in strides.items() if value < size}

@@ -93,7 +93,7 @@ def operator_files(
     )
     files = {
         entry.index: index_text.encode(),
-        entry.pack: pack.writer.pack().data,
+        entry.pack: pack.writer.data(),
         entry.tests: _render("test_operator.py.j2", spec_file=spec_file, spec=spec),
     }
     return entry, files

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
-from opcert.arrays.patterns import Pack, PackWriter, read_elements
+from opcert.arrays.patterns import PackWriter, read_elements
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 NAMES = st.text(st.characters(categories=["L", "N"], include_characters="-_./"), min_size=1)
@@ -38,11 +38,11 @@ def arrays(draw: st.DrawFn) -> Array:
 CONTENTS = st.dictionaries(NAMES, arrays(), max_size=5)
 
 
-def write_pack(contents: dict[str, Array]) -> Pack:
+def write_pack(contents: dict[str, Array]) -> PackWriter:
     writer = PackWriter()
     for name, array in contents.items():
         writer.add(name, array)
-    return writer.pack()
+    return writer
 
 
 def loaded(data: bytes) -> dict[str, Array]:
@@ -57,7 +57,7 @@ def described(array: Array) -> tuple[np.dtype[Any], tuple[int, ...], bytes]:
 @MANY
 @given(CONTENTS)
 def test_numpy_reads_every_array_back_bit_for_bit(contents: dict[str, Array]) -> None:
-    array_read = loaded(write_pack(contents).data)
+    array_read = loaded(write_pack(contents).data())
     assert list(array_read) == list(contents)
     for name, array in contents.items():
         assert described(array_read[name]) == described(array)
@@ -69,7 +69,7 @@ def test_offsets_point_at_the_elements(contents: dict[str, Array]) -> None:
     packed = write_pack(contents)
     assert packed.offsets.keys() == contents.keys()
     for name, array in contents.items():
-        array_read = read_elements(packed.data, packed.offsets[name], array.shape, array.dtype)
+        array_read = read_elements(packed.data(), packed.offsets[name], array.shape, array.dtype)
         assert described(array_read) == described(array)
 
 
@@ -78,8 +78,8 @@ def test_offsets_point_at_the_elements(contents: dict[str, Array]) -> None:
 def test_every_element_type_survives_a_pack(element_type: str, shape: tuple[int, ...]) -> None:
     array = stored(element_type, shape)
     packed = write_pack({"a": array})
-    read = loaded(packed.data)["a"].view(ELEMENT_TYPES[element_type])
-    at_offset = read_elements(packed.data, packed.offsets["a"], shape, stored_dtype(element_type))
+    read = loaded(packed.data())["a"].view(ELEMENT_TYPES[element_type])
+    at_offset = read_elements(packed.data(), packed.offsets["a"], shape, stored_dtype(element_type))
     for array_read in (read, at_offset.view(ELEMENT_TYPES[element_type])):
         assert array_read.dtype == ELEMENT_TYPES[element_type]
         assert (array_read.shape, array_read.tobytes()) == (shape, array.tobytes())
@@ -96,19 +96,19 @@ def test_every_element_type_is_stored_as_a_dtype_of_npy(element_type: str) -> No
 def test_a_view_is_stored_in_the_order_of_its_elements() -> None:
     array = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
     for view in (array.T, array[:, ::-1], np.asfortranarray(array)):
-        assert np.array_equal(loaded(write_pack({"a": view}).data)["a"], view)
+        assert np.array_equal(loaded(write_pack({"a": view}).data())["a"], view)
 
 
 def test_an_empty_pack_is_a_valid_archive() -> None:
-    assert loaded(write_pack({}).data) == {}
+    assert loaded(write_pack({}).data()) == {}
 
 
 def test_the_bytes_do_not_depend_on_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     contents = {"a/b": np.arange(5), "c": np.ones((), bool)}
-    before = write_pack(contents).data
+    before = write_pack(contents).data()
     monkeypatch.setattr(time, "time", lambda: 2e9)
     monkeypatch.setattr(time, "localtime", lambda *_: time.gmtime(2e9))
-    assert write_pack(contents).data == before
+    assert write_pack(contents).data() == before
 
 
 @MANY
@@ -116,9 +116,9 @@ def test_the_bytes_do_not_depend_on_the_time(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_bytes_do_not_depend_on_earlier_packs(
     contents: dict[str, Array], others: dict[str, Array]
 ) -> None:
-    before = write_pack(contents).data
+    before = write_pack(contents).data()
     write_pack(others)
-    assert write_pack({name: array.copy() for name, array in contents.items()}).data == before
+    assert write_pack({name: array.copy() for name, array in contents.items()}).data() == before
 
 
 @MANY
@@ -132,7 +132,7 @@ def test_an_appended_array_does_not_move_the_others(
 
 
 def test_members_are_uncompressed_and_have_a_fixed_time() -> None:
-    data = write_pack({"a": np.zeros(1000), "b/c": np.arange(3)}).data
+    data = write_pack({"a": np.zeros(1000), "b/c": np.arange(3)}).data()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         assert archive.testzip() is None
@@ -145,7 +145,7 @@ def test_members_are_uncompressed_and_have_a_fixed_time() -> None:
 
 def test_elements_are_read_only() -> None:
     packed = write_pack({"a": np.arange(4)})
-    array_read = read_elements(packed.data, packed.offsets["a"], (4,), np.dtype(np.int64))
+    array_read = read_elements(packed.data(), packed.offsets["a"], (4,), np.dtype(np.int64))
     assert not array_read.flags.writeable
 
 
@@ -163,4 +163,4 @@ def test_elements_are_read_only() -> None:
 )
 def test_elements_beyond_the_pack_raise_a_value_error(offset: int, shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        read_elements(write_pack({"a": np.arange(4)}).data, offset, shape, np.dtype(np.int8))
+        read_elements(write_pack({"a": np.arange(4)}).data(), offset, shape, np.dtype(np.int8))
