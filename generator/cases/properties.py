@@ -103,9 +103,11 @@ class Properties:
 
         `outputs` are the shapes of the outputs.
         """
-        roles = [role for role in self._spec.bound_roles if role.name in call.arguments]
+        # An axis that is omitted is its default.
         lists = {
-            role.name: _Integers(role, role.values_in(call), role.axes_in(call)) for role in roles
+            role.name: _Integers(role, role.values_in(call), role.axes_in(call))
+            for role in self._spec.bound_roles
+            if role.name in call.arguments or isinstance(role.default, int)
         }
         whole: dict[str, frozenset[str]] = {}
         for argument in self._spec.arguments:
