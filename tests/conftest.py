@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from opcert.cases.profiles import PROFILES
 from opcert.specification import files
 from opcert.specification.files import find_spec_files
 from opcert.suite.format import OperatorEntry
@@ -42,6 +43,14 @@ def _the_same_terminal_everywhere() -> Iterator[None]:
             patch.delenv(name, raising=False)
         for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "25"}.items():
             patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def few_calls() -> Iterator[None]:
+    """Give core suites as few drawn calls as `smoke` has, for claims that need no more of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PROFILES, "core", PROFILES["smoke"])
         yield
 
 

@@ -16,6 +16,8 @@ from opcert.specification.model import Spec
 from opcert.suite.suite import Suite
 from tests.roles.made_up import assert_certified, assert_fails, mistakes, random_calls, read
 
+pytestmark = pytest.mark.usefixtures("few_calls")
+
 # Takes the first part of the rows, and turns them and the columns around.
 SPEC = """\
 roles: {chosen: 'tests.chosen:Chosen', flags: 'tests.chosen:Flags'}

@@ -2,9 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,9 @@ from opcert.cases.mutations import mutations_of
 from opcert.cases.profiles import PROFILES
 from opcert.errors import SpecError
 from opcert.specification.files import SpecFile, read_spec
-from tests.shipped import SPECS, cases, each_spec_at_length, spec
+from opcert.suite import spec_check
+from tests.command_line import opcert
+from tests.shipped import SPECS, cases, each_spec_at_length, spec, vectors
 
 SMALLEST = SPECS["DML_OPERATOR_SPLIT"]
 
@@ -54,7 +55,13 @@ def edited(folder: Path, old: str, new: str) -> SpecFile:
 
 
 def cases_with(folder: Path, old: str, new: str) -> list[Case]:
-    return generate_cases(edited(folder, old, new), "core", 0)
+    return generate_cases(edited(folder, old, new), "smoke", 0)
+
+
+@cache
+def few_cases() -> list[Case]:
+    """Return what an edit changes: the cases of the smallest spec, with few drawn calls."""
+    return generate_cases(spec(SMALLEST.stem), "smoke", 0)
 
 
 def mistakes_with(folder: Path, old: str, new: str) -> str:
@@ -64,12 +71,8 @@ def mistakes_with(folder: Path, old: str, new: str) -> str:
     return str(caught.value)
 
 
-def arguments(call: Call) -> Mapping[str, Any]:
-    return call.arguments
-
-
 def differences(call: Call, baseline: Call) -> list[str]:
-    own, other = arguments(call), arguments(baseline)
+    own, other = call.arguments, baseline.arguments
     return [name for name in own.keys() | other.keys() if own.get(name) != other.get(name)]
 
 
@@ -82,6 +85,16 @@ def changed_cases(name: str) -> list[Case]:
 def owner(case: Case) -> str:
     """The requirement or the ambiguity that a case is named after."""
     return case.id.partition("/")[2].partition(".")[0]
+
+
+@each_spec_at_length
+def test_check_accepts_the_spec(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # To make them takes longer than all that is checked.
+    monkeypatch.setattr(spec_check, "generate_cases", lambda *_, **__: [*cases(name)])
+    monkeypatch.setattr(spec_check, "make_vectors", lambda *_: [*vectors(name)])
+    result = opcert("check", "--no-strength", SPECS[name])
+    assert result.exit_code == 0, result.stderr
+    assert "rules, each exercised" in result.stdout
 
 
 @each_spec_at_length
@@ -227,25 +240,24 @@ def test_patterns_are_seeded_by_the_id_of_the_case_or_of_its_baseline(name: str)
 
 
 def test_the_same_spec_gives_the_same_cases() -> None:
-    assert tuple(generate_cases(read_spec(SMALLEST), "core", 0)) == cases(SMALLEST.stem)
+    assert generate_cases(read_spec(SMALLEST), "smoke", 0) == few_cases()
 
 
 def test_another_example_leaves_every_drawn_case_as_it_was(tmp_path: Path) -> None:
     edited_cases = by_id(cases_with(tmp_path, "examples:\n", EXAMPLE))
     assert "dml-split/example-0" in edited_cases
-    for case in cases(SMALLEST.stem):
+    for case in few_cases():
         if case.baseline is None and case.example is None:
             assert edited_cases[case.id] == case
 
 
 def test_another_seed_draws_other_calls_and_changes() -> None:
-    others = generate_cases(spec(SMALLEST.stem), "core", 1)
+    others = generate_cases(spec(SMALLEST.stem), "smoke", 1)
     drawn, redrawn = (
-        {str(case.call) for case in some if "/drawn-" in case.id}
-        for some in (cases(SMALLEST.stem), others)
+        {str(case.call) for case in some if "/drawn-" in case.id} for some in (few_cases(), others)
     )
     assert len(drawn & redrawn) < len(drawn) / 4
-    own = {case.id for case in cases(SMALLEST.stem) if case.baseline is not None}
+    own = {case.id for case in few_cases() if case.baseline is not None}
     same = own & {case.id for case in others if case.baseline is not None}
     assert len(same) < len(own) / 4
     neighbours = {case.id for case in others if "/other-" in case.id}
@@ -256,7 +268,7 @@ def test_another_seed_draws_other_calls_and_changes() -> None:
 def test_another_violation_leaves_the_cases_of_other_rules_as_they_were(tmp_path: Path) -> None:
     edited_cases = by_id(cases_with(tmp_path, NO_TENSORS, ANOTHER))
     assert 1 <= sum(".another-" in name for name in edited_cases) <= PROFILES["core"].per_stratum
-    for case in cases(SMALLEST.stem):
+    for case in few_cases():
         if "/output-count-positive." not in case.id:
             assert edited_cases[case.id] == case
 
@@ -293,7 +305,7 @@ def test_all_mistakes_are_reported_together(tmp_path: Path) -> None:
     )
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SpecError) as caught:
-        generate_cases(read_spec(path), "core", 0)
+        generate_cases(read_spec(path), "smoke", 0)
     assert len(caught.value.mistakes) == 2
     lines = [text.splitlines()[each.line - 1].strip() for each in caught.value.mistakes]
     assert [line.partition(":")[0] for line in lines] == ["no-tensors", "scalar-input"]

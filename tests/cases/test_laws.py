@@ -14,6 +14,8 @@ from opcert.specification.files import load_references, read_spec, read_specs_in
 from opcert.suite.spec_check import check_specs
 from tests.small_spec import spec
 
+pytestmark = pytest.mark.usefixtures("few_calls")
+
 LAW = """laws:
   - id: whole
     clause: Outputs

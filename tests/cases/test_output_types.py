@@ -9,6 +9,8 @@ from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.roles.made_up import HEAD, assert_certified, assert_fails, mistakes, write_spec
 
+pytestmark = pytest.mark.usefixtures("few_calls")
+
 SPEC = """\
 types: {T: [f32, u8]}
 inputs:

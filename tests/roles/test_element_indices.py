@@ -28,6 +28,8 @@ from tests.roles.made_up import (
     write_spec,
 )
 
+pytestmark = pytest.mark.usefixtures("few_calls")
+
 SPEC = """\
 types: {T: [f32, u8], I: [i8, i64]}
 inputs:

@@ -16,6 +16,8 @@ from tests.roles.made_up import (
     read,
 )
 
+pytestmark = pytest.mark.usefixtures("few_calls")
+
 # Those whose suites take longest; the core suite has operators with the same roles.
 LONG = (
     *("counts", "lengths", "partition", "reshape", "select", "spans", "spans_inputs", "windows"),

@@ -9,6 +9,8 @@ from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.suite.generation import generate
 
+pytestmark = pytest.mark.usefixtures("few_calls")
+
 ROLE = '''
 from typing import ClassVar, Literal
 

@@ -16,6 +16,8 @@ from tests.roles.made_expand.expand import tiling
 from tests.roles.made_expand.specs import write_changed
 from tests.roles.made_up import random_calls
 
+pytestmark = pytest.mark.usefixtures("few_calls")
+
 
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -19,6 +19,8 @@ from tests.faults.finding import core_suite
 from tests.small_suite import MANIFEST, edit
 from tests.suite_of_levels import OPERATOR, remove_cases, valid, write_specs
 
+pytestmark = pytest.mark.usefixtures("few_calls")
+
 
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:

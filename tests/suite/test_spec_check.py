@@ -11,8 +11,9 @@ from opcert.commands.specs import print_rule_counts
 from opcert.errors import SpecError
 from opcert.suite.spec_check import RuleCounts, check_specs
 from tests.command_line import opcert
-from tests.shipped import SPECS
 from tests.small_spec import spec
+
+pytestmark = pytest.mark.usefixtures("few_calls")
 
 
 def texts(path: Path) -> list[str]:
@@ -29,13 +30,6 @@ def test_a_correct_spec_has_cases_of_each_rule(tmp_path: Path) -> None:
     assert requirement.positive == PROFILES["core"].calls + 1 <= behaviour.positive
     assert requirement.negative > 30
     assert behaviour.negative == 0
-
-
-@pytest.mark.slow
-def test_a_shipped_spec_is_correct() -> None:
-    result = opcert("check", "--no-strength", str(SPECS["DML_OPERATOR_SPLIT"]))
-    assert result.exit_code == 0, result.stderr
-    assert "rules, each exercised" in result.stdout
 
 
 def test_a_behaviour_has_no_count_of_negative_cases() -> None:
