@@ -30,7 +30,7 @@ OPERATORS = {
 }
 # Tests that generate much of an operator.
 BY_OPERATOR = re.compile(
-    r"tests/(cases|faults|operators|property)/|tests/suite/test_profiles|tests/test_reference_checks"
+    r"tests/(cases|faults|operators|property|readings)/|tests/suite/test_profiles|tests/test_reference_checks"
 )
 _NAME = re.compile(rf"(?<![\w-])({'|'.join(OPERATORS)})(?![\w-])")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ each_spec = pytest.mark.parametrize("name", SPECS, scope="module")
 each_core_spec = pytest.mark.parametrize("name", CORE, scope="module")
 
 
-def at_length(arguments: str, rows: Iterable[tuple[str, ...]]) -> pytest.MarkDecorator:
+def at_length(arguments: str, rows: Iterable[tuple[Any, ...]]) -> pytest.MarkDecorator:
     """Try operators, by id or file, each first in its row; all but the smallest are slow.
 
     It is for tests that take long with an operator: most of them generate its suite.

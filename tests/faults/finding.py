@@ -1,7 +1,9 @@
 """Whether the core suite finds a fault: what of it fails, and whether it is certified."""
 
+from collections.abc import Iterable
 from functools import cache
 
+from opcert.backends.contract import Backend
 from opcert.suite.suite import Suite
 from opcert.verdicts import certification
 from opcert.verdicts.verdict import Verdict
@@ -25,22 +27,27 @@ def found(name: str) -> Verdict | None:
 def first_failure(fault: Fault) -> Verdict | None:
     """Return the first verdict that keeps the fault from being certified.
 
-    Cases run in the suite's order. For a fault that leaves a rule unchecked, the cases that break
-    this rule come first, and valid calls run only as baselines, since the fault computes them
-    correctly. None where the certificate is conformant and bit-exact nevertheless.
+    For a fault that leaves a rule unchecked, the cases that break this rule come first, and valid
+    calls run only as baselines, since the fault computes them correctly.
     """
-    suite = core_suite()
-    run = certification.Certification(fault.make(), suite)
-    cases = list(suite.operators[fault.operator].index.cases)
+    cases = list(core_suite().operators[fault.operator].index.cases)
     if fault.rule is not None:
         rejected = [case for case in cases if case.expects == "rejection"]
         cases = sorted(rejected, key=lambda case: case.violated_rule != fault.rule)
-    for case in (each.id for each in cases):
+    return failure_of(fault.make(), core_suite(), fault.operator, [case.id for case in cases])
+
+
+def failure_of(
+    backend: Backend, suite: Suite, operator: str, cases: Iterable[str]
+) -> Verdict | None:
+    """Return the first verdict that keeps a backend from being conformant and bit-exact, if any."""
+    run = certification.Certification(backend, suite)
+    for case in cases:
         verdict = run.verdict(case)
         if verdict.status == "fail":
             return verdict
     verdicts = run.finish()
-    certificate = made_certificate.certificate(verdicts)
+    certificate = made_certificate.certificate(verdicts, [operator], len(verdicts))
     if certificate.conformant and certificate.grade == "bit-exact":
         return None
     return next(verdict for verdict in verdicts if verdict.status != "pass")

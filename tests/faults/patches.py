@@ -205,11 +205,6 @@ _SUITE = finding.core_suite
 _INPUTS = OperatorSuite.inputs
 
 
-def without_breaking(requirement: str) -> Patch:
-    """Generate no case that breaks a requirement."""
-    return only(lambda case: case.violated_rule != requirement)
-
-
 def without_showing(behaviour: str) -> Patch:
     """Generate no case that shows a behaviour."""
     return only(lambda case: behaviour not in case.rules)

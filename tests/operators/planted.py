@@ -12,9 +12,9 @@ import numpy as np
 from opcert.arrays.element_types import Array
 from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
-from opcert.verdicts import certification
 from opcert.verdicts.verdict import Verdict
-from tests import made_certificate, shipped
+from tests import shipped
+from tests.faults import finding
 
 Inputs: TypeAlias = Mapping[str, Any]
 Attributes: TypeAlias = Mapping[str, Any]
@@ -93,13 +93,5 @@ def taking(
 def first_failure(operator: str, compute: Compute) -> Verdict | None:
     """Return the first verdict that keeps a backend from being conformant and bit-exact."""
     suite = shipped.suite(operator)
-    run = certification.Certification(WrongBackend(compute), suite)
-    for case in suite.operators[operator].index.cases:
-        verdict = run.verdict(case.id)
-        if verdict.status == "fail":
-            return verdict
-    verdicts = run.finish()
-    certificate = made_certificate.certificate(verdicts, [operator], len(verdicts))
-    if certificate.conformant and certificate.grade == "bit-exact":
-        return None
-    return next(verdict for verdict in verdicts if verdict.status != "pass")
+    cases = suite.operators[operator].cases
+    return finding.failure_of(WrongBackend(compute), suite, operator, cases)

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -41,23 +42,26 @@ OTHER_OUTPUTS = {
 }
 
 
-@pytest.fixture
-def specs(tmp_path: Path) -> Path:
+pytestmark = pytest.mark.usefixtures("few_calls")
+
+
+@pytest.fixture(scope="module")
+def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the small valid spec and its reference, with a level of large data."""
     text = (FOLDER / "take.yaml").read_text()
     assert text.count("take.py:Rows") == 1
-    (tmp_path / "specs").mkdir()
-    shutil.copy(FOLDER / "take.py", tmp_path / "specs")
-    changed = text.replace("take.py:Rows", "take.py:ManyRows")
-    (tmp_path / "specs" / "take.yaml").write_text(changed)
-    return tmp_path / "specs"
+    folder = tmp_path_factory.mktemp("specs")
+    shutil.copy(FOLDER / "take.py", folder)
+    (folder / "take.yaml").write_text(text.replace("take.py:Rows", "take.py:ManyRows"))
+    return folder
 
 
-@pytest.fixture
-def folder(specs: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The suite of that spec."""
-    generate(tmp_path / "suite", specs)
-    return tmp_path / "suite"
+    suite = tmp_path_factory.mktemp("suites") / "suite"
+    generate(suite, specs)
+    return suite
 
 
 def opened(folder: Path, specs: Path | None) -> OperatorSuite:
@@ -72,7 +76,8 @@ def cases_with_digests(operator: OperatorSuite) -> list[IndexedCase]:
 
 def with_reference(specs: Path, body: str) -> Path:
     """Return a copy of the specs whose reference ends with `body`."""
-    folder = Path(shutil.copytree(specs, specs.with_name("broken")))
+    folder = Path(mkdtemp(dir=specs.parent))
+    shutil.copytree(specs, folder, dirs_exist_ok=True)
     text = (folder / "take.py").read_text()
     assert text.count(TAKEN) == 1
     (folder / "take.py").write_text(text.replace(TAKEN, body))

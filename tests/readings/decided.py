@@ -1,35 +1,17 @@
-"""The readings of the operators without committed suites.
+"""Backends that contradict what the documents of the operators without committed suites decide.
 
-What a document leaves open fails no backend; where it decides, the difference is found.
+Each is the reference with one difference, and the rule that it breaks.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
 
-from opcert import Certificate, certify
-from opcert.arrays import calls
-from opcert.arrays.calls import flatten_variadic, group_variadic
-from opcert.arrays.element_types import Array, type_name
-from opcert.arrays.patterns import materialize_numbered
-from opcert.cases.candidates import CandidateSearch
-from opcert.cases.case import MistakeLog
-from opcert.cases.conditions import Conditions
-from opcert.cases.positive import PositiveCases
-from opcert.cases.profiles import PROFILES
-from opcert.specification.files import SpecFile, read_specs_in
-from opcert.verdicts.certification import Certification
-from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, right
-from tests.operators.readings import (
+from tests.operators.planted import Attributes, Compute, Inputs, right
+from tests.readings.others import (
     JOIN,
     MASKS,
-    MOVED,
-    OPEN,
-    OPERATORS,
     PAD,
     RESHAPE,
     REVERSE,
@@ -45,87 +27,6 @@ from tests.operators.readings import (
     resliced,
     steps_of,
 )
-from tests.shipped import suite
-
-pytestmark = pytest.mark.slow
-
-
-@cache
-def spec_file(operator: str) -> SpecFile:
-    (file,) = read_specs_in(None, operator)
-    return file
-
-
-def certified(operator: str, compute: Compute) -> Certificate:
-    return certify(WrongBackend(compute), suite=suite(operator), operator=operator)
-
-
-def described(inputs: Inputs, attributes: Attributes) -> calls.Call:
-    """Return a call as conditions see it."""
-    tensors = {}
-    for key, item in flatten_variadic(inputs).items():
-        values = None if key.partition("[")[0] in MOVED else tuple(item.ravel().tolist())
-        tensors[key] = calls.Tensor(type_name(item.dtype), item.shape, values)
-    return calls.Call(tensors, attributes)
-
-
-@pytest.mark.parametrize(
-    ("operator", "compute"),
-    [pytest.param(operator, run, id=f"{operator}-{name}") for operator, name, run in OPEN],
-)
-def test_a_backend_with_another_reading_is_conformant(operator: str, compute: Compute) -> None:
-    certificate = certified(operator, compute)
-    assert certificate.conformant, certificate.reasons
-    assert certificate.grade == "bit-exact"
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_a_backend_with_the_other_reading_of_every_ambiguity_is_conformant(operator: str) -> None:
-    spec, conditions = spec_file(operator).spec, Conditions(spec_file(operator).spec)
-    answered = set()
-
-    def answers_otherwise(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        ambiguity = conditions.ambiguity(described(inputs, attributes))
-        if ambiguity is None:
-            return right(operator, inputs, attributes)
-        answered.add(ambiguity)
-        try:
-            right(operator, inputs, attributes)
-        except ValueError:
-            return [np.zeros(1)]
-        raise ValueError("it is open whether this call is valid")
-
-    certificate = certified(operator, answers_otherwise)
-    assert (certificate.conformant, certificate.grade) == (True, "bit-exact"), certificate.reasons
-    assert answered == {ambiguity.id for ambiguity in spec.call_ambiguities}
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(operator: str) -> None:
-    """Of the calls that break a requirement, a suite has a few; another seed has others."""
-    file, seed = spec_file(operator), 1
-    mistakes = MistakeLog(file)
-    author = PositiveCases(file, seed, mistakes)
-    drawn = author.drawn(PROFILES["core"])
-    valid = [case for case in (*author.examples(), *drawn) if case.ambiguity is None]
-    search = CandidateSearch(Conditions(file.spec), PROFILES["core"], seed, valid, mistakes)
-    readings = [(name, compute) for known, name, compute in OPEN if known == operator]
-    accepted = []
-    candidates = search.candidates()
-    for rule in file.spec.requirements:
-        for candidate in candidates.get(rule, ()):
-            inputs = group_variadic(
-                {name: materialize_numbered(item) for name, item in candidate.call.inputs.items()}
-            )
-            for name, compute in readings:
-                # Whatever a backend raises is a rejection.
-                with suppress(Exception):
-                    compute(inputs, candidate.call.attributes)
-                    accepted.append((rule, name, candidate.name, str(candidate.call)[:200]))
-    assert accepted == []
-
-
-# What the documents decide
 
 
 def takes_one_element_for_a_scalar(
@@ -267,19 +168,3 @@ DECIDED: list[tuple[str, str, Compute, str]] = [
     (WINDOW, "slices-nine-dimensions", slices_nine_dimensions, "dimension-count-range"),
     (WINDOW, "takes-strides-in-32-bits", takes_strides_in_32_bits, "stride-width"),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("operator", "compute", "rule"),
-    [pytest.param(known, run, rule, id=f"{known}-{name}") for known, name, run, rule in DECIDED],
-)
-def test_a_backend_that_contradicts_its_document_is_not_conformant(
-    operator: str, compute: Compute, rule: str
-) -> None:
-    run = Certification(WrongBackend(compute), suite(operator))
-    # The cases of the rule alone, since some calls of others would fill the memory if they passed.
-    cases = suite(operator).operators[operator].index.cases
-    verdicts = (
-        run.verdict(case.id) for case in cases if any(name.endswith(rule) for name in case.rules)
-    )
-    assert any(verdict.status == "fail" and verdict.kind != "bits" for verdict in verdicts)

@@ -1,44 +1,25 @@
-"""The readings of the documents, as backends: what a document leaves open fails none of them.
+"""Backends that read the documents of the core operators in other ways.
 
-Each backend is the reference with one difference. Where the document does not decide a call, a
-backend may do as it likes with it and is certified; where it decides, the difference is found.
+Each is the reference with one difference, in calls that the document leaves open or decides.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-import pytest
 
-from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
-from opcert.arrays.patterns import materialize_numbered
-from opcert.cases.candidates import CandidateSearch
-from opcert.cases.case import MistakeLog
-from opcert.cases.conditions import Conditions
-from opcert.cases.positive import PositiveCases
-from opcert.cases.profiles import PROFILES
 from opcert.reference.variadic_split import parts_along
-from tests.faults.conditions import conditions, described
-from tests.faults.fault import BROADCAST, DML, GATHER, OPERATORS, SLICE, SPLIT, Call, Wrong, right
-from tests.faults.finding import core_suite
+from tests.faults.fault import BROADCAST, DML, GATHER, SLICE, SPLIT, Call, right
+from tests.operators.planted import Attributes, Compute, Inputs
 
-Compute = Callable[[Call], list[Array]]
 UINT = 1 << 32
-# The operators that are tried always.
-QUICK = (DML, BROADCAST)
 
 
-def certified(operator: str, compute: Compute) -> Certificate:
-    backend = Wrong(compute.__name__, operator, compute)
-    return certify(backend, suite=core_suite(), operator=operator)
-
-
-def at_length(rows: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Return the rows of a test: the first of `QUICK` operators is quick, the others are slow."""
-    first = {row[0]: row for row in reversed(rows) if row[0] in QUICK}.values()
-    return [pytest.param(*row, marks=() if row in first else pytest.mark.slow) for row in rows]
+def run(
+    compute: Callable[[Call], list[Array]], inputs: Inputs, attributes: Attributes
+) -> list[Array]:
+    return compute(Call(inputs, attributes))
 
 
 def numpy_mode(call: Call) -> bool:
@@ -51,10 +32,6 @@ def ranks_equal(call: Call) -> bool:
 
 
 # Broadcast
-
-
-def ignores_a_mapping_in_numpy_mode(call: Call) -> list[Array]:
-    return right(BROADCAST, call.without("axes_mapping") if numpy_mode(call) else call)
 
 
 def rejects_a_mapping_in_numpy_mode(call: Call) -> list[Array]:
@@ -175,8 +152,7 @@ def takes_the_last_of_several_axes(call: Call) -> list[Array]:
     return right(GATHER, call.given(axis=axis[-1:]) if several and axis is not None else call)
 
 
-OPEN: list[tuple[str, Compute]] = [
-    (BROADCAST, ignores_a_mapping_in_numpy_mode),
+_OPEN: list[tuple[str, Callable[[Call], list[Array]]]] = [
     (BROADCAST, rejects_a_mapping_in_numpy_mode),
     (BROADCAST, applies_a_mapping_in_numpy_mode),
     (BROADCAST, ignores_mode_and_mapping_at_equal_ranks),
@@ -194,67 +170,6 @@ OPEN: list[tuple[str, Compute]] = [
     (GATHER, takes_the_first_of_several_axes),
     (GATHER, takes_the_last_of_several_axes),
 ]
-
-
-@pytest.mark.parametrize(
-    ("operator", "compute"), at_length(OPEN), ids=lambda each: getattr(each, "__name__", "")
-)
-def test_a_backend_with_another_reading_is_conformant(operator: str, compute: Compute) -> None:
-    certificate = certified(operator, compute)
-    assert certificate.conformant, certificate.reasons
-    assert certificate.grade == "bit-exact"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(
-    operator: str, seed: int
-) -> None:
-    """Of the calls that break a requirement, a suite has a few; another seed has others."""
-    spec_file = core_suite().spec_files[operator]
-    mistakes = MistakeLog(spec_file)
-    author = PositiveCases(spec_file, seed, mistakes)
-    drawn = author.drawn(PROFILES["core"])
-    valid = [case for case in (*author.examples(), *drawn) if case.ambiguity is None]
-    candidates = CandidateSearch(
-        Conditions(spec_file.spec), PROFILES["core"], seed, valid, mistakes
-    ).candidates()
-    readings = [compute for name, compute in OPEN if name == operator]
-    accepted = []
-    for rule in spec_file.spec.requirements:
-        for candidate in candidates.get(rule, ()):
-            inputs = {
-                name: materialize_numbered(each) for name, each in candidate.call.inputs.items()
-            }
-            for compute in readings:
-                # Whatever a backend raises is a rejection.
-                with suppress(Exception):
-                    compute(Call(inputs, candidate.call.attributes))
-                    accepted.append((rule, candidate.name, str(candidate.call)[:200]))
-    assert accepted == []
-
-
-@pytest.mark.parametrize("operator", at_length([(operator,) for operator in OPERATORS]))
-def test_a_backend_with_the_other_reading_of_every_ambiguity_is_conformant(
-    operator: str,
-) -> None:
-    answered = set()
-
-    def answers_otherwise(call: Call) -> list[Array]:
-        ambiguity = conditions(operator).ambiguity(described(call))
-        if ambiguity is None:
-            return right(operator, call)
-        answered.add(ambiguity)
-        try:
-            right(operator, call)
-        except ValueError:
-            return [np.zeros(1)]
-        raise ValueError("it is open whether this call is valid")
-
-    certificate = certified(operator, answers_otherwise)
-    assert (certificate.conformant, certificate.grade) == (True, "bit-exact"), certificate.reasons
-    assert answered == {each.id for each in conditions(operator).spec.ambiguities}
 
 
 # What the documents decide
@@ -328,7 +243,7 @@ def takes_sizes_in_32_bits(call: Call) -> list[Array]:
     return right(DML, call.with_attributes(OutputTensors=sizes))
 
 
-DECIDED: list[tuple[str, Compute, str]] = [
+_DECIDED: list[tuple[str, Callable[[Call], list[Array]], str]] = [
     (SLICE, accepts_no_slices_with_axes, "equal-lengths"),
     (SLICE, takes_the_greatest_stop_for_the_end, ""),
     (SPLIT, accepts_no_lengths, "lengths-sum"),
@@ -342,59 +257,10 @@ DECIDED: list[tuple[str, Compute, str]] = [
     (DML, takes_sizes_in_32_bits, "uint-range"),
 ]
 
-
-@pytest.mark.parametrize(
-    ("operator", "compute", "rule"),
-    at_length(DECIDED),
-    ids=lambda each: getattr(each, "__name__", ""),
-)
-def test_a_backend_that_contradicts_its_document_is_not_conformant(
-    operator: str, compute: Compute, rule: str
-) -> None:
-    certificate = certified(operator, compute)
-    assert not certificate.conformant
-    failed = [each for each in certificate.verdicts if each.status == "fail"]
-    rules = {name.partition("/")[2] for each in failed for name in each.rules}
-    assert not rule or rules == {rule}
-
-
-def test_every_explicit_call_without_a_mapping_is_one_that_numpys_alignment_accepts() -> None:
-    certificate = certified(BROADCAST, aligns_at_the_end_without_a_mapping)
-    of_rule = [
-        v for v in certificate.verdicts if v.rules == ("broadcast-1/explicit-with-axes-mapping",)
-    ]
-    deciding = [each for each in of_rule if each.status != "implementation-defined"]
-    assert deciding
-    assert {each.status for each in deciding} == {"fail"}
-
-
-# What the cases state
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_a_case_of_an_ambiguity_violates_only_rules_of_that_ambiguity(operator: str) -> None:
-    suite = core_suite().operators[operator]
-    spec = conditions(operator).spec
-    ambiguities = {spec.full_id(ambiguity.id): ambiguity for ambiguity in spec.ambiguities}
-    for case in suite.index.cases:
-        if case.ambiguity is None:
-            continue
-        call = described(Call(suite.inputs(case), case.attributes))
-        violated = conditions(operator).check(call).violated
-        assert (case.expects == "rejection") == bool(violated)
-        assert set(violated) <= set(ambiguities[case.ambiguity].breaks)
-
-
-def test_a_stop_reaches_the_end_only_where_its_type_does() -> None:
-    suite = core_suite().operators[SLICE]
-    cases = [case for case in suite.index.cases if "slice-8/to-the-end" in case.rules]
-    assert cases
-    for case in cases:
-        inputs = suite.inputs(case)
-        stop, step, data = inputs["stop"], inputs["step"], inputs["data"]
-        least, most = np.iinfo(stop.dtype).min, np.iinfo(stop.dtype).max
-        axes = inputs["axes"].tolist() if "axes" in inputs else range(stop.size)
-        spans = zip(stop.tolist(), step.tolist(), (data.shape[axis] for axis in axes), strict=True)
-        assert any(
-            (by > 0 and end == most >= n) or (by < 0 and end == least < -n) for end, by, n in spans
-        )
+OPEN: list[tuple[str, str, Compute]] = [
+    (operator, compute.__name__, partial(run, compute)) for operator, compute in _OPEN
+]
+DECIDED: list[tuple[str, str, Compute, str]] = [
+    (operator, compute.__name__, partial(run, compute), rule)
+    for operator, compute, rule in _DECIDED
+]

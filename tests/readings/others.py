@@ -384,4 +384,3 @@ OPEN: list[tuple[str, str, Compute]] = [
     (WINDOW, "rejects-surplus-elements", rejects_surplus_elements),
     (WINDOW, "rejects-strides-past-31-bits", rejects_strides_past_31_bits),
 ]  # fmt: skip
-OPERATORS = [*dict.fromkeys(operator for operator, *_ in OPEN)]

@@ -1,0 +1,165 @@
+"""The readings of the documents, as backends: what a document leaves open fails none of them.
+
+Where a document does not decide a call, a backend may do as it likes with it and is certified;
+where it decides, the difference is found.
+"""
+
+from collections import defaultdict
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.arrays.calls import Call, Tensor, flatten_variadic, group_variadic
+from opcert.arrays.element_types import type_name
+from opcert.arrays.patterns import materialize_numbered
+from opcert.cases.candidates import CandidateSearch
+from opcert.cases.case import MistakeLog
+from opcert.cases.conditions import Conditions
+from opcert.cases.positive import PositiveCases
+from opcert.cases.profiles import PROFILES
+from opcert.verdicts.certification import Certification
+from tests.faults.fault import BROADCAST, SLICE
+from tests.faults.finding import core_suite
+from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, first_failure, right
+from tests.readings import core, decided, others
+from tests.shipped import at_length, each_core_spec, spec, suite
+
+READINGS: defaultdict[str, dict[str, Compute]] = defaultdict(dict)
+for operator, name, compute in (*core.OPEN, *others.OPEN):
+    READINGS[operator][name] = compute
+each_operator = at_length("operator", zip(READINGS))
+
+
+def conditions_of(operator: str) -> Conditions:
+    return Conditions(spec(operator.partition("/")[2]).spec)
+
+
+def described(inputs: Inputs, attributes: Attributes) -> Call:
+    """Return a call as conditions see it."""
+    tensors = {}
+    for key, item in flatten_variadic(inputs).items():
+        is_moved = key.partition("[")[0] in others.MOVED
+        values = None if is_moved else tuple(item.ravel().tolist())
+        tensors[key] = Tensor(type_name(item.dtype), item.shape, values)
+    return Call(tensors, attributes)
+
+
+def outcome(compute: Compute, inputs: Inputs, attributes: Attributes) -> Any:
+    """Return the outputs as they are compared, and as they are; nothing for a rejection."""
+    # Whatever a backend raises is a rejection.
+    with suppress(Exception):
+        outputs = compute(inputs, attributes)
+        return [(each.dtype, each.shape, each.tobytes()) for each in outputs], outputs
+    return None, None
+
+
+@each_operator
+def test_no_reading_of_what_a_document_leaves_open_fails(operator: str) -> None:
+    """One run tries every reading: the backend does what the first does that differs."""
+    conditions, answered, differing = conditions_of(operator), set(), set()
+
+    def otherwise(inputs: Inputs, attributes: Attributes) -> Any:
+        ambiguity = conditions.ambiguity(described(inputs, attributes))
+        if ambiguity is None:
+            return right(operator, inputs, attributes)
+        answered.add(ambiguity)
+        with suppress(ValueError):
+            right(operator, inputs, attributes)
+            raise ArithmeticError("it is open whether this call is valid")
+        return [np.zeros(1)]
+
+    readings = {**READINGS[operator], "otherwise": otherwise}
+
+    def differently(inputs: Inputs, attributes: Attributes) -> Any:
+        expected, outputs = outcome(partial(right, operator), inputs, attributes)
+        answers = [outputs]
+        for name, compute in readings.items():
+            found, outputs = outcome(compute, inputs, attributes)
+            if found != expected:
+                differing.add(name)
+                answers.append(outputs)
+        if (answer := answers[:2][-1]) is None:
+            raise ValueError("not a call of this reading")
+        return answer
+
+    failure = first_failure(operator, differently)
+    assert failure is None, (failure, differing)
+    assert answered == {each.id for each in conditions.spec.call_ambiguities}
+    # Of updates of boolean data, only candidates for negative cases could go wrong.
+    assert differing | {"updates-booleans"} >= readings.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", READINGS)
+def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(operator: str) -> None:
+    """Of the calls that break a requirement, a suite has a few; another seed has others."""
+    file, seed = spec(operator.partition("/")[2]), 1
+    mistakes = MistakeLog(file)
+    author = PositiveCases(file, seed, mistakes)
+    drawn = author.drawn(PROFILES["core"])
+    valid = [case for case in (*author.examples(), *drawn) if case.ambiguity is None]
+    search = CandidateSearch(Conditions(file.spec), PROFILES["core"], seed, valid, mistakes)
+    accepted = []
+    for rule, candidates in search.candidates().items():
+        for candidate in candidates if rule in file.spec.requirements else ():
+            inputs = group_variadic(
+                {name: materialize_numbered(item) for name, item in candidate.call.inputs.items()}
+            )
+            for name, compute in READINGS[operator].items():
+                if outcome(compute, inputs, candidate.call.attributes)[1] is not None:
+                    accepted.append((rule, name, candidate.name, str(candidate.call)[:200]))
+    assert accepted == []
+
+
+@at_length("operator, compute, rule", [(o, c, r) for o, _, c, r in core.DECIDED + decided.DECIDED])
+def test_what_contradicts_its_document_fails_by_the_rule(
+    operator: str, compute: Compute, rule: str
+) -> None:
+    run = Certification(WrongBackend(compute), suite(operator))
+    # The cases of the rule alone, since some calls of others would fill the memory if they passed.
+    cases = suite(operator).operators[operator].index.cases
+    verdicts = (
+        run.verdict(case.id) for case in cases if any(name.endswith(rule) for name in case.rules)
+    )
+    assert any(verdict.status == "fail" and verdict.kind != "bits" for verdict in verdicts)
+
+
+@pytest.mark.slow
+def test_every_explicit_call_without_a_mapping_is_one_that_numpys_alignment_accepts() -> None:
+    (compute,) = (c for _, name, c, _ in core.DECIDED if name.startswith("aligns_at_the_end"))
+    run, rule = Certification(WrongBackend(compute), core_suite()), "explicit-with-axes-mapping"
+    cases = core_suite().operators[BROADCAST].index.cases
+    deciding = [case.id for case in cases if case.violated_rule == f"broadcast-1/{rule}"]
+    statuses = {run.verdict(case).status for case in deciding} - {"implementation-defined"}
+    assert statuses == {"fail"}
+
+
+@each_core_spec
+def test_a_case_of_an_ambiguity_violates_only_rules_of_that_ambiguity(name: str) -> None:
+    operator = spec(name).spec.operator
+    suite, conditions = core_suite().operators[operator], conditions_of(operator)
+    ambiguities = {conditions.spec.full_id(each.id): each for each in conditions.spec.ambiguities}
+    for case in suite.index.cases:
+        if case.ambiguity is None:
+            continue
+        violated = conditions.check(described(suite.inputs(case), case.attributes)).violated
+        assert (case.expects == "rejection") == bool(violated)
+        assert set(violated) <= set(ambiguities[case.ambiguity].breaks)
+
+
+def test_a_stop_reaches_the_end_only_where_its_type_does() -> None:
+    suite = core_suite().operators[SLICE]
+    cases = [case for case in suite.index.cases if "slice-8/to-the-end" in case.rules]
+    assert cases
+    for case in cases:
+        inputs = suite.inputs(case)
+        stop, step, data = inputs["stop"], inputs["step"], inputs["data"]
+        least, most = np.iinfo(stop.dtype).min, np.iinfo(stop.dtype).max
+        axes = inputs["axes"].tolist() if "axes" in inputs else range(stop.size)
+        spans = zip(stop.tolist(), step.tolist(), (data.shape[axis] for axis in axes), strict=True)
+        assert any(
+            (by > 0 and end == most >= n) or (by < 0 and end == least < -n) for end, by, n in spans
+        )
