@@ -86,11 +86,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: operator_of(item.nodeid) is None)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Keep the specs and the suite that come with opcert, and the levels of the suite's cases.
 
     Every command reads them anew, and every run with a failure observes all the levels again.
     """
+    # A run that loses a process ends, and does not begin again what took the process down.
+    config.option.maxworkerrestart = getattr(config.option, "maxworkerrestart", None) or "0"
     read_spec = files.read_spec
     shipped = frozenset(find_spec_files(None))
     kept = cache(read_spec)
