@@ -21,7 +21,7 @@ BUDGET = {
     "backends": 1500,
     "run, isolation": 1300,
     "verdicts": 1150,
-    "panel": 300,
+    "strength": 300,
     "exploration": 120,
     "certificate, verification": 1000,
     "programs, report": 1250,

@@ -13,7 +13,7 @@ programs       calls -> a Python program that makes them
 run            call x backend -> outcome: called, repeated, compared
 isolation      the same in separate processes: workers, drivers, configurations
 verdicts       vector, outcome -> verdict: causes, confirmation, reduction
-panel          spec x suite -> how many generic wrong backends the suite finds
+strength       spec x suite -> which faults of backends the suite finds, at random and systematic
 exploration    spec x backend -> findings: fresh calls beyond the suite
 certificate    verdicts -> certificate: a whole run, or the rest of one; file, folder, signature
 report         certificate -> terminal, HTML, JUnit XML; spec, suite -> Markdown; a case explained

@@ -29,7 +29,7 @@ ROOMS = [
     "run",
     "isolation",
     "verdicts",
-    "panel",
+    "strength",
     "exploration",
     "certificate",
     "pytest_suite",

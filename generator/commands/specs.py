@@ -1,7 +1,7 @@
 """The commands for specs and suites: `check`, `generate`, `coverage`, `docs`, `schema`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -15,12 +15,12 @@ from opcert.certificate.file import certificate_json_schema, refuse_path_in_suit
 from opcert.commands import options
 from opcert.commands.options import ExitCode, echo_line, generation, takes_settings
 from opcert.errors import OpcertError
-from opcert.panel.strength import Strength, measure_strength
 from opcert.report.documentation import MARKS, render_docs
 from opcert.report.files import console, print_line, table_cell
 from opcert.run.settings import RunSettings
 from opcert.specification.files import find_spec_files, read_specs_in
 from opcert.specification.model import json_schema
+from opcert.strength.strength import Strength, Survivor, measure_strength
 from opcert.suite.coverage import Coverage, measure_coverage
 from opcert.suite.generation import generate as generate_suite
 from opcert.suite.generation import open_suite
@@ -41,14 +41,14 @@ def check(
         bool,
         typer.Option(
             "--strength/--no-strength",
-            help="Measure the strength on generic wrong backends, which takes most of the time.",
+            help="Measure which faults the suite finds, which takes most of the time.",
         ),
     ] = True,
 ) -> None:
     """Check specs, and measure the strength of their suite.
 
-    Reports mistakes, warnings, the number of cases for each rule, and the generic wrong backends
-    that the suite does not detect.
+    Reports mistakes, warnings, the number of cases for each rule, and which faults of backends the
+    suite finds: of those drawn at random, and of systematic ones.
     """
     checked = check_specs(files or find_spec_files(settings.specs))
     for spec in checked:
@@ -162,7 +162,7 @@ def docs(
     strength: Annotated[
         bool,
         typer.Option(
-            "--strength", help="Include the strength: which generic faults the suite finds."
+            "--strength", help="Include the strength: which faults of backends the suite finds."
         ),
     ] = False,
     quiet: options.QuietOption = False,
@@ -208,13 +208,28 @@ def print_rule_counts(counts: Sequence[RuleCounts], console: Console) -> None:
     console.print(f"{len(counts)} rules, each exercised", highlight=False)
 
 
+# How many of the faults that survive are listed.
+_SURVIVORS = 5
+
+
 def print_strength(strength: Strength, console: Console) -> None:
-    """Print how many generic faults the cases of an operator find, and list the others."""
-    found = f"{strength.detected} of {strength.applicable}"
-    print_line(console, f"{strength.operator}: generic faults found: {found}")
-    for fault in strength.missed:
-        print_line(console, f"  not found: {fault.text} ({fault.name})")
-        print_line(console, f"    it differs in {fault.witness:.300}")
+    """Print how many faults the cases of an operator find, and list others with calls."""
+    line = partial(print_line, console)
+    count = f"{strength.systematic_found} of {strength.systematic}"
+    line(f"{strength.operator}: systematic faults found: {count}")
+    _print_survivors(strength.missed, line)
+    count = f"{strength.found} of {strength.drawn}"
+    line(
+        f"{strength.operator}: random faults found: {count}, so {strength.percent} of such faults, "
+        "with 95 % confidence"
+    )
+    _print_survivors(strength.simplest[:_SURVIVORS], line)
+
+
+def _print_survivors(survivors: Sequence[Survivor], line: Callable[[str], None]) -> None:
+    for survivor in survivors:
+        line(f"  not found: {survivor.text}")
+        line(f"    it shows in {survivor.call:.300}")
 
 
 # How many missing items of a dimension are listed.

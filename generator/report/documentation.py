@@ -19,10 +19,10 @@ from markupsafe import Markup
 
 from opcert.arrays.calls import flatten_variadic
 from opcert.errors import OpcertError, visible_text
-from opcert.panel.strength import Strength
 from opcert.report.explain import CaseDescription, describe_case
 from opcert.specification.expressions import DocumentedTensor
 from opcert.specification.files import SpecFile
+from opcert.strength.strength import Strength
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import RuleCases, cases_by_rule, valid_calls
 from opcert.suite.suite import Suite

@@ -8,11 +8,11 @@ import pytest
 from opcert.arrays.element_types import Array
 from opcert.cases.attribute_changes import attribute_mutations
 from opcert.cases.list_mutations import MutationContext
-from opcert.panel.argument_faults import argument_faults
-from opcert.panel.fault import ArrayCall, OperatorSignature
 from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
 from opcert.specification.model import Spec
+from opcert.strength.effects import Turn, misreadings
+from opcert.strength.facts import FinishedCall
 from opcert.suite.suite import Suite
 from tests.roles.made_up import assert_certified, assert_fails, mistakes, random_calls, read
 
@@ -130,23 +130,26 @@ def test_a_wrong_implementation_fails(old: str, new: str, suite: Path) -> None:
     assert_fails(suite, REFERENCE, old, new)
 
 
-def test_the_panel_reads_one_value_for_the_other(tmp_path: Path) -> None:
-    signature = OperatorSignature(read(tmp_path, SPEC), ("data",), {}, {})
-    faults = {fault.name: fault for fault in argument_faults(signature)}
-    assert "rows-default-True" in faults
-    seen: list[ArrayCall] = []
+def test_a_wrong_backend_reads_one_value_for_the_other(tmp_path: Path) -> None:
+    effects = {e.text: e for e in misreadings(read(tmp_path, SPEC), frozenset({"data"}))}
+    assert "rows is True where it is omitted" in effects
+    seen: list[FinishedCall] = []
 
-    def read_call(call: ArrayCall) -> list[Array]:
+    def read_call(call: FinishedCall) -> list[Array]:
         seen.append(call)
         return []
 
-    call = ArrayCall({}, {"rows": True, "turned": [True, False], "part": 0.5})
-    for name in ("rows-false", "turned-reversed", "part-cut"):
-        faults[name].start()(call, read_call)
+    call = FinishedCall({}, {"rows": True, "turned": [True, False], "part": 0.5})
+    for text in (
+        "rows is taken for False",
+        "turned is read from its end",
+        "part is cut to an integer",
+    ):
+        effects[text].apply(Turn(call, None, read_call))
     assert seen[0].attributes["rows"] is False
-    assert [call.attributes["turned"] for call in seen].count([False, True]) == 1
-    assert seen[-1].attributes["part"] == 0.0
-    assert faults["rows-true"].start()(call, read_call) is None
+    assert seen[1].attributes["turned"] == [False, True]
+    assert seen[2].attributes["part"] == 0.0
+    assert effects["rows is taken for True"].apply(Turn(call, None, read_call)) is None
 
 
 def test_an_optional_flag_needs_a_default(tmp_path: Path) -> None:

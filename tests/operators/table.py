@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from opcert.panel.strength import measure_strength
 from opcert.specs import CORE_OPERATORS
+from opcert.strength.strength import measure_strength
 from tests.shipped import SPECS, spec, suite
 
 ROOT = Path(__file__).parents[2]
@@ -78,10 +78,11 @@ def cases(operator: str) -> str:
 
 
 def strength(operator: str) -> str:
-    """Return how many of the generic wrong backends the core suite finds."""
+    """Return how many systematic faults the core suite finds, and the share of random ones."""
     name = operator.partition("/")[2]
     measured = measure_strength(spec(name), suite(operator).operators[operator])
-    return f"{measured.detected} of {measured.applicable}"
+    count = f"{measured.systematic_found} of {measured.systematic}"
+    return f"{count}; {measured.percent}"
 
 
 def rows_of(guide: Path, command: str = COMMAND) -> dict[str, list[str]]:
@@ -142,7 +143,7 @@ def _write(guide: Path, command: str, rows: list[list[str]]) -> None:
 def main() -> None:
     """Write the tables."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("--keep-strength", action="store_true", help="keep the panel's figures")
+    parser.add_argument("--keep-strength", action="store_true", help="keep the figures of faults")
     parser.add_argument("--certificates", type=Path, metavar="FOLDER", help="renew the results")
     options = parser.parse_args()
     rows = rows_of(SPECS_GUIDE)

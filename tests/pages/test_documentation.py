@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from opcert.panel.strength import MissedFault, Strength
 from opcert.report.documentation import GUIDES, operator_markdown, plain, read_guides, render_docs
 from opcert.specification.files import read_specs_in
 from opcert.specification.model import Ambiguity, Erratum, Example, Law, Rule, Spec
+from opcert.strength.strength import Strength, Survivor
 from opcert.system import write_files
 from tests.faults.finding import core_suite
 from tests.guides.guides import ROOT, Guide
@@ -149,12 +149,14 @@ def test_a_text_brings_no_markup(text: str) -> None:
 def test_without_cases_and_with_strength_the_page_says_so(tmp_path: Path) -> None:
     write_specs(tmp_path)
     (spec_file,) = read_specs_in(tmp_path)
-    missed = MissedFault("late", "It is late.", "take(1)")
-    strength = Strength(spec_file.spec.operator, 3, (missed,))
+    late, short = (Survivor(text, ("a < b",), "take(1)") for text in ("it is late", "it is short"))
+    strength = Strength(spec_file.spec.operator, 8, (late, late), 3, (short,))
     (page,) = operator_markdown(spec_file, core_suite(), strength).values()
     assert b"has no cases of this operator" in page
-    assert b"Generic faults found: 3 of 4." in page
-    assert b"| late | It is late. | `take(1)` |" in page
+    assert b"Systematic faults found: 3 of 4." in page
+    assert b"Random faults found: 8 of 10, so 49.0 to 94.3 % of such faults" in page
+    assert page.count(b"| it is short, if a \\< b | `take(1)` |") == 1
+    assert page.count(b"| it is late, if a \\< b | `take(1)` |") == 1
 
 
 @pytest.mark.slow

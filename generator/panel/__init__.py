@@ -1,1 +1,0 @@
-"""Spec + suite -> the strength of the suite: which generic wrong backends its cases find."""

@@ -1,0 +1,148 @@
+"""The calls that show faults: those of a suite as a certification makes them, and fresh ones."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+
+from opcert.arrays.calls import Call, argument_of
+from opcert.arrays.element_types import Array, copy_in_layout
+from opcert.arrays.patterns import materialize
+from opcert.cases.candidates import apply_violation, declared_bounds
+from opcert.cases.conditions import Conditions
+from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
+from opcert.cases.list_mutations import MutationContext
+from opcert.cases.mutations import Mutation, mutations_of
+from opcert.cases.vectors import add_special_values
+from opcert.choices.choices import Choices, Replay, call_seed
+from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
+from opcert.specification.files import Reference, SpecFile, golden_outputs
+from opcert.strength.facts import FinishedCall
+from opcert.suite.operator_suite import OperatorSuite
+
+# Fresh calls have another seed than those of any suite is likely to have.
+SEED = 0x57E4617
+# How many valid calls are drawn; each is preceded by one that differs in one choice, and followed
+# by one that violates a requirement, as far as there are such.
+DRAWS = 600
+# How many changes of a call are tried until one violates exactly one requirement.
+_TRIED = 16
+
+
+def suite_calls(operator: OperatorSuite, reference: Reference) -> Iterator[FinishedCall]:
+    """Yield the decisive calls of a suite in the order in which a certification makes them."""
+    calls: dict[str, FinishedCall] = {}
+    for case in operator.index.cases:
+        if case.ambiguity is not None:
+            continue
+        inputs, attributes = operator.inputs(case), case.attributes
+        if case.expects == "rejection":
+            call = FinishedCall(inputs, attributes, None, case.violated_rule)
+            # A baseline is decisive, too.
+            yield from (call, call, calls[case.baseline or ""], call)
+            continue
+        inverted = operator.inverted_data_inputs(case)
+        # Only the suite knows what elements may be that the document leaves open.
+        if case.open_elements:
+            outputs = operator.outputs(case), operator.inverted_data_outputs(case)
+        else:
+            outputs = (
+                golden_outputs(reference, inputs, attributes),
+                golden_outputs(reference, inverted, attributes),
+            )
+        calls[case.id] = call = FinishedCall(inputs, attributes, outputs[0])
+        yield from (call, FinishedCall(inverted, attributes, outputs[1]), call)
+
+
+class FreshCalls:
+    """Calls that the document decides, drawn apart from those of any suite.
+
+    `data` are the inputs whose elements the operator only moves.
+    """
+
+    def __init__(self, file: SpecFile) -> None:
+        self._file = file
+        self._spec = file.spec
+        self._conditions = Conditions(file.spec)
+        self._changes: list[Mutation | Mapping[str, str]] = [*mutations_of(file.spec)]
+        for rule in file.spec.rules:
+            self._changes += rule.violations.values()
+        calls = [*self._calls()]
+        self.data = frozenset(
+            argument_of(key)
+            for call, rule in calls
+            for key, tensor in call.inputs.items()
+            if tensor.values is None and rule is None
+        )
+        self.calls = [self._finished(call, rule) for call, rule in calls]
+
+    def _calls(self) -> Iterator[tuple[Call, str | None]]:
+        """Yield calls in the order in which they are made, each with the rule that it violates."""
+        for number, drawn, choices in islice(drawn_calls(self._spec, SEED), DRAWS):
+            own, seed = Choices(call_seed("strength", number)), f"strength|{number}"
+            if self._conditions.open_elements(drawn) or self._conditions.ambiguity(drawn):
+                continue
+            # The same data before and after, so that the calls differ in one respect alone.
+            if (neighbour := self._neighbour(choices, own)) is not None:
+                yield neighbour.patterned(seed), None
+            call = drawn.patterned(seed)
+            yield call, None
+            for k in range(_TRIED):
+                change = self._changes[own.integer(f"change {k}", 0, len(self._changes) - 1)]
+                invalid = self._changed(call, change, own.integer("element", 0, 99))
+                rule = None if invalid is None else self._violated(invalid)
+                if invalid is not None and rule is not None:
+                    yield invalid.patterned(seed, only_new=True), rule
+                    break
+
+    def _neighbour(self, choices: Choices, own: Choices) -> Call | None:
+        """Return a valid call that differs from another in one choice."""
+        conditions = self._conditions
+        with suppress(Inapplicable):
+            replay = Replay(choices, own.one("anew", choices.levels), own.integer("seed", 0, 99))
+            call = draw_call(self._spec, replay)
+            is_decided = not (conditions.open_elements(call) or conditions.ambiguity(call))
+            is_valid = is_decided and not conditions.check(call).violated
+            if is_valid and conditions.has_small_outputs(call, MAX_OUTPUT_ELEMENTS):
+                return call
+        return None
+
+    def _changed(
+        self, call: Call, change: Mutation | Mapping[str, str], element: int
+    ) -> Call | None:
+        if not isinstance(change, Mutation):
+            return apply_violation(self._conditions, call, change)
+        bounds = declared_bounds(self._conditions, call, change.argument)
+        return change.apply(self._spec, call, MutationContext(*bounds, element))
+
+    def _violated(self, call: Call) -> str | None:
+        """Return the requirement, by full id, that a call violates, if it is exactly one."""
+        # A condition may have no value on a changed call, which then shows nothing.
+        with suppress(ExpressionError):
+            violated = self._conditions.check(call).violated
+            if len(violated) == 1 and self._conditions.ambiguity(call) is None:
+                return self._spec.full_id(violated[0])
+        return None
+
+    def _finished(self, call: Call, rule: str | None) -> FinishedCall:
+        """Return a call with its arrays and golden outputs.
+
+        Raises:
+            SpecError: the reference contradicts the spec.
+        """
+        arrays = {key: materialize(tensor) for key, tensor in call.inputs.items()}
+        outputs = None
+        if rule is None:
+            arrays = add_special_values(call, arrays, self._golden(call, arrays))
+            outputs = self._golden(call, arrays)
+        inputs = {
+            key: copy_in_layout(array, call.inputs[key].requested_layout)
+            for key, array in arrays.items()
+        }
+        return FinishedCall(inputs, call.attributes, outputs, rule, str(call))
+
+    def _golden(self, call: Call, arrays: Mapping[str, Array]) -> list[Array]:
+        try:
+            return golden_outputs(self._file.reference, arrays, call.attributes)
+        except OpcertError as error:
+            mistake = self._file.mistake(("reference",), f"{error}, for {call}")
+            raise SpecError([mistake]) from None
