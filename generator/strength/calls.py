@@ -73,7 +73,7 @@ class FreshCalls:
             for key, tensor in call.inputs.items()
             if tensor.values is None and rule is None
         )
-        self.calls = [self._finished(call, rule) for call, rule in calls]
+        self.calls = (self._finished(call, rule) for call, rule in calls)
 
     def _calls(self) -> Iterator[tuple[Call, str | None]]:
         """Yield calls in the order in which they are made, each with the rule that it violates."""

@@ -14,14 +14,9 @@ import numpy as np
 from opcert.arrays.calls import tensor_key
 from opcert.choices.choices import Choices
 from opcert.specification.model import Spec
-from opcert.strength.effects import (
-    OUTPUT_LISTS,
-    REJECTION,
-    WRONG_ELEMENT,
-    Effect,
-    element_losses,
-)
+from opcert.strength.effects import OUTPUT_LISTS, REJECTION, WRONG_ELEMENT, Effect
 from opcert.strength.facts import EARLIER, Column, Steps, Truths
+from opcert.strength.misreadings import element_losses
 
 Item = TypeVar("Item")
 _RELATIONS: dict[str, Callable[[Column, Column | float], Truths]] = {

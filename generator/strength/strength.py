@@ -19,9 +19,10 @@ from opcert.choices.choices import Choices, call_seed
 from opcert.run.comparison import compare_outputs
 from opcert.specification.files import SpecFile, call_reference
 from opcert.strength.calls import FreshCalls, suite_calls
-from opcert.strength.effects import CORRUPTIONS, Effect, Turn, memory_faults, misreadings
+from opcert.strength.effects import CORRUPTIONS, Effect, Turn, memory_faults
 from opcert.strength.facts import FinishedCall, Outputs, Steps
 from opcert.strength.faults import Fault, FaultDraw, systematic_faults
+from opcert.strength.misreadings import misreadings
 from opcert.suite.operator_suite import OperatorSuite
 
 # How many faults at random count, and how many are drawn at most.

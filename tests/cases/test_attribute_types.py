@@ -11,8 +11,9 @@ from opcert.cases.list_mutations import MutationContext
 from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
 from opcert.specification.model import Spec
-from opcert.strength.effects import Turn, misreadings
+from opcert.strength.effects import Turn
 from opcert.strength.facts import FinishedCall
+from opcert.strength.misreadings import misreadings
 from opcert.suite.suite import Suite
 from tests.roles.made_up import assert_certified, assert_fails, mistakes, random_calls, read
 

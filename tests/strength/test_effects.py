@@ -18,10 +18,10 @@ from opcert.strength.effects import (
     Effect,
     Turn,
     memory_faults,
-    misreadings,
 )
 from opcert.strength.facts import FinishedCall, Steps
 from opcert.strength.faults import FaultDraw
+from opcert.strength.misreadings import misreadings
 
 _TEXTS = {"clause": "Inputs", "text": "Text."}
 MOVE = Spec.model_validate(
