@@ -88,16 +88,15 @@ class FreshCalls:
             yield call, None
             for k in range(_TRIED):
                 change = self._changes[own.integer(f"change {k}", 0, len(self._changes) - 1)]
-                invalid = self._changed(call, change, own.integer("element", 0, 99))
-                rule = None if invalid is None else self._violated(invalid)
-                if invalid is not None and rule is not None:
-                    yield invalid.patterned(seed, only_new=True), rule
+                violation = self._violation(call, change, own.integer("element", 0, 99))
+                if violation is not None:
+                    yield violation[0].patterned(seed, only_new=True), violation[1]
                     break
 
     def _neighbour(self, choices: Choices, own: Choices) -> Call | None:
         """Return a valid call that differs from another in one choice."""
         conditions = self._conditions
-        with suppress(Inapplicable):
+        with suppress(ExpressionError, Inapplicable):
             replay = Replay(choices, own.one("anew", choices.levels), own.integer("seed", 0, 99))
             call = draw_call(self._spec, replay)
             is_decided = not (conditions.open_elements(call) or conditions.ambiguity(call))
@@ -106,21 +105,22 @@ class FreshCalls:
                 return call
         return None
 
-    def _changed(
+    def _violation(
         self, call: Call, change: Mutation | Mapping[str, str], element: int
-    ) -> Call | None:
-        if not isinstance(change, Mutation):
-            return apply_violation(self._conditions, call, change)
-        bounds = declared_bounds(self._conditions, call, change.argument)
-        return change.apply(self._spec, call, MutationContext(*bounds, element))
-
-    def _violated(self, call: Call) -> str | None:
-        """Return the requirement, by full id, that a call violates, if it is exactly one."""
+    ) -> tuple[Call, str] | None:
+        """Return a call, changed so that it violates one requirement, and the id of that one."""
+        conditions = self._conditions
         # A condition may have no value on a changed call, which then shows nothing.
-        with suppress(ExpressionError):
-            violated = self._conditions.check(call).violated
-            if len(violated) == 1 and self._conditions.ambiguity(call) is None:
-                return self._spec.full_id(violated[0])
+        with suppress(ExpressionError, Inapplicable):
+            if isinstance(change, Mutation):
+                bounds = declared_bounds(conditions, call, change.argument)
+                changed = change.apply(self._spec, call, MutationContext(*bounds, element))
+            else:
+                changed = apply_violation(conditions, call, change)
+            violated = () if changed is None else conditions.check(changed).violated
+            if changed is None or len(violated) != 1 or conditions.ambiguity(changed):
+                return None
+            return changed, self._spec.full_id(violated[0])
         return None
 
     def _finished(self, call: Call, rule: str | None) -> FinishedCall:

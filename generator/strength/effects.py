@@ -55,7 +55,7 @@ def changed(call: FinishedCall, name: str, value: Any) -> FinishedCall:
 
 
 def masked(mask_of: Callable[[int], int], array: Array) -> Array:
-    """Return an array without some bits of each element; `mask_of` their number gives the others."""
+    """Return an array with the bits that `mask_of` the width of an element keeps."""
     bits = bits_of(array)
     bits &= bits.dtype.type(mask_of(bit_width(type_name(array.dtype))))
     return bits.view(array.dtype)

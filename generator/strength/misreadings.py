@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays.element_types import Array, bits_of, underlying_buffer
+from opcert.arrays.element_types import FLOATS, Array, bits_of, type_name, underlying_buffer
 from opcert.reference.rules import RuleBroken, unchecked
 from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
@@ -214,7 +214,7 @@ _LAYOUTS: Sequence[Named] = (
 
 def _instead_of(choose: Callable[[Array], Array], value: float, array: Array) -> Array:
     """Return an array with another value in place of some elements of a float type."""
-    if array.dtype.kind in "biu":
+    if type_name(array.dtype) not in FLOATS:
         return array
     other = array.copy()
     other[choose(array)] = value

@@ -206,7 +206,7 @@ def _shows(effect: Effect, turn: Turn) -> bool:
     golden = turn.call.outputs
     try:
         outputs = effect.apply(turn)
-    except Exception:
+    except (Exception, SystemExit):
         # Whatever an author's reference raises is a rejection.
         return golden is not None
     if outputs is None:
