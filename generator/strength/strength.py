@@ -126,6 +126,7 @@ class _Measurement:
             Steps(file.spec, fresh.data, [call for call in calls if call.nbytes <= _MOST_BYTES])
             for calls in (fresh.calls, suite_calls(operator, file.reference))
         )
+        self._process = Process()
         # Whether an effect shows in a step, by all that it depends on.
         self._shows: dict[tuple[Effect, Steps, int | FinishedCall], bool] = {}
 
@@ -182,18 +183,18 @@ class _Measurement:
         return Survivor(fault.effect.text, tuple(each.text for each in fault.conditions), text)
 
     def _run(self, call: FinishedCall) -> Outputs:
-        with _limited_memory():
+        with _limited_memory(self._process):
             return call_reference(self._file.reference, call.inputs, call.attributes)
 
 
 @contextmanager
-def _limited_memory() -> Iterator[None]:
+def _limited_memory(own: Process) -> Iterator[None]:
     """Let a reference allocate little, for it may get a number of billions in place of a small one.
 
     NumPy raises MemoryError for more.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = Process().memory_info().vms + _ROOM
+    most = own.memory_info().vms + _ROOM
     resource.setrlimit(resource.RLIMIT_AS, (min(most, soft) if soft > 0 else most, hard))
     try:
         yield

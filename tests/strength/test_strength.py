@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from psutil import Process
 
 from opcert.errors import SpecError
 from opcert.specification.files import SpecFile
@@ -92,7 +93,7 @@ def test_the_interval_is_that_of_wilson() -> None:
 
 def test_a_reference_gets_little_memory() -> None:
     before = resource.getrlimit(resource.RLIMIT_AS)
-    with pytest.raises(MemoryError), _limited_memory():
+    with pytest.raises(MemoryError), _limited_memory(Process()):
         np.empty(1 << 34)
     assert resource.getrlimit(resource.RLIMIT_AS) == before
 
