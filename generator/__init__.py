@@ -14,7 +14,7 @@ run            call x backend -> outcome: called, repeated, compared
 isolation      the same in separate processes: workers, drivers, configurations
 verdicts       vector, outcome -> verdict: causes, confirmation, reduction
 strength       spec x suite -> which faults of backends the suite finds, at random and systematic
-exploration    spec x backend -> findings: fresh calls beyond the suite
+exploration    spec x backend -> findings: Hypothesis draws, searches and shrinks calls
 certificate    verdicts -> certificate: a whole run, or the rest of one; file, folder, signature
 report         certificate -> terminal, HTML, JUnit XML; spec, suite -> Markdown; a case explained
 verification   certificate x suite -> findings
@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from opcert.certificate.certificate import Certificate
     from opcert.certificate.certify_suite import certify
     from opcert.certificate.file import read_certificate
+    from opcert.exploration.calls import calls
     from opcert.isolation.supervised import configurations
     from opcert.suite.generation import generate, load
 
 _MODULES = {
     "Certificate": "certificate.certificate",
+    "calls": "exploration.calls",
     "certify": "certificate.certify_suite",
     "configurations": "isolation.supervised",
     "generate": "suite.generation",
@@ -45,6 +47,7 @@ _MODULES = {
 __all__ = [
     "Certificate",
     "__version__",
+    "calls",
     "certify",
     "configurations",
     "generate",

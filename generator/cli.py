@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "backends": ("backends", "opcert backends"),
         "claim": ("backends", "opcert claim -b my_backend.py:Backend -o claim.yaml"),
         "explore": (
-            "backends",
+            "explore",
             "opcert explore -b my_backend.py:Backend --minutes 5",
             "opcert explore -b torch --operator 'directml/*' --seed 7",
         ),

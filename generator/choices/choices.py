@@ -66,11 +66,15 @@ class Choices:
         return common[level] if level in common else seldom[level]
 
     def _level(self, name: str, common: Sequence[str], rare: Sequence[str]) -> str:
-        is_rare = rare and (not common or not self.integer(f"{name} rarely", 0, RARELY - 1))
+        is_rare = rare and (not common or self.rarely(f"{name} rarely", RARELY))
         levels = rare if is_rare else common
         if not levels:
             raise Inapplicable(f"no option for {name}")
         return levels[self.integer(name, 0, len(levels) - 1)]
+
+    def rarely(self, name: str, one_in: int) -> bool:
+        """Return whether to do what is done in one of `one_in` draws; not to is the simpler."""
+        return not self.integer(name, 0, one_in - 1)
 
     def integer(self, name: str, low: int, high: int) -> int:
         """Return an integer from `low` to `high`, both included; it is no level."""

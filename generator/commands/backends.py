@@ -1,4 +1,4 @@
-"""The commands about backends: `backends`, `claim`, `explore` and `driver-check`."""
+"""The commands about backends: `backends`, `claim` and `driver-check`."""
 
 import importlib
 import os
@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +23,6 @@ from opcert.backends.lookup import (
     DRIVER_PREFIX,
     parse_backend_options,
     registered_backends,
-    setup_code,
 )
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict, certify
@@ -34,8 +32,6 @@ from opcert.commands.certificates import check_selection
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
 from opcert.commands.parsing import case_progress
 from opcert.errors import OpcertError
-from opcert.exploration.explore import explore as run
-from opcert.exploration.explore import result_text
 from opcert.isolation.supervised import check_driver
 from opcert.report.files import console, print_line, table_cell
 from opcert.run.settings import RunSettings
@@ -309,45 +305,6 @@ def claim(
     echo_line(f"wrote {target}")
     for remark in draft.remarks:
         echo_line(remark)
-
-
-@takes_settings("operator", "specs", "isolated", "timeout", "memory")
-def explore(
-    *,
-    backend: options.BackendOption = "reference",
-    backend_option: options.BackendOptions = None,
-    settings: RunSettings,
-    minutes: Annotated[
-        float,
-        typer.Option(
-            "--minutes",
-            metavar="MINUTES",
-            parser=options.number("--minutes", "a number of minutes, at least 0.01", 0.01),
-            help="Time limit for all operators together.",
-        ),
-    ] = 1.0,
-    seed: options.SeedOption = 0,
-) -> None:
-    """Search for failing calls beyond the suite.
-
-    Exit codes: 0 no failing call found; 1 failing calls found; 2 invalid input.
-    """
-    arguments = parse_backend_options(backend_option)
-    failures = 0
-    for result in run(
-        backend,
-        options=arguments,
-        specs=settings.specs,
-        operator=settings.operator or "*",
-        minutes=minutes,
-        seed=seed,
-        isolated=settings.isolated,
-        timeout=settings.timeout,
-        memory=settings.memory_bytes,
-    ):
-        echo_lines(result_text(result, partial(setup_code, backend, arguments)))
-        failures += result.counterexample is not None
-    raise typer.Exit(ExitCode.FAILURE if failures else ExitCode.SUCCESS)
 
 
 @takes_settings("timeout", "memory")

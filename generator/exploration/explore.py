@@ -1,145 +1,200 @@
-"""Specs x backend -> results: a search for each operator, and its counterexample as a program."""
+"""Specs x backend -> results: Hypothesis searches for failing calls of each operator."""
 
-import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from opcert.arrays.calls import group_variadic
-from opcert.arrays.element_types import Array, type_name
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+from hypothesis import seed as with_seed
+from hypothesis import strategies as st
+from hypothesis.database import DirectoryBasedExampleDatabase
+from hypothesis.errors import Flaky, Unsatisfiable
+from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
+
 from opcert.backends.contract import Backend, close_backend
 from opcert.backends.lookup import in_process_backend, load, with_reference_specs
-from opcert.cases.case import short_digest
-from opcert.errors import printable_line
-from opcert.exploration.search import Counterexample, ExplorationResult, Open, Search
-from opcert.exploration.trials import Trials
+from opcert.choices.choices import call_seed
+from opcert.errors import OpcertError
+from opcert.exploration.calls import OperatorCalls, trials
+from opcert.exploration.counterexample import Counterexample, ExplorationResult
 from opcert.isolation.supervised import CALL_TIMEOUT, SupervisedBackend, start_backend
-from opcert.programs.program import (
-    CallText,
-    InputText,
-    array_expression,
-    is_exact_as_text,
-    layout_expression,
-    output_expression,
-    write_program,
-)
-from opcert.run.call_protocol import SessionStep
-from opcert.specification.files import load_references, read_specs_in
+from opcert.run.call_protocol import Session, SessionStep
+from opcert.run.outcome import IsolatedBackend
+from opcert.specification.files import read_specs_in
+from opcert.suite.support import declared_support
 
-# An example lists the values of tensors of so many elements; a pattern fills larger ones.
-_MAX_LISTED = 64
-# How many values of an input a line lists.
-_MAX_LISTED_IN_LINE = 16
-
-
-def result_text(result: ExplorationResult, setup: Callable[[], str]) -> str:
-    """Return the result for an operator as text, with program and example of a counterexample.
-
-    `setup` returns the lines of Python that define `backend`.
-    """
-    declined = f", {result.declined} of them not supported" if result.declined else ""
-    line = f"{result.operator}: {result.tried} calls tried{declined}"
-    counterexample = result.counterexample
-    if counterexample is None:
-        return f"{line}, nothing found"
-    once = "" if counterexample.repeatable else "; seen once, and not again on a fresh backend"
-    fault = counterexample.fault
-    head = f"{line}, found ({fault.kind}): {printable_line(fault.text)}{once}"
-    call = _call_line(counterexample.steps[-1])
-    python, yaml = program_text(counterexample, setup()), example_text(counterexample)
-    return f"{head}\n    {call}\n\n```python\n{python}```\n\n```yaml\n{yaml}```\n"
-
-
-def _call_line(step: SessionStep) -> str:
-    """Return a call in a line: types, shapes and short values of inputs, and attributes."""
-    parts = []
-    for name, array in step.inputs.items():
-        layout = f" {step.layouts[name]}" if step.layouts[name] != "c" else ""
-        is_listed = 0 < array.size <= _MAX_LISTED_IN_LINE and name not in step.data_inputs
-        values = f" {array.tolist()}" if is_listed else ""
-        parts.append(f"{name}={type_name(array.dtype)}{list(array.shape)}{layout}{values}")
-    return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])
-
-
-def program_text(counterexample: Counterexample, setup: str) -> str:
-    """Return a program that fails as the counterexample does.
-
-    `setup` are the lines that define `backend`. The program needs NumPy, the imports of these
-    lines, and ml_dtypes where NumPy lacks a type.
-    """
-    fault = counterexample.fault
-    *before, last = counterexample.steps
-    fatal_kind = fault.kind if fault.kind in ("crash", "hang", "protocol") else None
-    calls = [*map(_call_text, before), _call_text(last, fatal_kind)]
-    title = f"{counterexample.operator}, {fault.kind}: {printable_line(fault.text)}"
-    return write_program(calls, setup, [title])
-
-
-def _call_text(step: SessionStep, fatal_kind: str | None = None) -> CallText:
-    """Return the call of a step as text; one of a fatal kind does not return."""
-    inputs = {
-        name: InputText(
-            layout_expression(array_expression(array), array.shape, step.layouts[name]),
-            (array.dtype, array.shape, step.layouts[name]),
-        )
-        for name, array in step.inputs.items()
-    }
-    remark = step.relation or "a valid call"
-    if step.golden is None:
-        remark = f"one change to a valid call ({step.relation}) violates {step.rule}"
-    expected = None if step.golden is None else [*map(output_expression, step.golden)]
-    return CallText(remark, step.operator, inputs, step.attributes, expected, fatal_kind)
-
-
-def example_text(counterexample: Counterexample) -> str:
-    """Return the call as an entry of `examples` in its operator's spec.
-
-    If the last call must be rejected, the entry is the valid call that it changes.
-    """
-    last, fault = counterexample.steps[-1], counterexample.fault
-    step, changed = last, ""
-    if last.golden is None:
-        step = counterexample.valid
-        changed = f": the valid call that {last.relation} ({last.rule}) changes"
-    name = f"found-{fault.kind}-{short_digest(str(counterexample.call))}"
-    text = f"Found by exploring: {printable_line(fault.text)}"
-    golden = step.golden or []
-    data = [array for key, array in step.inputs.items() if key in step.data_inputs]
-    is_listed = all(
-        array.size <= _MAX_LISTED and is_exact_as_text(array) for array in (*data, *golden)
-    )
-    tensors = {
-        key: _tensor(array, is_listed or key not in step.data_inputs)
-        for key, array in step.inputs.items()
-    }
-    inputs = [
-        f"    {name}: {text}\n"
-        if isinstance(text, str)
-        else "".join([f"    {name}:\n", *(f"      - {part}\n" for part in text)])
-        for name, text in group_variadic(tensors).items()
-    ]
-    attributes = [f"    {key}: {json.dumps(value)}\n" for key, value in step.attributes.items()]
-    return "".join(
-        [
-            f"# For {step.operator}{changed}.\n",
-            f"- id: {name}\n  clause: Found by exploring\n  text: {json.dumps(text[:200])}\n",
-            "  inputs:\n",
-            *inputs,
-            *(["  attributes:\n", *attributes] if attributes else []),
-            "  outputs:\n" if golden else "  outputs: []\n",
-            *(f"    - {_tensor(array, is_listed)}\n" for array in golden),
-        ]
-    )
-
-
-def _tensor(array: Array, is_listed: bool) -> str:
-    values = f", values: {json.dumps(array.reshape(-1).tolist())}" if is_listed else ""
-    return f"{{type: {type_name(array.dtype)}, shape: {list(array.shape)}{values}}}"
-
-
+# Makes a fresh backend, which is closed after the block that uses it.
+Open: TypeAlias = Callable[[], AbstractContextManager[Backend]]
 MakeBackend: TypeAlias = Callable[[], Backend]
+
+# Hypothesis remembers what it has tried, so it begins anew after so many trials.
+_ROUND = 1000
+# The share of an operator's time that is kept for shrinking a counterexample.
+_SHRINKING_SHARE = 0.25
+# How many steps before a failure are kept, since some calls fail only after others.
+_MAX_HISTORY = 400
+# A backend that can be created in so many seconds is created anew for each trial that is shrunk.
+_QUICK_START = 0.02
+# Where Hypothesis keeps what fails, for each operator.
+_DATABASE = Path(".hypothesis") / "opcert"
+
+
+class _TrialError(Exception):
+    """Tells Hypothesis that a trial fails."""
+
+
+class _Stop(BaseException):
+    """Ends a search; Hypothesis lets it pass."""
+
+
+class _Uniform(HypothesisProvider):
+    """Draws any integer of a range as often, since roles decide which values are worth a try.
+
+    By itself, Hypothesis would repeat parts of a trial, and take constants from loaded modules.
+    """
+
+    def draw_integer(self, min_value: int, max_value: int, **_: Any) -> int:  # type: ignore[override]
+        return self._random.randint(min_value, max_value)  # type: ignore[union-attr]
+
+
+AVAILABLE_PROVIDERS["opcert"] = _Uniform
+
+
+class Search:
+    """The search for a counterexample of one operator, for a number of seconds."""
+
+    def __init__(self, open_backend: Open, calls: OperatorCalls, seconds: float) -> None:
+        self._open = open_backend
+        self._calls, self._trials = calls, trials(calls)
+        self._operator = calls.spec.operator
+        self._seconds = seconds
+        self._tried = 0
+        self._declined = 0
+        self._history: deque[SessionStep] = deque(maxlen=_MAX_HISTORY)
+        self._best: Counterexample | None = None
+        # As it was found; and one that needs calls of former trials, which is second best.
+        self._confirmed: Counterexample | None = None
+        self._late: Counterexample | None = None
+
+    def result(self) -> ExplorationResult:
+        """Return the result so far."""
+        best = self._best or self._late
+        return ExplorationResult(self._operator, self._tried, self._declined, best)
+
+    def run(self, seed: int) -> None:
+        """Try calls until one fails or the time is up, and shrink what fails.
+
+        Raises:
+            OpcertError: the spec is at fault, or the backend cannot be made, or made again.
+        """
+        requested = time.monotonic()
+        with self._open() as backend:
+            self._session, self._support = Session(backend), declared_support(backend)
+            self._begin = time.monotonic()
+            is_isolated = isinstance(backend, IsolatedBackend)
+            self._is_quick = not is_isolated and self._begin - requested < _QUICK_START
+            self._end = self._begin + self._seconds
+            self._search_end = self._begin + (1 - _SHRINKING_SHARE) * self._seconds
+            setting = settings(
+                backend="opcert",
+                database=DirectoryBasedExampleDatabase(_DATABASE / self._operator),
+                deadline=None,
+                max_examples=_ROUND,
+                phases=(Phase.reuse, Phase.generate, Phase.shrink),
+                print_blob=False,
+                report_multiple_bugs=False,
+                suppress_health_check=[*HealthCheck],
+                verbosity=Verbosity.quiet,
+            )
+            try:
+                for number in count():
+                    seeded = with_seed(call_seed(self._operator, seed, number))
+                    # A test with a seed has no database unless its settings come last.
+                    test = setting(seeded(given(st.data())(self._attempt)))
+                    with suppress(Unsatisfiable):
+                        test()
+            except _Stop as stop:
+                if stop.__cause__ is not None:
+                    raise stop.__cause__ from None
+            except (_TrialError, Flaky):
+                pass
+            if self._best is not None and not self._best.repeatable:
+                # It was shrunk in a process that may keep something of earlier calls.
+                self._best = self._run(self._best.steps) or self._confirmed
+            self._best = self._best or self._late
+            if self._best is not None and self._best.repeatable:
+                self._best = self._shortened(self._best)
+
+    def _attempt(self, data: st.DataObject) -> None:
+        """Try drawn calls; once some have failed, others fail only if they do so likewise."""
+        if time.monotonic() > (self._end if self._best else self._search_end):
+            raise _Stop
+        try:
+            call, steps = data.draw(self._trials)
+            if self._fails([] if self._calls.exclusion_reason(call, self._support) else steps):
+                raise _TrialError
+        except OpcertError as error:
+            raise _Stop from error
+
+    def _fails(self, steps: Sequence[SessionStep]) -> bool:
+        if self._best is not None:
+            # To start a process for each trial would take long. Whether the failure depends on
+            # earlier calls is checked at the end, on a fresh backend.
+            smaller = self._run(steps, None if self._is_quick else self._session)
+            if smaller is None or smaller.failure != self._best.failure:
+                return False
+            self._best = smaller
+            return True
+        self._tried += 1
+        failing = self._run(steps, self._session)
+        self._declined += self._session.declined or not steps
+        if failing is not None:
+            self._best = self._confirmed = self._run(steps)
+            if self._best is None and self._late is None:
+                self._late = self._run(steps, before=self._history) or failing
+        self._history.extend(steps)
+        return self._best is not None
+
+    def _run(
+        self,
+        steps: Sequence[SessionStep],
+        session: Session | None = None,
+        before: Iterable[SessionStep] = (),
+    ) -> Counterexample | None:
+        """Make calls, by default on a fresh backend; return them up to the first that fails.
+
+        Raises:
+            BackendError: the backend cannot be made again.
+        """
+        made = [*before, *steps]
+        with self._open() if session is None else nullcontext(session.backend) as backend:
+            first_fault = (session or Session(backend)).first_fault(made)
+        if first_fault is None:
+            return None
+        number, fault = first_fault
+        valid, failing = steps[0], made[: number + 1]
+        return Counterexample(self._operator, fault, valid, failing, repeatable=session is None)
+
+    def _shortened(self, counterexample: Counterexample) -> Counterexample:
+        """Drop earlier calls without which the last one still fails in the same way."""
+        size = len(counterexample.steps) - 1
+        while size:
+            start = 0
+            while start < len(counterexample.steps) - 1 and time.monotonic() < self._end:
+                steps = counterexample.steps
+                end = min(start + size, len(steps) - 1)
+                shorter = self._run([*steps[:start], *steps[end:]])
+                if shorter is not None and shorter.failure == counterexample.failure:
+                    counterexample = replace(shorter, valid=counterexample.valid)
+                else:
+                    start = end
+            size //= 2
+        return counterexample
 
 
 def explore(
@@ -154,14 +209,15 @@ def explore(
     timeout: float = CALL_TIMEOUT,
     memory: int = 0,
 ) -> Iterator[ExplorationResult]:
-    """Try random calls of each operator in turn, and yield the results.
+    """Try calls of each operator in turn, and yield the results.
 
     `backend` is an object, which is left open, a function that creates one, or a name for `load`.
     A backend that is loaded by name runs in a process of its own unless it is the reference;
     `isolated` overrides this. A call is a counterexample if it ends this process, takes longer than
     `timeout` seconds, or takes more than `memory` bytes (0 is no limit). The operators share the
     time equally; their preparation is not counted. If the search is interrupted, its result so far
-    is yielded first.
+    is yielded first. Hypothesis keeps what fails in the folder `.hypothesis`, and tries it first
+    next time.
 
     Raises:
         OpcertError: backend, specs or selection are at fault.
@@ -169,13 +225,12 @@ def explore(
     folder = Path(specs) if specs is not None else None
     open_backend = _opener(backend, dict(options or {}), specs, isolated, timeout, memory)
     spec_files = read_specs_in(folder, operator)
-    references = {**load_references(None), **load_references(folder)}
     seconds = 60 * minutes
     share = seconds / len(spec_files)
     for remaining, spec_file in zip(range(len(spec_files), 0, -1), spec_files, strict=True):
-        trials = Trials(spec_file, references)
+        calls = OperatorCalls(spec_file)
         # Time that one operator does not use goes to the others; a hang takes none from them.
-        search = Search(open_backend, trials, max(seconds / remaining, share))
+        search = Search(open_backend, calls, max(seconds / remaining, share))
         begin = time.monotonic()
         try:
             search.run(seed)

@@ -99,9 +99,9 @@ class Drawing:
         rare: Mapping[str, int] | tuple[()] = (),
     ) -> int:
         """Return one of the integers of `near`; a limit of their type in one of three draws."""
-        if self.integer(role, f"{aspect} limit", 0, 2):
-            return self.one(role, aspect, options, rare)
-        return self.one(role, aspect, _limits_among(options), _limits_among(dict(rare)))
+        if self.choices.rarely(f"{role.name} {aspect} limit", 3):
+            return self.one(role, aspect, _limits_among(options), _limits_among(dict(rare)))
+        return self.one(role, aspect, options, rare)
 
     def pick(self, role: Named, aspect: str, items: Sequence[Option]) -> Option:
         """Return one of the items, without a level.
@@ -121,9 +121,9 @@ class Drawing:
 
     def many(self, role: Named) -> int:
         """Return a large number of tensors; the largest are rare, for each is stored."""
-        if self.integer(role, "many more", 0, 5):
-            return self.integer(role, "many", 17, 64)
-        return self.pick(role, "most", (129, 258, 258, 300, 1000))
+        if self.choices.rarely(f"{role.name} many more", 6):
+            return self.pick(role, "most", (129, 258, 258, 300, 1000))
+        return self.integer(role, "many", 17, 64)
 
     def room(self, role: Named) -> int:
         """Return how many elements a tensor may have."""

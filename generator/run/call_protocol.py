@@ -313,8 +313,7 @@ class SessionStep:
 
     `inputs` are passed in their `layouts`; like most callers, a session reuses the buffers of the
     previous step where they fit. The operator only moves the elements of `data_inputs`. `relation`
-    is the relation to the call under test, `rule` the violated rule. `from_law` is true if a law
-    determines the outputs.
+    is the relation to the call under test, `rule` the violated rule.
     """
 
     operator: str
@@ -325,7 +324,6 @@ class SessionStep:
     data_inputs: tuple[str, ...]
     relation: str = ""
     rule: str | None = None
-    from_law: bool = False
 
 
 class Session:

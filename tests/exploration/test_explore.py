@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,11 +10,11 @@ import pytest
 
 from opcert.arrays.element_types import Array
 from opcert.errors import BackendError, OpcertError, SpecError
-from opcert.exploration.explore import explore
-from opcert.exploration.search import ExplorationResult, Search
+from opcert.exploration.counterexample import Counterexample, ExplorationResult
+from opcert.exploration.explore import Search, explore
 from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.faults.catalogue import FAULTS
-from tests.faults.exploring import at_random, explored
+from tests.faults.exploring import explored, of_several_conditions
 from tests.faults.fault import OPERATORS, SLICE, the_right_one
 from tests.small_spec import spec
 from tests.wrong_backends import Attributes, Inputs, Right, SupportsNothing
@@ -38,25 +37,43 @@ def test_the_reference_has_no_counterexample(operator: str) -> None:
     assert result.tried
 
 
-@pytest.mark.parametrize("fault", [*at_random(seed=1, count=1)], ids=lambda fault: fault.name)
-def test_faults_at_random_are_found(fault: Any) -> None:
+@pytest.mark.parametrize("fault", [*of_several_conditions()][::12], ids=lambda fault: fault.name)
+def test_faults_of_several_conditions_are_found(fault: Any) -> None:
     result = explored(fault, MINUTES)
     assert result.counterexample is not None
     assert result.counterexample.repeatable
 
 
-def test_a_counterexample_is_reduced_to_one_small_call() -> None:
-    fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
+def test_a_counterexample_is_as_small_as_one_that_a_person_would_write() -> None:
+    fault = FAULTS["variadic-split-1/zero-with-rest"]
     counterexample = alone(fault.make, fault.operator).counterexample
     assert counterexample is not None
     assert counterexample.fault.kind == "value"
     (step,) = counterexample.steps
-    assert step.inputs["data"].dtype.itemsize == 1
+    assert step.inputs["data"].size <= 2
+    assert step.inputs["split_lengths"].tolist() == [-1, 0]
 
 
-def test_the_same_seed_finds_the_same_counterexample() -> None:
+def test_what_failed_is_tried_first_the_next_time(tmp_path: Path) -> None:
+    fault = FAULTS["variadic-split-1/rest-first-on-the-last-axis"]
+    first, second = (alone(fault.make, fault.operator, seed=seed) for seed in (1, 2))
+    assert first.counterexample is not None
+    assert second.counterexample is not None
+    assert second.tried == 1
+    assert any((tmp_path / ".hypothesis").iterdir())
+
+
+def test_the_same_seed_finds_the_same_counterexample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fault = FAULTS["variadic-split-1/accepts-axis-shape-two"]
-    first, second, third = (alone(fault.make, fault.operator, seed=seed) for seed in (5, 5, 6))
+    results = []
+    for number, seed in enumerate((5, 5, 6)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        results.append(alone(fault.make, fault.operator, seed=seed))
+    first, second, third = results
     assert (first.tried, str(first.counterexample)) == (second.tried, str(second.counterexample))
     assert first.tried != third.tried
 
@@ -128,7 +145,7 @@ def test_the_other_operators_are_explored_after_a_counterexample() -> None:
     assert [each.counterexample is not None for each in results] == [True, False]
 
 
-def test_reduction_keeps_to_the_time_limit() -> None:
+def test_shrinking_keeps_to_the_time_limit() -> None:
     class Slow(Right):
         def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
             time.sleep(0.05)
@@ -143,22 +160,13 @@ def test_reduction_keeps_to_the_time_limit() -> None:
 def test_an_interrupt_is_passed_on_after_the_result_so_far(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    confirmed: list[object] = []
+    def interrupted(*_: object) -> Counterexample:
+        raise KeyboardInterrupt
 
-    def interrupted(*_: object) -> bool:
-        if confirmed:
-            raise KeyboardInterrupt
-        return False
-
-    def confirm(_: object, counterexample: Any) -> Any:
-        confirmed.append(replace(counterexample, repeatable=True))
-        return confirmed[-1]
-
-    monkeypatch.setattr(Search, "_confirm", confirm)
-    monkeypatch.setattr(Search, "_is_time_up", interrupted)
-    fault = FAULTS["variadic-split-1/tail-16-of-1-bytes"]
-    results = explore(fault.make, operator=fault.operator)
-    assert next(results).counterexample is confirmed[0]
+    monkeypatch.setattr(Search, "_shortened", interrupted)
+    fault = FAULTS["variadic-split-1/zero-with-rest"]
+    results = explore(fault.make, operator=fault.operator, minutes=MINUTES)
+    assert next(results).counterexample is not None
     with pytest.raises(KeyboardInterrupt):
         next(results)
 
@@ -210,7 +218,9 @@ def test_a_wrong_command_exits_2(arguments: tuple[str, str]) -> None:
     assert opcert("explore", *arguments).exit_code == 2
 
 
-def test_the_command_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_leaves_no_files_where_nothing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "here"
     folder.mkdir()
     spec(tmp_path)

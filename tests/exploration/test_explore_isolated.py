@@ -14,8 +14,8 @@ import pytest
 
 from opcert.backends.lookup import setup_code
 from opcert.errors import BackendError, OpcertError
-from opcert.exploration.explore import explore, program_text
-from opcert.exploration.search import Counterexample, ExplorationResult
+from opcert.exploration.counterexample import Counterexample, ExplorationResult, program_text
+from opcert.exploration.explore import explore
 from tests.command_line import MISBEHAVING, WRONG, started
 from tests.wrong_backends import Right
 

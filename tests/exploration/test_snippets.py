@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 import yaml
 
-from opcert.arrays.calls import Call
 from opcert.arrays.element_types import ELEMENT_TYPES, LAYOUTS, Array, Layout, copy_in_layout
 from opcert.arrays.patterns import special_bits
 from opcert.backends.lookup import setup_code
-from opcert.exploration.explore import example_text, explore, program_text, result_text
-from opcert.exploration.search import Counterexample, ExplorationResult
+from opcert.exploration.counterexample import (
+    Counterexample,
+    ExplorationResult,
+    example_text,
+    program_text,
+    result_text,
+)
+from opcert.exploration.explore import explore
 from opcert.run.call_protocol import SessionStep
 from opcert.run.comparison import Difference
 from opcert.specification.files import find_spec_files, read_spec
@@ -80,7 +85,7 @@ def made_up(array: Array, layout: Layout = "c") -> Counterexample:
     step = SessionStep(
         "a/B", {"data": array}, {"n": [1, "x"]}, [array], {"data": layout}, ("data",)
     )
-    return Counterexample("a/B", Difference("value", "all\nwrong"), Call(), step, [step])
+    return Counterexample("a/B", Difference("value", "all\nwrong"), step, [step])
 
 
 class Keeps:

@@ -1,0 +1,337 @@
+"""Spec -> calls with their expected outcome, drawn by Hypothesis: a strategy for tests."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hypothesis import reject
+from hypothesis import strategies as st
+
+from opcert.arrays.calls import Call, argument_of, group_variadic
+from opcert.arrays.element_types import Array, copy_in_layout, invert_bits, type_name
+from opcert.arrays.patterns import materialize, materialize_numbered
+from opcert.cases.candidates import declared_bounds
+from opcert.cases.conditions import Conditions
+from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call
+from opcert.cases.formulas import ElementFormulas
+from opcert.cases.list_mutations import MutationContext
+from opcert.cases.mutations import mutations_of
+from opcert.cases.vectors import add_special_values
+from opcert.choices.choices import Choices
+from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
+from opcert.run.call_protocol import SessionStep
+from opcert.run.comparison import compare_outputs
+from opcert.specification.files import SpecFile, golden_outputs, read_specs_in
+from opcert.suite.support import Support
+from opcert.yaml_files import YamlPath
+
+# How many data patterns there are; the first means elements numbered from 1.
+_PATTERNS = 1 << 16
+# So many integers of a list are drawn singly; to search and to shrink more would take long.
+_MAX_DRAWN_SINGLY = 16
+# So many mutations of a call are tried in turn, until so many violate one rule.
+_MAX_MUTATIONS, _MAX_REJECTIONS = 64, 4
+# How many calls, at most, follow from one; none follow from one with more outputs, for time.
+_MAX_FURTHER, _MAX_OUTPUTS = 12, 64
+# The values of an input of so many elements are printed with a call.
+_MAX_LISTED = 16
+
+
+# To make a strategy takes longer than to draw from it.
+_integers = cache(st.integers)
+
+
+class FromHypothesis(Choices):
+    """Answers choices from Hypothesis, which shrinks each answer to the lowest.
+
+    `answers` are those given so far. A choice that `former` answers keeps this answer where it is
+    still possible.
+    """
+
+    def __init__(self, draw: st.DrawFn, former: Mapping[str, int]) -> None:
+        super().__init__(0)
+        self.answers: dict[str, int] = {}
+        self._draw = draw
+        self._former = former
+
+    def integer(self, name: str, low: int, high: int) -> int:
+        """Return an integer from `low` to `high`, both included."""
+        answer = self._former.get(name)
+        if answer is None or not low <= answer <= high:
+            answer = self._draw(_integers(low, high))
+        self.answers[name] = answer
+        return answer
+
+    def integers(self, name: str, low: int, high: int, count: int) -> list[int]:
+        """Return `count` integers from `low` to `high`, both included."""
+        singly = min(count, _MAX_DRAWN_SINGLY)
+        drawn = [self.integer(f"{name} {k}", low, high) for k in range(singly)]
+        if singly == count:
+            return drawn
+        rest = Choices(self.integer(f"{name} further", 0, 0xFFFF))
+        return [*drawn, *rest.integers(name, low, high, count - singly)]
+
+    def rarely(self, name: str, one_in: int) -> bool:
+        """Return whether to do what is done in one of `one_in` draws; not to is simpler."""
+        return self.integer(name, 0, one_in - 1) == one_in - 1
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedCall:
+    """A call and its expected outcome: `outputs`, or a rejection, since it violates `rule`.
+
+    `inputs` and `attributes` are those that `run` of a backend gets.
+    """
+
+    operator: str
+    inputs: Mapping[str, Any]
+    attributes: Mapping[str, Any]
+    outputs: Sequence[Array] | None
+    rule: str | None
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def check(self, outputs: Any) -> None:
+        """Check what a backend returned for the call; NaNs may have any bits.
+
+        Raises:
+            AssertionError: the call must be rejected, or the outputs are not the expected ones.
+        """
+        if self.outputs is None:
+            raise AssertionError(f"accepted a call that violates {self.rule}")
+        difference = compare_outputs(self.outputs, outputs)
+        if difference is not None and difference.kind != "bits":
+            raise AssertionError(difference.text)
+
+
+def calls(operator: str, specs: str | Path | None = None) -> st.SearchStrategy[ExpectedCall]:
+    """Return a Hypothesis strategy of calls of an operator, valid ones and such as violate a rule.
+
+    `specs` is a folder of specs, by default those that come with opcert.
+
+    Raises:
+        OpcertError: there is no such operator, or its spec is at fault.
+    """
+    (spec_file,) = read_specs_in(None if specs is None else Path(specs), operator)
+    of_operator = OperatorCalls(spec_file)
+
+    @st.composite
+    def expected_calls(draw: st.DrawFn) -> ExpectedCall:
+        base = of_operator.valid(draw)
+        rejected = of_operator.rejected(draw, base) if draw(st.booleans()) else []
+        step = rejected[0] if rejected else base.step
+        laid_out = {
+            name: copy_in_layout(array, step.layouts[name]) for name, array in step.inputs.items()
+        }
+        return ExpectedCall(
+            operator,
+            group_variadic(laid_out),
+            step.attributes,
+            step.golden,
+            step.rule,
+            call_line(step),
+        )
+
+    return expected_calls()
+
+
+@st.composite
+def trials(draw: st.DrawFn, of_operator: "OperatorCalls") -> tuple[Call, list[SessionStep]]:
+    """Return a strategy of valid calls, each with its step and those of calls that follow from it.
+
+    Together they expose what a backend keeps from call to call.
+    """
+    base = of_operator.valid(draw)
+    most = _MAX_FURTHER if len(base.step.golden or ()) <= _MAX_OUTPUTS else 0
+    followers = draw(st.lists(_followers(of_operator, base), max_size=most))
+    return base.call, [base.step, *chain.from_iterable(followers)]
+
+
+@st.composite
+def _followers(
+    draw: st.DrawFn, of_operator: "OperatorCalls", base: "DrawnCall"
+) -> Sequence[SessionStep]:
+    return of_operator.further(draw, base)
+
+
+def call_line(step: SessionStep) -> str:
+    """Return a call in a line: types, shapes and short values of inputs, and attributes."""
+    parts = []
+    for name, array in step.inputs.items():
+        layout = f" {step.layouts[name]}" if step.layouts[name] != "c" else ""
+        is_listed = 0 < array.size <= _MAX_LISTED and name not in step.data_inputs
+        values = f" {array.tolist()}" if is_listed else ""
+        parts.append(f"{name}={type_name(array.dtype)}{list(array.shape)}{layout}{values}")
+    return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])
+
+
+@dataclass(frozen=True)
+class DrawnCall:
+    """A valid call with the answers that drew it, and its step."""
+
+    call: Call
+    answers: Mapping[str, int]
+    step: SessionStep
+
+
+class _Properties(NamedTuple):
+    """The properties of a call that a declaration of support can exclude."""
+
+    input_types: Mapping[str, str]
+    type: str
+    index_types: frozenset[str]
+    rank: int
+    rules: tuple[str, ...]
+
+
+class OperatorCalls:
+    """Draws the calls of one operator, with their expected outcome."""
+
+    def __init__(self, spec_file: SpecFile) -> None:
+        self.spec = spec_file.spec
+        self._conditions = Conditions(self.spec)
+        self._file = spec_file
+        self._formulas = ElementFormulas(spec_file)
+        self._mutations = mutations_of(self.spec)
+
+    def valid(self, draw: st.DrawFn) -> DrawnCall:
+        """Draw a valid call.
+
+        Raises:
+            SpecError: the spec contradicts itself or its reference on the call.
+        """
+        drawn = self._drawn(draw, {}, "")
+        return reject() if drawn is None else drawn
+
+    def further(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:
+        """Draw calls that follow from `base`.
+
+        They are the same call again, differ from it in one choice or in their data, or violate a
+        rule. There are none where what is drawn does not apply.
+
+        Raises:
+            SpecError: the spec contradicts itself or its reference on a call.
+        """
+        kinds = [self._again, self.rejected, self._inverted, self._other]
+        return draw(st.sampled_from(kinds))(draw, base)
+
+    def rejected(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:
+        """Return mutations of a valid call that violate exactly one rule, if some are found."""
+        first = draw(_integers(0, len(self._mutations) - 1))
+        steps: list[SessionStep] = []
+        for mutation in (self._mutations[first:] + self._mutations[:first])[:_MAX_MUTATIONS]:
+            # A mutated call on which a condition cannot be evaluated tests nothing.
+            with suppress(ExpressionError):
+                argument = mutation.argument
+                bounds = declared_bounds(self._conditions, base.call, argument)
+                call = mutation.apply(self.spec, base.call, MutationContext(*bounds, first))
+                if call is None:
+                    continue
+                violated, ambiguity = self._conditions.effect_of_change(call, argument)
+                if len(violated) != 1 or ambiguity is not None:
+                    continue
+                arrays = {
+                    key: base.step.inputs[key]
+                    if base.call.inputs.get(key) is tensor
+                    else materialize_numbered(tensor)
+                    for key, tensor in call.inputs.items()
+                }
+                rule = self.spec.full_id(violated[0])
+                steps.append(self._step(call, arrays, None, mutation.name, rule))
+                if len(steps) == _MAX_REJECTIONS:
+                    break
+        return steps
+
+    def _again(self, _: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:
+        return [replace(base.step, relation="repeated")]
+
+    def _inverted(self, _: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:
+        step = base.step
+        inputs = {
+            name: invert_bits(array) if name in step.data_inputs else array
+            for name, array in step.inputs.items()
+        }
+        golden = self._golden(base.call, inputs)
+        relation = "with every bit of the data inverted"
+        return [replace(step, inputs=inputs, golden=golden, relation=relation)]
+
+    def _other(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:
+        """Draw the call again, but for one choice and those whose names begin with its name."""
+        anew = draw(st.sampled_from([*base.answers]))
+        kept = {name: a for name, a in base.answers.items() if not name.startswith(anew)}
+        drawn = self._drawn(draw, kept, f"with another {anew}")
+        return [] if drawn is None else [drawn.step]
+
+    def _drawn(self, draw: st.DrawFn, former: Mapping[str, int], relation: str) -> DrawnCall | None:
+        """Draw a call; None if there is none, or if it is ambiguous, invalid or too large."""
+        choices = FromHypothesis(draw, former)
+        try:
+            call = draw_call(self.spec, choices)
+            if (
+                self._conditions.ambiguity(call)
+                or self._conditions.check(call).violated
+                or not self._conditions.has_small_outputs(call, MAX_OUTPUT_ELEMENTS)
+            ):
+                return None
+        except Inapplicable:
+            return None
+        except ExpressionError as error:
+            raise self._mistake(error.place, str(error)) from None
+        inputs = self._inputs(call, choices.integer("data", 0, _PATTERNS - 1))
+        step = self._step(call, inputs, self._golden(call, inputs), relation)
+        return DrawnCall(call, choices.answers, step)
+
+    def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
+        if not pattern:
+            return {name: materialize_numbered(tensor) for name, tensor in call.inputs.items()}
+        patterned = call.patterned(str(pattern))
+        inputs = {name: materialize(tensor) for name, tensor in patterned.inputs.items()}
+        return add_special_values(patterned, inputs, self._golden(call, inputs))
+
+    def _golden(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
+        try:
+            outputs = golden_outputs(self._file.reference, inputs, call.attributes)
+            return self._formulas.with_open_elements(call, inputs, outputs)
+        except OpcertError as error:
+            place = error.place if isinstance(error, ExpressionError) else ("reference",)
+            raise self._mistake(place, f"{error}, for {call}") from None
+
+    def _mistake(self, place: YamlPath, text: str) -> SpecError:
+        return SpecError([self._file.mistake(place, text)])
+
+    def _step(
+        self,
+        call: Call,
+        inputs: Mapping[str, Array],
+        golden: Sequence[Array] | None,
+        relation: str,
+        rule: str | None = None,
+    ) -> SessionStep:
+        return SessionStep(
+            self.spec.operator,
+            inputs,
+            call.attributes,
+            golden,
+            layouts={name: tensor.requested_layout for name, tensor in call.inputs.items()},
+            data_inputs=tuple(n for n, tensor in call.inputs.items() if tensor.values is None),
+            relation=relation,
+            rule=rule,
+        )
+
+    def exclusion_reason(self, call: Call, support: Support) -> str | None:
+        """Return the reason why the declared support of a backend excludes a call, if it does."""
+        if support.declared is None:
+            return None
+        satisfied = self._conditions.check(call).satisfied
+        rules = self.spec.full_ids(*satisfied, *self._conditions.behaviours(call))
+        types = {argument_of(key): tensor.type for key, tensor in reversed([*call.inputs.items()])}
+        first, *others = call.inputs.values()
+        index_types = frozenset(tensor.type for tensor in others)
+        properties = _Properties(types, first.type, index_types, first.rank, rules)
+        return support.exclusion_reason(self.spec.operator, properties)
