@@ -142,15 +142,15 @@ def calls(operator: str, specs: str | Path | None = None) -> st.SearchStrategy[E
 
 
 @st.composite
-def trials(draw: st.DrawFn, of_operator: "OperatorCalls") -> tuple[Call, list[SessionStep]]:
-    """Return a strategy of valid calls, each with its step and those of calls that follow from it.
+def trials(draw: st.DrawFn, of_operator: "OperatorCalls") -> list[SessionStep]:
+    """Return a strategy of trials: the steps of a valid call and of calls that follow from it.
 
     Together they expose what a backend keeps from call to call.
     """
     base = of_operator.valid(draw)
     most = _MAX_FURTHER if len(base.step.golden or ()) <= _MAX_OUTPUTS else 0
     followers = draw(st.lists(_followers(of_operator, base), max_size=most))
-    return base.call, [base.step, *chain.from_iterable(followers)]
+    return [base.step, *chain.from_iterable(followers)]
 
 
 @st.composite
@@ -191,10 +191,11 @@ class _Properties(NamedTuple):
 
 
 class OperatorCalls:
-    """Draws the calls of one operator, with their expected outcome."""
+    """Draws the calls of one operator that a backend supports, with their expected outcome."""
 
     def __init__(self, spec_file: SpecFile) -> None:
         self.spec = spec_file.spec
+        self.support = Support(None)
         self._conditions = Conditions(self.spec)
         self._file = spec_file
         self._formulas = ElementFormulas(spec_file)
@@ -269,7 +270,7 @@ class OperatorCalls:
         return [] if drawn is None else [drawn.step]
 
     def _drawn(self, draw: st.DrawFn, former: Mapping[str, int], relation: str) -> DrawnCall | None:
-        """Draw a call; None if there is none, or if it is ambiguous, invalid or too large."""
+        """Draw a call; None if there is none, or none that is valid, small and supported."""
         choices = FromHypothesis(draw, former)
         try:
             call = draw_call(self.spec, choices)
@@ -277,6 +278,7 @@ class OperatorCalls:
                 self._conditions.ambiguity(call)
                 or self._conditions.check(call).violated
                 or not self._conditions.has_small_outputs(call, MAX_OUTPUT_ELEMENTS)
+                or self._is_excluded(call)
             ):
                 return None
         except Inapplicable:
@@ -324,14 +326,14 @@ class OperatorCalls:
             rule=rule,
         )
 
-    def exclusion_reason(self, call: Call, support: Support) -> str | None:
-        """Return the reason why the declared support of a backend excludes a call, if it does."""
-        if support.declared is None:
-            return None
+    def _is_excluded(self, call: Call) -> bool:
+        """Whether the declared support of a backend excludes a valid call."""
+        if self.support.declared is None:
+            return False
         satisfied = self._conditions.check(call).satisfied
         rules = self.spec.full_ids(*satisfied, *self._conditions.behaviours(call))
         types = {argument_of(key): tensor.type for key, tensor in reversed([*call.inputs.items()])}
         first, *others = call.inputs.values()
         index_types = frozenset(tensor.type for tensor in others)
         properties = _Properties(types, first.type, index_types, first.rank, rules)
-        return support.exclusion_reason(self.spec.operator, properties)
+        return self.support.exclusion_reason(self.spec.operator, properties) is not None

@@ -34,8 +34,8 @@ MakeBackend: TypeAlias = Callable[[], Backend]
 
 # Hypothesis remembers what it has tried, so it begins anew after so many trials.
 _ROUND = 1000
-# The share of an operator's time that is kept for shrinking a counterexample.
-_SHRINKING_SHARE = 0.25
+# At which shares of an operator's time the search ends, and shrinking; then calls are dropped.
+_SEARCH_END, _SHRINKING_END = 0.75, 0.95
 # How many steps before a failure are kept, since some calls fail only after others.
 _MAX_HISTORY = 400
 # A backend that can be created in so many seconds is created anew for each trial that is shrunk.
@@ -94,12 +94,10 @@ class Search:
         """
         requested = time.monotonic()
         with self._open() as backend:
-            self._session, self._support = Session(backend), declared_support(backend)
+            self._session, self._calls.support = Session(backend), declared_support(backend)
             self._begin = time.monotonic()
             is_isolated = isinstance(backend, IsolatedBackend)
             self._is_quick = not is_isolated and self._begin - requested < _QUICK_START
-            self._end = self._begin + self._seconds
-            self._search_end = self._begin + (1 - _SHRINKING_SHARE) * self._seconds
             setting = settings(
                 backend="opcert",
                 database=DirectoryBasedExampleDatabase(_DATABASE / self._operator),
@@ -132,11 +130,11 @@ class Search:
 
     def _attempt(self, data: st.DataObject) -> None:
         """Try drawn calls; once some have failed, others fail only if they do so likewise."""
-        if time.monotonic() > (self._end if self._best else self._search_end):
+        share = _SHRINKING_END if self._best else _SEARCH_END
+        if time.monotonic() > self._begin + share * self._seconds:
             raise _Stop
         try:
-            call, steps = data.draw(self._trials)
-            if self._fails([] if self._calls.exclusion_reason(call, self._support) else steps):
+            if self._fails(data.draw(self._trials)):
                 raise _TrialError
         except OpcertError as error:
             raise _Stop from error
@@ -152,10 +150,13 @@ class Search:
             return True
         self._tried += 1
         failing = self._run(steps, self._session)
-        self._declined += self._session.declined or not steps
+        self._declined += self._session.declined
         if failing is not None:
+            is_first = self._late is None
+            # It is the result so far where the backend cannot be made again.
+            self._late = self._late or failing
             self._best = self._confirmed = self._run(steps)
-            if self._best is None and self._late is None:
+            if self._best is None and is_first:
                 self._late = self._run(steps, before=self._history) or failing
         self._history.extend(steps)
         return self._best is not None
@@ -185,7 +186,10 @@ class Search:
         size = len(counterexample.steps) - 1
         while size:
             start = 0
-            while start < len(counterexample.steps) - 1 and time.monotonic() < self._end:
+            while (
+                start < len(counterexample.steps) - 1
+                and time.monotonic() < self._begin + self._seconds
+            ):
                 steps = counterexample.steps
                 end = min(start + size, len(steps) - 1)
                 shorter = self._run([*steps[:start], *steps[end:]])

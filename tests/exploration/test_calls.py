@@ -42,7 +42,7 @@ def drawn_steps(operator: str) -> list[list[SessionStep]]:
     @SHORT
     @given(trials(OperatorCalls(file)))
     def collect(trial: Any) -> None:
-        drawn.append(trial[1])
+        drawn.append(trial)
 
     collect()
     return drawn
