@@ -114,6 +114,12 @@ def fits(name: str, value: float) -> bool:
         return False
 
 
+def modulo(name: str, value: int) -> int:
+    """Return what integer type `name` holds of `value` where its arithmetic wraps around."""
+    least = lowest(name)
+    return (value - least) % (highest(name) - least + 1) + least
+
+
 # How many bytes are compared at once: few enough for a processor's cache.
 _CHUNK = 1 << 18
 

@@ -26,7 +26,15 @@ from opcert.arrays.calls import (
     within,
     wrap,
 )
-from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, fits, highest, lowest
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    FLOATS,
+    INTEGERS,
+    fits,
+    highest,
+    lowest,
+    modulo,
+)
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.roles import ROLES, role_classes
 from opcert.roles.argument import Attribute, ExpressionText, Input, SpecModel
@@ -40,7 +48,7 @@ EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (prod, range, reversed, set, sorted, sum, tuple, zip)},
     **{f.__name__: f for f in (wrap, broadcasts, python_slice, part_at, within, repeats)},
-    **{f.__name__: f for f in (insert, replace, fits, lowest, highest)},
+    **{f.__name__: f for f in (insert, replace, fits, lowest, highest, modulo)},
 }
 
 

@@ -316,8 +316,7 @@ def with_named_values(spec: Spec) -> Spec:
     def bound_parts(part: SpecModel, *keys: str) -> Any:
         return part.model_copy(update={key: bound(getattr(part, key)) for key in keys})
 
-    of_outputs = ("type", "shape", "count", "element", "where")
-    outputs = tuple(bound_parts(output, *of_outputs) for output in spec.outputs)
+    outputs = tuple(bound_parts(output, "type", "shape", "count") for output in spec.outputs)
     laws = tuple(bound_parts(law, "when", "holds", "calls") for law in spec.laws)
     return spec.with_parts(outputs=outputs, laws=laws)
 

@@ -58,9 +58,8 @@ class Output(SpecModel):
     element: ExpressionText | None = Field(
         None,
         description="The document's formula for the element with the index `at`, a tuple, of "
-        "output `i`: an element of an input, such as `data[at]`, or 0; or a number, if the output "
-        "is of an integer type or boolean. It is evaluated independently of the reference and "
-        "compared with its outputs.",
+        "output `i`: an element of an input, such as `data[at]`, or a number. It is evaluated "
+        "independently of the reference and compared with its outputs.",
     )
     where: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ExpressionText] = Field(
         default_factory=dict,

@@ -10,7 +10,7 @@ from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSO
 from opcert.errors import did_you_mean
 from opcert.roles.argument import Argument, Attribute, is_plain_value
 from opcert.roles.role import Role
-from opcert.specification.elementwise import candidate_functions
+from opcert.specification.elements import FORMULA_FUNCTIONS
 from opcert.specification.expressions import (
     EXPRESSION_CONSTANTS,
     EXPRESSION_FUNCTIONS,
@@ -184,10 +184,9 @@ def _formula_mistakes(path: YamlPath, output: Output, numbered: KnownNames) -> M
     known = {**numbered, "at": ()}
     for name, text in output.where.items():
         yield from taken_name((*path, "where", name, KEY_STEP), name, known)
-        yield from expression_mistakes((*path, "where", name), text, known)
+        yield from expression_mistakes((*path, "where", name), text, known, FORMULA_FUNCTIONS)
         known[name] = ()
-    functions = {**EXPRESSION_FUNCTIONS, **candidate_functions(0)}
-    yield from expression_mistakes((*path, "element"), output.element, known, functions)
+    yield from expression_mistakes((*path, "element"), output.element, known, FORMULA_FUNCTIONS)
 
 
 # -- rules, ambiguities, errata

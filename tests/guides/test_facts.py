@@ -11,8 +11,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, LAYOUTS
 from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.roles import ROLES
 from opcert.roles.role import Role
-from opcert.specification.elementwise import candidate_functions
-from opcert.specification.expressions import EXPRESSION_FUNCTIONS
+from opcert.specification.elements import FORMULA_FUNCTIONS
 from opcert.suite.format import GeneratedArray, Index, IndexedCase, StoredArray
 from opcert.suite.support import checked_support
 from opcert.verdicts.verdict import FAILURE_KINDS, STATUSES
@@ -42,8 +41,7 @@ def test_the_functions_of_expressions_are_all_listed() -> None:
         *LAW_FUNCTIONS,
         *TENSOR_BUILDERS,
         *TENSOR_CHANGES,
-        *EXPRESSION_FUNCTIONS,
-        *candidate_functions(1),
+        *FORMULA_FUNCTIONS,
     }
     assert listed == functions - set(dir(builtins))
 

@@ -40,7 +40,7 @@ outputs:
   - name: updated
     type: T
     shape: data.shape
-    element: "one_of([(inside and at_row[replace(at, 0, k)] == at[0], updates[replace(at, 0, k)]) for k in each(updates.shape[0])], data[at])"
+    element: "one_of([updates[replace(at, 0, k)] for k in range(updates.shape[0]) if inside and at_row[replace(at, 0, k)] == at[0]], data[at])"
     where: {inside: "all(at[d] < updates.shape[d] for d in range(1, data.rank))"}
     text: Data with updates.
 rules:
