@@ -6,17 +6,29 @@ from typing import Any
 
 from opcert import __version__
 from opcert.arrays.element_types import Array
-from opcert.specification.files import load_references
+from opcert.cases.conditions import checked_reference
+from opcert.specification import files
 
 
 class Reference:
-    """Runs the reference function of every spec in `specs`, by default of opcert's own specs."""
+    """Runs the reference function of every spec in `specs`, by default of opcert's own specs.
+
+    It rejects the calls that violate a requirement, which a reference need not check by itself.
+    """
 
     name = "reference"
 
     def __init__(self, specs: str | Path | None = None) -> None:
         self.version = __version__
-        self._functions = load_references(Path(specs) if specs is not None else None)
+        self._functions: Mapping[str, files.Reference]
+        if specs is None:
+            # These check every requirement.
+            self._functions = files.load_references(None)
+        else:
+            self._functions = {
+                spec_file.spec.operator: checked_reference(spec_file.spec, spec_file.reference)
+                for spec_file in files.read_specs(files.find_spec_files(Path(specs)))
+            }
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from opcert.arrays.calls import Call, Tensor, tensors_in
-from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic, tensors_in
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 from opcert.errors import ExpressionError, Inapplicable
+from opcert.reference import require
+from opcert.roles.data import DataRole
+from opcert.roles.tensors import TensorsRole
 from opcert.specification.expressions import (
     EvaluationScope,
     abbreviate,
@@ -16,7 +19,7 @@ from opcert.specification.expressions import (
     evaluation_scope,
     parse_expression,
 )
-from opcert.specification.files import needed_names, with_named_values
+from opcert.specification.files import Reference, needed_names, with_named_values
 from opcert.specification.model import Ambiguity, Rule, Spec
 from opcert.yaml_files import YamlPath
 
@@ -327,6 +330,33 @@ def are_small(outputs: Iterable[Tensor], most: int) -> bool:
     An empty output must not have a billion rows either: an extent of 0 counts as 1.
     """
     return sum(prod([max(extent, 1) for extent in output.shape]) for output in outputs) <= most
+
+
+def checked_reference(spec: Spec, reference: Reference) -> Reference:
+    """Return a reference that rejects the calls which violate a requirement of its spec.
+
+    The reference itself need not check what the spec states.
+    """
+    conditions = Conditions(spec)
+    declared = {argument.name for argument in spec.inputs}
+    data = {role.name for role in spec.bound_roles if isinstance(role, DataRole | TensorsRole)}
+
+    def checked(**arguments: Any) -> list[Array]:
+        inputs = {name: value for name, value in arguments.items() if name in declared}
+        tensors = {
+            key: Tensor(
+                type_name(array.dtype),
+                array.shape,
+                None if argument_of(key) in data else tuple(array.ravel().tolist()),
+            )
+            for key, array in flatten_variadic(inputs).items()
+        }
+        attributes = {name: arguments[name] for name in arguments.keys() - declared}
+        for rule in conditions.check(Call(tensors, attributes)).violated:
+            require(False, spec.full_id(rule), spec.requirements[rule].text)
+        return reference(**arguments)
+
+    return checked
 
 
 def _element_type(text: str, scope: EvaluationScope, output: int) -> str:

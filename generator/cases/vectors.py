@@ -97,8 +97,9 @@ def iterate_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> Iterator[Vect
             del vector
         if case.baseline is not None and last_use[case.baseline] == i:
             baselines.pop(case.baseline, None)
-    if errors:
-        raise SpecError([mistake for error in errors.values() for mistake in error.mistakes])
+    mistakes = [mistake for error in errors.values() for mistake in error.mistakes]
+    if mistakes := [*mistakes, *maker.unnamed_rejections()]:
+        raise SpecError(mistakes)
 
 
 class _VectorMaker:
@@ -108,6 +109,9 @@ class _VectorMaker:
         self._file = spec_file
         self._conditions = Conditions(spec_file.spec)
         self._formulas = ElementFormulas(spec_file)
+        # The requirements that the reference names, and what it did with a call that breaks one.
+        self._named: set[str] = set()
+        self._unnamed: dict[str, Mistake] = {}
 
     def vector(self, case: Case, baseline: Vector | None) -> Vector:
         tensors = case.call.inputs
@@ -161,15 +165,29 @@ class _VectorMaker:
         try:
             golden_outputs(self._file.reference, inputs, case.call.attributes)
         except RejectedError as error:
-            if error.rule != case.violated_rule:
-                raised = f"names {error.rule}" if error.rule else f"raises {error.raised}"
-                text = f"the reference {raised}; expected RuleBroken('{case.violated_rule}', …)"
-                raise self._error(case, text) from None
+            if error.rule == case.violated_rule:
+                self._named.add(str(error.rule))
+                return
+            text = f"names {error.rule}" if error.rule else f"raises {error.raised}"
+            if error.rule:
+                raise self._rejection_error(case, text) from None
         except OpcertError as error:
             raise self._error(case, str(error)) from None
         else:
-            text = f"the reference accepts a call that violates {case.violated_rule}"
-            raise self._error(case, text)
+            text = "accepts this call"
+        mistake = self._rejection_error(case, text).mistakes[0]
+        self._unnamed.setdefault(str(case.violated_rule), mistake)
+
+    def unnamed_rejections(self) -> list[Mistake]:
+        """Return a mistake for each requirement that the reference names for some calls only.
+
+        A requirement that it never names is stated once, by the spec.
+        """
+        return [mistake for rule, mistake in self._unnamed.items() if rule in self._named]
+
+    def _rejection_error(self, case: Case, text: str) -> SpecError:
+        expected = f"expected RuleBroken('{case.violated_rule}', …)"
+        return self._error(case, f"the reference {text}; {expected}")
 
     def _check_outputs(self, case: Case, outputs: Sequence[Array]) -> None:
         """Check golden outputs against declared shapes, behaviours, and the example, if any."""

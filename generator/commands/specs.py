@@ -47,13 +47,18 @@ def check(
 ) -> None:
     """Check specs, and measure the strength of their suite.
 
-    Reports mistakes, warnings, the number of cases for each rule, and which faults of backends the
-    suite finds: of those drawn at random, and of systematic ones.
+    Reports mistakes, warnings, the number of cases for each rule, the requirements that the
+    reference does not check, and which faults of backends the suite finds: of those drawn at
+    random, and of systematic ones.
     """
     checked = check_specs(files or find_spec_files(settings.specs))
     for spec in checked:
         for warning in spec.warnings:
             echo_line(f"warning: {warning}", err=True)
+    for spec in checked:
+        if spec.stated_once:
+            rules = ", ".join(spec.stated_once)
+            echo_line(f"{spec.spec_file.spec.operator}: only the spec states {rules}")
     print_rule_counts([counts for spec in checked for counts in spec.counts], console())
     if strength:
         for spec in checked:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -13,13 +13,20 @@ import numpy as np
 from opcert.arrays.calls import Call, Tensor, tensors_in
 from opcert.arrays.element_types import INTEGERS, TYPE_SETS, Array, bits_of, highest, lowest
 from opcert.cases.case import Case
-from opcert.cases.conditions import Conditions
+from opcert.cases.conditions import Conditions, checked_reference
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import Vector, check_laws, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.roles.argument import BoundExpressions
 from opcert.specification.expressions import abbreviate, evaluate_integer
-from opcert.specification.files import SpecFile, call_reference, load_references, read_specs
+from opcert.specification.files import (
+    RejectedError,
+    SpecFile,
+    call_reference,
+    golden_outputs,
+    load_references,
+    read_specs,
+)
 from opcert.specification.model import Spec
 from opcert.suite.emit import operator_files
 from opcert.suite.format import GeneratedArray, Index, IndexedCase
@@ -211,12 +218,17 @@ ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
 
 @dataclass(frozen=True)
 class CheckedSpec:
-    """A spec without mistakes, with its core suite, case counts by rule, and warnings."""
+    """A spec without mistakes, with its core suite, case counts by rule, and warnings.
+
+    Its reference rejects what violates a requirement, also one of those `stated_once`: by the spec
+    alone.
+    """
 
     spec_file: SpecFile
     operator: OperatorSuite
     counts: Sequence[RuleCounts]
     warnings: Sequence[Mistake]
+    stated_once: Sequence[str] = ()
 
 
 def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
@@ -251,10 +263,30 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
         mistakes += _unexercised_rules(spec_file, counts)
         mistakes += _unreached(spec_file, [case for case in decisive if not case.violated_rule])
         warnings = sorted({*warnings_of(spec_file, decisive, counts)})
-        checked.append(CheckedSpec(spec_file, operator, counts, warnings))
+        stated_once = _stated_once(spec_file, vectors)
+        reference = spec_file.reference
+        if stated_once:
+            reference = checked_reference(spec_file.spec, reference)
+        whole = replace(spec_file, reference=reference)
+        checked.append(CheckedSpec(whole, operator, counts, warnings, stated_once))
     if mistakes:
         raise SpecError(mistakes)
     return checked
+
+
+def _stated_once(spec_file: SpecFile, vectors: Sequence[Vector]) -> list[str]:
+    """Return the requirements that the reference leaves to the spec: it never names them."""
+    examples = {vector.case.violated_rule: vector for vector in reversed(vectors)}
+    rules: list[str] = []
+    for rule, vector in examples.items():
+        if rule is not None:
+            try:
+                golden_outputs(spec_file.reference, vector.inputs, vector.case.call.attributes)
+            except RejectedError as error:
+                if error.rule == rule:
+                    continue
+            rules.append(rule)
+    return sorted(rules)
 
 
 def _count_cases(spec_file: SpecFile, cases: Sequence[Case]) -> list[RuleCounts]:

@@ -3,12 +3,15 @@
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
+from opcert.backends.reference import Reference
 from opcert.cases.profiles import PROFILES
 from opcert.commands.specs import print_rule_counts
 from opcert.errors import SpecError
+from opcert.reference import RuleBroken
 from opcert.suite.spec_check import RuleCounts, check_specs
 from tests.command_line import opcert
 from tests.small_spec import spec
@@ -168,3 +171,23 @@ def test_a_reference_that_returns_views_is_refused(tmp_path: Path) -> None:
     (tmp_path / "views.py").write_text(source.replace("[data[:count].copy()]", "[data[:count]]"))
     text = "the reference returns a view of its input 'data'; expected a new array"
     assert texts(path) == [text]
+
+
+def test_a_requirement_that_the_reference_leaves_to_the_spec_is_checked_by_the_spec(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "specs"
+    folder.mkdir()
+    path = spec(folder, ("reference: take.py:take", "reference: plain.py:take"))
+    (path.parent / "plain.py").write_text(
+        "def take(data, count):\n    return [data[:max(count, 0)].copy()]\n"
+    )
+    (checked,) = check_specs([path])
+    assert checked.stated_once == ["take-1/count-range"]
+    backend = Reference(path.parent)
+    data = np.arange(3, dtype=np.int8)
+    (rows,) = backend.run(checked.spec_file.spec.operator, {"data": data}, {"count": 2})
+    assert rows.tolist() == [0, 1]
+    for count in (4, -1):
+        with pytest.raises(RuleBroken, match="take-1/count-range"):
+            backend.run(checked.spec_file.spec.operator, {"data": data}, {"count": count})
