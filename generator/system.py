@@ -9,9 +9,9 @@ import signal
 import stat
 import sys
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from types import ModuleType
@@ -260,3 +260,56 @@ def template_environment() -> "Environment":
         keep_trailing_newline=True,
         autoescape=jinja2.select_autoescape(["jinja"]),
     )
+
+
+# What a reference may take while its spec is checked: seconds of a processor and bytes for a call,
+# the bytes of its outputs, and how many calls may run out of time.
+MAX_SECONDS, MAX_MEMORY, MAX_OUTPUT_BYTES, _MAX_TIMEOUTS = 5, 1 << 30, 1 << 28, 5
+
+
+def limited(function: Callable[..., Any], seconds: float = MAX_SECONDS) -> Callable[..., Any]:
+    """Return a function of NumPy with limits of time, memory and the size of its outputs.
+
+    A call beyond them raises TimeoutError or MemoryError, and so does each one after several that
+    ran out of time. Time and memory are limited on Linux, in the main thread.
+    """
+    timeouts = 0
+
+    def expire(*_: object) -> None:
+        nonlocal timeouts
+        timeouts += 1
+        raise TimeoutError(f"more than {seconds} s for one call")
+
+    @wraps(function)
+    def call(**arguments: Any) -> Any:
+        if timeouts >= _MAX_TIMEOUTS:
+            raise TimeoutError(f"more than {seconds} s for each of {timeouts} calls")
+        with _limits(expire, seconds):
+            outputs = function(**arguments)
+        parts = outputs if isinstance(outputs, list) else ()
+        if (size := sum(getattr(part, "nbytes", 0) for part in parts)) > MAX_OUTPUT_BYTES:
+            raise MemoryError(f"outputs of {size:,} bytes; expected {MAX_OUTPUT_BYTES:,} at most")
+        return outputs
+
+    return call
+
+
+@contextmanager
+def _limits(expire: Callable[..., None], seconds: float) -> Iterator[None]:
+    if sys.platform != "linux" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    import resource  # noqa: PLC0415 -- other systems have none
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + MAX_MEMORY
+    former = signal.signal(signal.SIGVTALRM, expire)
+    resource.setrlimit(resource.RLIMIT_AS, (most if soft < 0 else min(soft, most), hard))
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        signal.signal(signal.SIGVTALRM, former)

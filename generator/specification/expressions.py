@@ -35,6 +35,7 @@ from opcert.arrays.element_types import (
     lowest,
     modulo,
 )
+from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.errors import ExpressionError, Inapplicable, did_you_mean
 from opcert.roles import ROLES, role_classes
 from opcert.roles.argument import Attribute, ExpressionText, Input, SpecModel
@@ -50,7 +51,11 @@ EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (wrap, broadcasts, python_slice, part_at, within, repeats)},
     **{f.__name__: f for f in (insert, replace, fits, lowest, highest, modulo)},
 }
-
+# Where a spec can call the other functions.
+_KNOWN_IN = {
+    **dict.fromkeys(("one_of", "grouped", "positions"), "'element' and 'where' of outputs"),
+    **dict.fromkeys(TENSOR_BUILDERS | TENSOR_CHANGES | LAW_FUNCTIONS, "violations or laws"),
+}
 
 TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout", "uniform")
 EXPRESSION_CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
@@ -125,7 +130,11 @@ def _function_mistakes(call: ast.Call, functions: Functions, context: str) -> li
         callee = f"'.{call.func.attr}()'" if is_method else "a value"  # type: ignore[attr-defined]
         return [f"a call of {callee}{context}; only functions can be called"]
     name = call.func.id
-    return [] if name in functions else [_unknown(f"function '{name}'{context}", name, functions)]
+    if name in functions:
+        return []
+    if name in _KNOWN_IN:
+        return [f"function '{name}'{context}, which is only known in {_KNOWN_IN[name]}"]
+    return [_unknown(f"function '{name}'{context}", name, functions)]
 
 
 def _unknown(description: str, name: str, known: Iterable[str]) -> str:
@@ -165,11 +174,6 @@ def parse_expression(text: str) -> Expression:
             kind = _FORBIDDEN.get(ast.NamedExpr if is_target else type(node), type(node).__name__)
             raise ExpressionError(f"{abbreviate(text)} contains {kind}, which is not supported")
     return Expression(text, tree, _free_names(tree))
-
-
-def subexpression(expression: Expression, tree: ast.expr) -> Expression:
-    """Return a part of an expression; messages about it quote the whole."""
-    return Expression(expression.text, tree, _free_names(tree))
 
 
 def _free_names(tree: ast.expr) -> frozenset[str]:

@@ -31,6 +31,7 @@ from opcert.specification.model import Spec
 from opcert.suite.emit import operator_files
 from opcert.suite.format import GeneratedArray, Index, IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
+from opcert.system import limited
 from opcert.yaml_files import YamlPath
 
 
@@ -239,7 +240,7 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
     """
     mistakes: list[Mistake] = []
     checked: list[CheckedSpec] = []
-    specs = read_specs(paths)
+    specs = [replace(file, reference=limited(file.reference)) for file in read_specs(paths)]
     references = {spec_file.spec.operator: spec_file.reference for spec_file in specs}
     laws = [law for spec_file in specs for law in spec_file.spec.laws]
     if any(call.operator for law in laws for call in law.calls.values()):

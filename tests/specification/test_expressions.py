@@ -1,6 +1,5 @@
 """Expressions: Python's syntax, and known names only."""
 
-import ast
 import builtins
 import warnings
 from pathlib import Path
@@ -15,11 +14,8 @@ from opcert.specification.expressions import (
     TENSOR_ATTRIBUTES,
     evaluate,
     evaluate_condition,
-    evaluate_condition_in,
     evaluate_integer,
-    evaluation_scope,
     parse_expression,
-    subexpression,
 )
 
 DATA = Tensor("i8", (2, 3), (0, 1, 2, 3, 4, 5))
@@ -256,12 +252,3 @@ def test_a_name_hides_no_function() -> None:
     names = {"max": 5, "sum": 7}
     assert evaluate("max(max, sum) + max", names) == 12
     assert evaluate("[max for max in [1, 2]]", names) == (1, 2)
-
-
-def test_a_subexpression_has_its_own_names_and_the_text_of_the_whole() -> None:
-    whole = parse_expression("axis < 0 and mode is None")
-    assert isinstance(whole.tree, ast.BoolOp)
-    part = subexpression(whole, whole.tree.values[0])
-    assert part.text == whole.text
-    assert part.names == {"axis"}
-    assert evaluate_condition_in(evaluation_scope(NAMES), part) is True

@@ -1,5 +1,6 @@
 """The check of whole specs: what their cases exercise, and which bounds no case reaches."""
 
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -191,3 +192,14 @@ def test_a_requirement_that_the_reference_leaves_to_the_spec_is_checked_by_the_s
     for count in (4, -1):
         with pytest.raises(RuleBroken, match="take-1/count-range"):
             backend.run(checked.spec_file.spec.operator, {"data": data}, {"count": count})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
+def test_a_reference_that_takes_too_much_memory_is_a_mistake(tmp_path: Path) -> None:
+    path = spec(tmp_path, ("reference: take.py:take", "reference: large.py:take"))
+    (tmp_path / "large.py").write_text(
+        "import numpy as np\n\n\ndef take(data, count):\n    return [np.zeros(1 << 36, np.int8)]\n"
+    )
+    (mistake, *_) = texts(path)
+    assert "the reference rejects a valid call: " in mistake
+    assert "MemoryError: Unable to allocate 64.0 GiB" in mistake

@@ -1,0 +1,51 @@
+"""A function that opcert calls within limits of time, memory and the size of its outputs."""
+
+import resource
+import signal
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from opcert.arrays.element_types import Array
+from opcert.system import MAX_OUTPUT_BYTES, limited
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory and time")
+
+
+def zeros(*sizes: int) -> Callable[[], list[Array]]:
+    return limited(lambda: [np.zeros(size, np.int8) for size in sizes])
+
+
+def test_a_small_call_returns_and_leaves_no_limit() -> None:
+    before = resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGVTALRM)
+    assert [output.size for output in zeros(3, 4)()] == [3, 4]
+    with pytest.raises(MemoryError):
+        zeros(1 << 36)()
+    assert before == (resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGVTALRM))
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_outputs_have_a_size() -> None:
+    assert zeros(MAX_OUTPUT_BYTES)()
+    with pytest.raises(MemoryError, match=r"outputs of 268,435,457 bytes; expected 268,435,456 at"):
+        zeros(MAX_OUTPUT_BYTES, 1)()
+
+
+def test_calls_without_end_are_stopped_and_after_several_not_begun() -> None:
+    begun = 0
+
+    def endless() -> list[Array]:
+        nonlocal begun
+        begun += 1
+        while True:
+            pass
+
+    call = limited(endless, seconds=0.02)
+    for _ in range(5):
+        with pytest.raises(TimeoutError, match=r"more than 0\.02 s for one call"):
+            call()
+    with pytest.raises(TimeoutError, match=r"more than 0\.02 s for each of 5 calls"):
+        call()
+    assert begun == 5
