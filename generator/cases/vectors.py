@@ -159,6 +159,8 @@ class _VectorMaker:
         try:
             return golden_outputs(self._file.reference, inputs, case.call.attributes)
         except OpcertError as error:
+            if isinstance(error, RejectedError) and error.rule:
+                self._named.add(error.rule)
             raise self._error(case, str(error)) from None
 
     def _check_rejection(self, case: Case, inputs: Mapping[str, Array]) -> None:
