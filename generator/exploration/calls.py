@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from opcert.arrays.calls import Call, argument_of, group_variadic
 from opcert.arrays.element_types import Array, copy_in_layout, invert_bits, type_name
-from opcert.arrays.patterns import materialize, materialize_numbered
+from opcert.arrays.patterns import materialize, materialize_numbered, with_special_values
 from opcert.cases.candidates import declared_bounds
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call
 from opcert.cases.formulas import ElementFormulas
 from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import mutations_of
-from opcert.cases.vectors import add_special_values
 from opcert.choices.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
 from opcert.run.call_protocol import SessionStep
@@ -294,7 +293,7 @@ class OperatorCalls:
             return {name: materialize_numbered(tensor) for name, tensor in call.inputs.items()}
         patterned = call.patterned(str(pattern))
         inputs = {name: materialize(tensor) for name, tensor in patterned.inputs.items()}
-        return add_special_values(patterned, inputs, self._golden(call, inputs))
+        return with_special_values(inputs, patterned.inputs, self._golden(call, inputs))
 
     def _golden(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
         try:

@@ -6,13 +6,12 @@ from itertools import islice
 
 from opcert.arrays.calls import Call, argument_of
 from opcert.arrays.element_types import Array, copy_in_layout
-from opcert.arrays.patterns import materialize
+from opcert.arrays.patterns import materialize, with_special_values
 from opcert.cases.candidates import apply_violation, declared_bounds
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
 from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
-from opcert.cases.vectors import add_special_values
 from opcert.choices.choices import Choices, Replay, call_seed
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
 from opcert.specification.files import Reference, SpecFile, golden_outputs
@@ -132,7 +131,7 @@ class FreshCalls:
         arrays = {key: materialize(tensor) for key, tensor in call.inputs.items()}
         outputs = None
         if rule is None:
-            arrays = add_special_values(call, arrays, self._golden(call, arrays))
+            arrays = with_special_values(arrays, call.inputs, self._golden(call, arrays))
             outputs = self._golden(call, arrays)
         inputs = {
             key: copy_in_layout(array, call.inputs[key].requested_layout)
