@@ -89,8 +89,34 @@ class SlicePartRole(ListRole):
             yield Requirement(f"{self.name}.type", f"{'; '.join(texts)}.", " and ".join(conditions))
 
     def _length_requirements(self) -> Iterator[Requirement]:
-        """Yield what the lengths of the parts must be."""
-        raise NotImplementedError
+        """Yield that all parts have the same length."""
+        yield self._equal_lengths()
+
+    @property
+    def _lists(self) -> list[ListRole]:
+        """The lists that have an element for each slice."""
+        return [*self._parts]
+
+    @property
+    def _compared(self) -> ListRole:
+        """The list with which all lengths are compared: one that is not omitted."""
+        return next((part for part in self._lists if part.required), self._parts[0])
+
+    def _equal_lengths(self) -> Requirement:
+        lists, length = self._lists, self._compared.length_expr
+        conditions = []
+        for part in lists:
+            if part is not self._compared:
+                is_equal = f"{part.length_expr} == {length}"
+                absent = "" if part.required else f"{part.name} is None or "
+                conditions.append(f"({absent}{is_equal})" if absent else is_equal)
+        names = [part.name if part.required else f"where given {part.name}" for part in lists]
+        return Requirement(
+            f"{self.name}.length",
+            f"{series(names)} have equally many elements.",
+            " and ".join(conditions),
+            prerequisites=tuple(f"{part.name}.rank" for part in lists if not part.is_attribute),
+        )
 
 
 def series(names: Sequence[str]) -> str:

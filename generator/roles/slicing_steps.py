@@ -8,11 +8,10 @@ from typing import Any, Literal
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.role import ListRole, Requirement, Role
+from opcert.roles.role import Role
 from opcert.roles.slice_part import (
     PARTS,
     SlicePartRole,
-    series,
 )
 
 
@@ -224,21 +223,3 @@ class SlicingStepsRole(SlicePartRole):
             before = sum(sliced[:k]) + (skipped if any(rest[:k]) else 0)
             axes.append(before if is_sliced else None)
         return axes
-
-    def _length_requirements(self) -> Iterator[Requirement]:
-        """Yield that all parts have the same length."""
-        start, *others = self._parts
-        conditions = [
-            f"{part.length_expr} == {start.length_expr}"
-            if part.required
-            else f"({part.name} is None or {part.length_expr} == {start.length_expr})"
-            for part in others
-        ]
-        lists: list[ListRole] = [*self._parts]
-        names = [part.name if part.required else f"where given {part.name}" for part in lists]
-        yield Requirement(
-            f"{self.name}.length",
-            f"{series(names)} have equally many elements.",
-            " and ".join(conditions),
-            prerequisites=tuple(f"{part.name}.rank" for part in lists),
-        )

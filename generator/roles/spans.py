@@ -1,6 +1,7 @@
 """The role `spans`: the starts, stops and steps of slices along axes of data."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -12,7 +13,6 @@ from opcert.roles.role import ListRole, Requirement
 from opcert.roles.slice_part import (
     PARTS,
     SlicePartRole,
-    series,
 )
 
 Span = tuple[int, int, int]
@@ -112,35 +112,25 @@ class SpansRole(SlicePartRole):
         """Return the sliced axes."""
         return range(call.inputs[self.of].rank) if self.axes is None else self.axes.axes_in(call)
 
+    @property
+    def _lists(self) -> list[ListRole]:
+        return [*self._parts, *([self.axes] if self.axes is not None else [])]
+
     def _length_requirements(self) -> Iterator[Requirement]:
         """Yield that all parts have the same length, and that it fits the number of axes."""
-        start, axes, rank = self._parts[0], self.axes, f"{self.of}.rank"
-        lists: list[ListRole] = [*self._parts, *([axes] if axes is not None else [])]
-        ranks = tuple(f"{part.name}.rank" for part in lists if not part.is_attribute)
-        # All lengths are compared with that of one list, which must not be omitted.
-        compared = next((part for part in lists if part.required), start)
-        conditions = []
-        for part in lists:
-            if part is not compared:
-                is_equal = f"{part.length_expr} == {compared.length_expr}"
-                conditions.append(
-                    is_equal if part.required else f"({part.name} is None or {is_equal})"
-                )
-        names = [part.name if part.required else f"where given {part.name}" for part in lists]
-        text = f"{series(names)} have equally many elements"
+        axes, rank, length = self.axes, f"{self.of}.rank", self._compared.length_expr
+        equal = self._equal_lengths()
         if axes is None:
-            conditions.append(f"{compared.length_expr} == {rank}")
-            text += f", one for each dimension of {self.of}"
-        yield Requirement(
-            f"{self.name}.length", f"{text}.", " and ".join(conditions), prerequisites=ranks
-        )
+            text = f"{equal.text[:-1]}, one for each dimension of {self.of}."
+            equal = replace(equal, text=text, holds=f"{equal.holds} and {length} == {rank}")
+        yield equal
         if axes is not None and not axes.required:
             is_first = axes.omitted == "first"
             yield Requirement(
                 f"{self.name}.fit",
                 f"Without {axes.name}, there are {'no more' if is_first else 'as many'} slices "
                 f"{'than' if is_first else 'as'} {self.of} has dimensions.",
-                f"{compared.length_expr} {'<=' if is_first else '=='} {rank}",
+                f"{length} {'<=' if is_first else '=='} {rank}",
                 f"{axes.name} is None",
                 (f"{self.name}.length",),
             )
