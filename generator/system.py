@@ -267,7 +267,9 @@ def template_environment() -> "Environment":
 MAX_SECONDS, MAX_MEMORY, MAX_OUTPUT_BYTES, _MAX_TIMEOUTS = 5, 1 << 30, 1 << 28, 5
 
 
-def limited(function: Callable[..., Any], seconds: float = MAX_SECONDS) -> Callable[..., Any]:
+def limited(
+    function: Callable[..., Any], *, seconds: float = MAX_SECONDS, memory: int = MAX_MEMORY
+) -> Callable[..., Any]:
     """Return a function of NumPy with limits of time, memory and the size of its outputs.
 
     A call beyond them raises TimeoutError or MemoryError, and so does each one after several that
@@ -284,7 +286,7 @@ def limited(function: Callable[..., Any], seconds: float = MAX_SECONDS) -> Calla
     def call(**arguments: Any) -> Any:
         if timeouts >= _MAX_TIMEOUTS:
             raise TimeoutError(f"more than {seconds} s for each of {timeouts} calls")
-        with _limits(expire, seconds):
+        with _limits(expire, seconds, memory):
             outputs = function(**arguments)
         parts = outputs if isinstance(outputs, list) else ()
         if (size := sum(getattr(part, "nbytes", 0) for part in parts)) > MAX_OUTPUT_BYTES:
@@ -295,7 +297,7 @@ def limited(function: Callable[..., Any], seconds: float = MAX_SECONDS) -> Calla
 
 
 @contextmanager
-def _limits(expire: Callable[..., None], seconds: float) -> Iterator[None]:
+def _limits(expire: Callable[..., None], seconds: float, memory: int) -> Iterator[None]:
     if sys.platform != "linux" or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -303,7 +305,7 @@ def _limits(expire: Callable[..., None], seconds: float) -> Iterator[None]:
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + MAX_MEMORY
+    most = pages * resource.getpagesize() + memory
     former = signal.signal(signal.SIGVTALRM, expire)
     resource.setrlimit(resource.RLIMIT_AS, (most if soft < 0 else min(soft, most), hard))
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)

@@ -4,16 +4,12 @@ This is a mutation score, with faults at the interface in place of mutants of th
 that fresh calls do not show does not count: it may be no fault at all.
 """
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
-from psutil import Process
 
 from opcert.choices.choices import Choices, call_seed
 from opcert.run.comparison import compare_outputs
@@ -24,6 +20,7 @@ from opcert.strength.facts import FinishedCall, Outputs, Steps
 from opcert.strength.faults import Fault, FaultDraw, systematic_faults
 from opcert.strength.misreadings import misreadings
 from opcert.suite.operator_suite import OperatorSuite
+from opcert.system import limited
 
 # How many faults at random count, and how many are drawn at most.
 _FAULTS = 1000
@@ -126,7 +123,8 @@ class _Measurement:
             Steps(file.spec, fresh.data, [call for call in calls if call.nbytes <= _MOST_BYTES])
             for calls in (fresh.calls, suite_calls(operator, file.reference))
         )
-        self._process = Process()
+        # It may get a number of billions in place of a small one.
+        self._reference = limited(file.reference, memory=_ROOM)
         # Whether an effect shows in a step, by all that it depends on.
         self._shows: dict[tuple[Effect, Steps, int | FinishedCall], bool] = {}
 
@@ -183,23 +181,7 @@ class _Measurement:
         return Survivor(fault.effect.text, tuple(each.text for each in fault.conditions), text)
 
     def _run(self, call: FinishedCall) -> Outputs:
-        with _limited_memory(self._process):
-            return call_reference(self._file.reference, call.inputs, call.attributes)
-
-
-@contextmanager
-def _limited_memory(own: Process) -> Iterator[None]:
-    """Let a reference allocate little, for it may get a number of billions in place of a small one.
-
-    NumPy raises MemoryError for more.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = own.memory_info().vms + _ROOM
-    resource.setrlimit(resource.RLIMIT_AS, (min(most, soft) if soft > 0 else most, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        return call_reference(self._reference, call.inputs, call.attributes)
 
 
 def _shows(effect: Effect, turn: Turn) -> bool:

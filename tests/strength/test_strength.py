@@ -1,18 +1,15 @@
 """The strength of a suite: what it misses is named, and what makes no difference does not count."""
 
-import resource
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
 import pytest
-from psutil import Process
 
 from opcert.errors import SpecError
 from opcert.specification.files import SpecFile
-from opcert.strength.strength import Strength, Survivor, _limited_memory, measure_strength
+from opcert.strength.strength import Strength, Survivor, measure_strength
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import check_specs
 from tests.bad_specs.take import rejecting
@@ -89,13 +86,6 @@ def test_the_interval_is_that_of_wilson() -> None:
     survivors = (Survivor("It is late", (), "take(1)"),) * 2
     assert Strength("made/Up-1", 8, survivors, 0, ()).percent == "49.0 to 94.3 %"
     assert Strength("made/Up-1", 0, (), 0, ()).interval == (0, 1)
-
-
-def test_a_reference_gets_little_memory() -> None:
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    with pytest.raises(MemoryError), _limited_memory(Process()):
-        np.empty(1 << 34)
-    assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
 def test_a_reference_that_rejects_a_fresh_call_is_a_mistake_of_the_spec() -> None:
