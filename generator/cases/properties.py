@@ -69,6 +69,8 @@ def phrase(factor: str, level: str) -> str:
     argument, _, aspect = factor.rpartition(" ")
     if factor == OUTPUT_LENGTH:
         return f"outputs with {level}"
+    if (aspect, level) == ("elements", "1"):
+        return f"1 element of {argument}"
     return _PHRASES[aspect].format(argument, level) if aspect in _PHRASES else f"{factor} {level}"
 
 
@@ -165,7 +167,7 @@ def _of_integers(call: Call, own: _Integers) -> Iterator[tuple[str, Sequence[str
     if len(values) > 1:
         yield "order", [*_orders(values)]
     if values:
-        negative = "negative" if max(values) < 0 else "in part negative"
+        negative = "below 0" if max(values) < 0 else "in part below 0"
         signs = [negative] if min(values) < 0 else []
         yield "signs", [*signs, *(f"with {k}" for k in _LISTED if int(k) in values)]
 
