@@ -170,13 +170,13 @@ class _VectorMaker:
             if error.rule == case.violated_rule:
                 self._named.add(str(error.rule))
                 return
-            text = f"names {error.rule}" if error.rule else f"raises {error.raised}"
             if error.rule:
-                raise self._rejection_error(case, text) from None
+                raise self._rejection_error(case, f"the reference names {error.rule}") from None
+            text = f"the reference raises {error.raised}"
         except OpcertError as error:
             raise self._error(case, str(error)) from None
         else:
-            text = "accepts this call"
+            text = "the reference accepts this call"
         mistake = self._rejection_error(case, text).mistakes[0]
         self._unnamed.setdefault(str(case.violated_rule), mistake)
 
@@ -189,7 +189,7 @@ class _VectorMaker:
 
     def _rejection_error(self, case: Case, text: str) -> SpecError:
         expected = f"expected RuleBroken('{case.violated_rule}', …)"
-        return self._error(case, f"the reference {text}; {expected}")
+        return self._error(case, f"{text}; {expected}")
 
     def _check_outputs(self, case: Case, outputs: Sequence[Array]) -> None:
         """Check golden outputs against declared shapes, behaviours, and the example, if any."""

@@ -269,7 +269,7 @@ class OperatorCalls:
         return [] if drawn is None else [drawn.step]
 
     def _drawn(self, draw: st.DrawFn, former: Mapping[str, int], relation: str) -> DrawnCall | None:
-        """Draw a call; None if there is none, or none that is valid, small and supported."""
+        """Draw a call; None if there is no call, or none that is valid, small and supported."""
         choices = FromHypothesis(draw, former)
         try:
             call = draw_call(self.spec, choices)

@@ -45,7 +45,7 @@ _DATABASE = Path(".hypothesis") / "opcert"
 
 
 class _TrialError(Exception):
-    """Tells Hypothesis that a trial fails."""
+    """Reports to Hypothesis that a trial fails."""
 
 
 class _Stop(BaseException):

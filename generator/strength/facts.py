@@ -141,7 +141,7 @@ class Steps:
         return self.calls[step - 1] if step else None
 
     def column(self, name: str, *, before: bool = False) -> Column:
-        """Return a fact of each step, or of the call before it; NaN where there is none."""
+        """Return a fact of each step, or of the call before it; NaN where there is no fact."""
         if name not in self._columns:
             values = [facts.get(name, np.nan) for facts in self._facts]
             self._columns[name] = np.array(values, np.float64)

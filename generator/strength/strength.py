@@ -134,7 +134,7 @@ class _Measurement:
         misread = [*misreadings(spec, data)]
         remember = [*memory_faults(spec, data)]
         found, missed = 0, []
-        shown = {*CORRUPTIONS}
+        visible = {*CORRUPTIONS}
         for fault in systematic_faults(spec, data, (*misread, *remember), self._fresh):
             if self._step(fault, self._cases) is not None:
                 found += 1
@@ -142,11 +142,11 @@ class _Measurement:
                 missed.append(self._survivor(fault, step))
             else:
                 continue
-            shown.add(fault.effect)
+            visible.add(fault.effect)
         # What shows in no call shows in no part of them. Half of the faults corrupt outputs or
         # memory, though there are more ways to misread.
         kinds = [*CORRUPTIONS, *remember], misread
-        draw = FaultDraw([[e for e in kind if e in shown] for kind in kinds], self._fresh)
+        draw = FaultDraw([[e for e in kind if e in visible] for kind in kinds], self._fresh)
         drawn = (draw.draw(Choices(call_seed("fault", k))) for k in range(_MOST_DRAWS))
         steps = ((f, step) for f in drawn if f and (step := self._step(f, self._fresh)) is not None)
         counted = [*islice(steps, _FAULTS)]
@@ -161,7 +161,7 @@ class _Measurement:
         )
 
     def _step(self, fault: Fault, steps: Steps) -> int | None:
-        """Return a step in which a fault shows, one with small arrays; None if there is none."""
+        """Return a step in which a fault shows, one with small arrays; None if no step does."""
         effect = fault.effect
         acting = np.flatnonzero(fault.acts(steps))
         smallest_first: list[int] = acting[np.argsort(steps.nbytes[acting], kind="stable")].tolist()
