@@ -10,6 +10,7 @@ from itertools import pairwise, product
 from typing import Any
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
+from opcert.arrays.element_types import INTEGERS
 from opcert.diagnosis import Point
 from opcert.roles.argument import Argument
 from opcert.roles.data import DataRole
@@ -211,7 +212,9 @@ def _of_elements(
             continue
         value, n = own.values[k], own.role.extent_in(call, axis or 0)
         element_type = call.inputs[name].type if name in call.inputs else "i64"
-        levels[f"{name} value"] = _values(value, n, element_type)
+        levels[f"{name} value"] = _values(
+            value, n, element_type if element_type in INTEGERS else "i64"
+        )
         levels[f"{name} region"] = [_region(value, n)]
         if len(own.values) > 1:
             others = {*own.values[:k], *own.values[k + 1 :]}
@@ -243,7 +246,11 @@ def _of_axis(
         f"{data} neighbours": extent_kinds(others, length),
     }
     # Of a list with an element for each output, the element says which output.
-    numbers = [k for name, k in elements.items() if len(lists[name].values) == len(outputs)]
+    numbers = [
+        k
+        for name, k in elements.items()
+        if isinstance(lists[name].axes, int) and len(lists[name].values) == len(outputs)
+    ]
     output = outputs[numbers[0] if numbers else 0]
     if len(output) == len(shape):
         levels[OUTPUT_LENGTH] = [_taken(output[axis], length)]
