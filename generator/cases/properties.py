@@ -168,7 +168,7 @@ def _of_integers(call: Call, own: _Integers) -> Iterator[tuple[str, Sequence[str
     if len(values) > 1:
         yield "order", [*_orders(values)]
     if values:
-        negative = "below 0" if max(values) < 0 else "in part below 0"
+        negative = f"with {'all' if max(values) < 0 else 'some'} below 0"
         signs = [negative] if min(values) < 0 else []
         yield "signs", [*signs, *(f"with {k}" for k in _LISTED if int(k) in values)]
 
