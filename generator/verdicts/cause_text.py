@@ -123,7 +123,8 @@ def _alternatives(factor: str, levels: Sequence[str], every: Sequence[str]) -> s
         least, most = tails[0].partition(" to ")[0], tails[-1].rpartition(" to ")[2]
         tails = [f"{least} or more" if levels[-1] == every[-1] else f"{least} to {most}"]
     elif len(tails) > _LISTED:
-        tails = [*tails[: _LISTED - 1], f"{len(tails) - _LISTED + 1} others"]
+        others = "other" if after else "others"
+        tails = [*tails[: _LISTED - 1], f"{len(tails) - _LISTED + 1} {others}"]
     words = " or ".join([", ".join(tails[:-1]), tails[-1]]) if len(tails) > 1 else tails[0]
     first = phrases[0]
     return " ".join([*first[:before], words, *first[len(first) - after :]])
