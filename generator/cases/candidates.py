@@ -8,6 +8,7 @@ each call.
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -108,6 +109,24 @@ def declared_bounds(
     except (ExpressionError, Inapplicable):
         return None, None
     return least, greatest
+
+
+def violating_alone(
+    conditions: Conditions, mutation: Mutation, call: Call, draw: int
+) -> tuple[Call, str] | None:
+    """Return a valid call, mutated to violate one requirement, and the full id of that one.
+
+    None where the mutation does not apply, or the call violates several or touches an ambiguity.
+    """
+    context = MutationContext(*declared_bounds(conditions, call, mutation.argument), draw)
+    mutated = mutation.apply(conditions.spec, call, context)
+    # A mutated call on which a condition cannot be evaluated tests nothing.
+    with suppress(ExpressionError):
+        if mutated is not None:
+            violated, ambiguity = conditions.effect_of_change(mutated, mutation.argument)
+            if len(violated) == 1 and ambiguity is None:
+                return mutated, conditions.spec.full_id(violated[0])
+    return None
 
 
 def apply_violation(conditions: Conditions, call: Call, violation: Violation) -> Call | None:

@@ -1,7 +1,6 @@
 """Spec -> calls with their expected outcome, drawn by Hypothesis: a strategy for tests."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
@@ -14,11 +13,10 @@ from hypothesis import strategies as st
 from opcert.arrays.calls import Call, argument_of, group_variadic
 from opcert.arrays.element_types import Array, copy_in_layout, invert_bits, type_name
 from opcert.arrays.patterns import materialize, materialize_numbered, with_special_values
-from opcert.cases.candidates import declared_bounds
+from opcert.cases.candidates import violating_alone
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call
 from opcert.cases.formulas import ElementFormulas
-from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import mutations_of
 from opcert.choices.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
@@ -226,26 +224,19 @@ class OperatorCalls:
         first = draw(_integers(0, len(self._mutations) - 1))
         steps: list[SessionStep] = []
         for mutation in (self._mutations[first:] + self._mutations[:first])[:_MAX_MUTATIONS]:
-            # A mutated call on which a condition cannot be evaluated tests nothing.
-            with suppress(ExpressionError):
-                argument = mutation.argument
-                bounds = declared_bounds(self._conditions, base.call, argument)
-                call = mutation.apply(self.spec, base.call, MutationContext(*bounds, first))
-                if call is None:
-                    continue
-                violated, ambiguity = self._conditions.effect_of_change(call, argument)
-                if len(violated) != 1 or ambiguity is not None:
-                    continue
-                arrays = {
-                    key: base.step.inputs[key]
-                    if base.call.inputs.get(key) is tensor
-                    else materialize_numbered(tensor)
-                    for key, tensor in call.inputs.items()
-                }
-                rule = self.spec.full_id(violated[0])
-                steps.append(self._step(call, arrays, None, mutation.name, rule))
-                if len(steps) == _MAX_REJECTIONS:
-                    break
+            violation = violating_alone(self._conditions, mutation, base.call, first)
+            if violation is None:
+                continue
+            call, rule = violation
+            arrays = {
+                key: base.step.inputs[key]
+                if base.call.inputs.get(key) is tensor
+                else materialize_numbered(tensor)
+                for key, tensor in call.inputs.items()
+            }
+            steps.append(self._step(call, arrays, None, mutation.name, rule))
+            if len(steps) == _MAX_REJECTIONS:
+                break
         return steps
 
     def _again(self, _: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:

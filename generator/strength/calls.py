@@ -7,10 +7,9 @@ from itertools import islice
 from opcert.arrays.calls import Call, argument_of
 from opcert.arrays.element_types import Array, copy_in_layout
 from opcert.arrays.patterns import materialize, with_special_values
-from opcert.cases.candidates import apply_violation, declared_bounds
+from opcert.cases.candidates import apply_violation, violating_alone
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
-from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.choices.choices import Choices, Replay, call_seed
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
@@ -109,13 +108,11 @@ class FreshCalls:
     ) -> tuple[Call, str] | None:
         """Return a call, changed so that it violates one requirement, and the id of that one."""
         conditions = self._conditions
+        if isinstance(change, Mutation):
+            return violating_alone(conditions, change, call, element)
         # A condition may have no value on a changed call, which then shows nothing.
         with suppress(ExpressionError, Inapplicable):
-            if isinstance(change, Mutation):
-                bounds = declared_bounds(conditions, call, change.argument)
-                changed = change.apply(self._spec, call, MutationContext(*bounds, element))
-            else:
-                changed = apply_violation(conditions, call, change)
+            changed = apply_violation(conditions, call, change)
             violated = () if changed is None else conditions.check(changed).violated
             if changed is None or len(violated) != 1 or conditions.ambiguity(changed):
                 return None
