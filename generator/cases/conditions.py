@@ -9,8 +9,6 @@ from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic, ten
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import require
-from opcert.roles.data import DataRole
-from opcert.roles.tensors import TensorsRole
 from opcert.specification.expressions import (
     EvaluationScope,
     abbreviate,
@@ -339,7 +337,6 @@ def checked_reference(spec: Spec, reference: Reference) -> Reference:
     """
     conditions = Conditions(spec)
     declared = {argument.name for argument in spec.inputs}
-    data = {role.name for role in spec.bound_roles if isinstance(role, DataRole | TensorsRole)}
 
     def checked(**arguments: Any) -> list[Array]:
         inputs = {name: value for name, value in arguments.items() if name in declared}
@@ -347,7 +344,7 @@ def checked_reference(spec: Spec, reference: Reference) -> Reference:
             key: Tensor(
                 type_name(array.dtype),
                 array.shape,
-                None if argument_of(key) in data else tuple(array.ravel().tolist()),
+                tuple(array.ravel().tolist()) if argument_of(key) in spec.number_inputs else None,
             )
             for key, array in flatten_variadic(inputs).items()
         }
