@@ -8,12 +8,19 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays.element_types import FLOATS, Array, bits_of, type_name, underlying_buffer
+from opcert.arrays.element_types import (
+    FLOATS,
+    Array,
+    bits_of,
+    modulo,
+    type_name,
+    underlying_buffer,
+)
 from opcert.reference.rules import RuleBroken, unchecked
 from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
 from opcert.specification.model import Spec
-from opcert.strength.effects import Effect, Named, Turn, changed, masked
+from opcert.strength.effects import LOWER_HALF, Effect, Named, Turn, changed, masked
 from opcert.strength.facts import Outputs
 
 
@@ -124,14 +131,10 @@ def _run_unchecked(rule: str, turn: Turn) -> Outputs | None:
         return [np.zeros(())]
 
 
-def _cut(bits: int, number: int) -> int:
-    return (number + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
-
-
 _INTEGERS: Sequence[Named] = (
-    *((f"is cut to {bits} bits", partial(_cut, bits)) for bits in (8, 16, 32)),
+    *((f"is cut to {bits} bits", partial(modulo, f"i{bits}")) for bits in (8, 16, 32)),
     ("is rounded to a float of 32 bits", lambda number: int(np.float32(number))),
-    ("is read as an unsigned integer of 32 bits", lambda number: number % (1 << 32)),
+    ("is read as an unsigned integer of 32 bits", partial(modulo, "u32")),
     ("loses its sign", abs),
     ("is raised to 0 where it is negative", partial(max, 0)),
     ("is one too high where it is negative", lambda number: number + (number < 0)),
@@ -232,9 +235,6 @@ _LOSSES: Sequence[Named] = (
     ("has its subnormal elements flushed to 0", partial(_instead_of, _subnormals, 0.0)),
     ("loses the highest bit of each element", partial(masked, lambda n: (1 << (n - 1)) - 1)),
     ("loses the lowest bit of each element", partial(masked, lambda n: (1 << n) - 2)),
-    (
-        "loses the lower half of each element",
-        partial(masked, lambda n: -1 << n // 2 & (1 << n) - 1),
-    ),
+    ("loses the lower half of each element", LOWER_HALF),
     ("has the bytes of each element reversed", lambda a: bits_of(a).byteswap().view(a.dtype)),
 )
