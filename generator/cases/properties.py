@@ -65,7 +65,7 @@ def range_of(number: int) -> str:
     return _RANGES[max(k for k, least in enumerate(_LEAST) if least <= number)]
 
 
-def phrase(factor: str, level: str) -> str:
+def level_text(factor: str, level: str) -> str:
     """Return what a call with a level of a factor has, in words."""
     argument, _, aspect = factor.rpartition(" ")
     if factor == OUTPUT_LENGTH:

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_of, type_name
 from opcert.arrays.patterns import alternatives_of, with_alternatives
-from opcert.cases.properties import phrase
+from opcert.cases.properties import level_text
 from opcert.diagnosis import Condition
 from opcert.run.call_protocol import SessionStep
 from opcert.run.comparison import FailureKind
@@ -147,7 +147,7 @@ def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
 def _phrase(factor: str, level: str) -> str:
     if factor in PHRASES:
         return PHRASES[factor].replace("{}", level.rpartition("/")[2])
-    return phrase(factor, level)
+    return level_text(factor, level)
 
 
 def cause_statement(

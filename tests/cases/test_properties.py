@@ -7,7 +7,7 @@ import pytest
 
 from opcert.arrays.calls import Call
 from opcert.arrays.tensor_functions import filled, vector
-from opcert.cases.properties import Properties, phrase
+from opcert.cases.properties import Properties, level_text
 from opcert.diagnosis import Point
 from opcert.specification.files import read_specs_in
 from opcert.suite.spec_check import valid_calls
@@ -109,4 +109,4 @@ def test_every_valid_call_has_a_point_whose_levels_have_words(name: str) -> None
         found = properties.points(call, shapes)
         assert found
         for factor, levels in found[0].items():
-            assert all(len(phrase(factor, level)) > len(level) for level in levels)
+            assert all(len(level_text(factor, level)) > len(level) for level in levels)
