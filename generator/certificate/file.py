@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from opcert.certificate.certificate import FILE_NAME, SCHEMA, Certificate
-from opcert.errors import OpcertError, SuiteError
-from opcert.suite.suite import core_suite_folder
-from opcert.suite.writing import refuse_foreign_files
+from opcert.errors import OpcertError
+from opcert.suite.writing import refuse_foreign_files, refuse_path_in_suite
 from opcert.system import (
     STAGE,
     check_output_folder,
@@ -60,17 +59,6 @@ def certificate_path(out: Path, suite: Path | None) -> Path:
     if target.is_dir():
         raise OpcertError(f"{target}: is a folder; expected a file or nothing")
     return target
-
-
-def refuse_path_in_suite(target: Path, suite: Path | None) -> None:
-    """Refuse a resolved path that is in the folder of the core suite or of `suite`.
-
-    Raises:
-        SuiteError: it is.
-    """
-    for folder in {core_suite_folder().resolve(), (suite or core_suite_folder()).resolve()}:
-        if target.is_relative_to(folder):
-            raise SuiteError(f"{target}: is inside the suite {folder}; expected a path outside")
 
 
 def read_certificate(path: str | Path) -> Certificate:
@@ -296,8 +284,7 @@ def signature_error(text: bytes, data: bytes, key: "Ed25519PublicKey") -> str | 
 
 def _read_key(path: Path) -> bytes:
     if find_spec("cryptography") is None:
-        text = "signatures need the package cryptography; pip install 'opcert[sign]'"
-        raise OpcertError(text)
+        raise OpcertError("signatures need the package cryptography; pip install 'opcert[sign]'")
     try:
         return read_limited(path, _MAX_KEY_BYTES, pipes=True)
     except (OSError, ValueError) as error:
@@ -362,10 +349,7 @@ def _own_files(folder: Path) -> list[str]:
 
 
 def write_submission(
-    certificate: Certificate,
-    target: Path,
-    files: Mapping[str, bytes],
-    sign: Callable[[bytes], bytes] | None = None,
+    certificate: Certificate, target: Path, files: Mapping[str, bytes], sign: Sign | None = None
 ) -> Certificate:
     """Write `files`, and to `target` the certificate with their digests; return it.
 

@@ -26,7 +26,6 @@ from opcert.backends.lookup import (
 )
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict, certify
-from opcert.certificate.file import refuse_path_in_suite
 from opcert.commands import options
 from opcert.commands.certificates import check_selection
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
@@ -40,6 +39,7 @@ from opcert.suite.format import IndexedCase
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
 from opcert.suite.support import declared_support
+from opcert.suite.writing import refuse_path_in_suite
 from opcert.system import check_output_folder, write_files
 from opcert.verdicts.verdict import FAILURE_STATUSES
 

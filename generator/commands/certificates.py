@@ -21,7 +21,6 @@ from opcert.certificate.file import (
     parse_certificate,
     read_certificate,
     read_certificate_bytes,
-    refuse_path_in_suite,
     signature_error,
     write_signature,
 )
@@ -44,7 +43,7 @@ from opcert.specification.files import shipped_operators
 from opcert.suite.generation import open_certified_suite, open_suite_of_case
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.suite.support import unknown_operators
-from opcert.suite.writing import check_marked_folder, replace_marked_folder
+from opcert.suite.writing import check_marked_folder, refuse_path_in_suite, replace_marked_folder
 from opcert.system import check_output_folder
 from opcert.verification import Finding
 

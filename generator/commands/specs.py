@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from opcert.cases.profiles import PROFILES
-from opcert.certificate.file import certificate_json_schema, refuse_path_in_suite
+from opcert.certificate.file import certificate_json_schema
 from opcert.commands import options
 from opcert.commands.options import ExitCode, echo_line, generation, takes_settings
 from opcert.errors import OpcertError
@@ -25,7 +25,7 @@ from opcert.suite.coverage import Coverage, measure_coverage
 from opcert.suite.generation import generate as generate_suite
 from opcert.suite.generation import open_suite
 from opcert.suite.spec_check import RuleCounts, check_specs
-from opcert.suite.writing import check_marked_folder, replace_marked_folder
+from opcert.suite.writing import check_marked_folder, refuse_path_in_suite, replace_marked_folder
 from opcert.system import check_output_folder
 
 

@@ -22,7 +22,7 @@ from opcert.errors import Mistake, OpcertError, SpecError, SuiteError
 from opcert.specification.files import SpecFile, find_spec_files, read_spec
 from opcert.suite.emit import OperatorPart, operator_files
 from opcert.suite.format import MANIFEST
-from opcert.suite.suite import MAX_FILE_BYTES, read_manifest
+from opcert.suite.suite import MAX_FILE_BYTES, core_suite_folder, read_manifest
 from opcert.system import (
     STAGE,
     FileContents,
@@ -271,6 +271,17 @@ def refuse_foreign_files(
             f"{folder}: contains {', '.join(foreign)}, not part of {kind} that opcert wrote; "
             "move it away, or name another folder"
         )
+
+
+def refuse_path_in_suite(target: Path, suite: Path | None) -> None:
+    """Refuse a resolved path that is in the folder of the core suite or of `suite`.
+
+    Raises:
+        SuiteError: it is.
+    """
+    for folder in {core_suite_folder().resolve(), (suite or core_suite_folder()).resolve()}:
+        if target.is_relative_to(folder):
+            raise SuiteError(f"{target}: is inside the suite {folder}; expected a path outside")
 
 
 def folder_differences(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[str]:
