@@ -15,8 +15,9 @@ from opcert.arrays.element_types import Array, InputArrays
 from opcert.backends.contract import Backend
 from opcert.backends.lookup import ALL_VALUES, DRIVER_PREFIX, SourceFiles, load, option_choices
 from opcert.errors import BackendError, printable_line
+from opcert.isolation.driver_process import Driver, start_driver
 from opcert.isolation.process import START_TIMEOUT, WorkerFailure, perform_handshake
-from opcert.isolation.worker_process import Driver, Worker, ask_worker, start_driver
+from opcert.isolation.worker_process import Worker, ask_worker
 from opcert.run.comparison import Difference
 from opcert.run.outcome import IsolatedBackend, Outcome
 from opcert.suite.format import IndexedCase

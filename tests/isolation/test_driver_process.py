@@ -15,9 +15,9 @@ from opcert import certify
 from opcert.backends.lookup import load
 from opcert.errors import BackendError
 from opcert.isolation import process
+from opcert.isolation.driver_process import Driver
 from opcert.isolation.process import WorkerFailure
 from opcert.isolation.supervised import SupervisedBackend, start_backend
-from opcert.isolation.worker_process import Driver
 from tests.at_length import at_length
 from tests.isolation.judging import SUITE, judged
 
