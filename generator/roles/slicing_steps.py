@@ -3,16 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice, repeat
 from typing import Any, Literal
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.role import Role
-from opcert.roles.slice_part import (
-    PARTS,
-    SlicePartRole,
-)
+from opcert.roles.slice_part import PARTS, SlicePartRole
 
 
 @dataclass(frozen=True)
@@ -209,17 +207,17 @@ class SlicingStepsRole(SlicePartRole):
         return self.drawn_list(call, [(step.start, step.stop, step.step)[part] for step in steps])
 
     def _marked(self, call: Call, marks: str) -> list[bool]:
-        count = call.inputs[self._parts[0].name].size
-        bits = self.masks[marks].values_in(call)[:count]
-        return [bit == 1 for bit in bits] + [False] * (count - len(bits))
+        bits = chain(self.masks[marks].values_in(call), repeat(0))
+        return [bit == 1 for bit in islice(bits, call.inputs[self._parts[0].name].size)]
 
     def axes_in(self, call: Call) -> Sequence[int | None]:
         """Return the axis of each step; None for a step that has none of its own."""
-        new, rest = self._marked(call, "new"), self._marked(call, "rest")
-        sliced = [not (n or r) for n, r in zip(new, rest, strict=True)]
-        skipped = call.inputs[self.of].rank - sum(sliced)
+        marks = [*zip(self._marked(call, "new"), self._marked(call, "rest"), strict=True)]
+        axis, skipped = 0, call.inputs[self.of].rank - marks.count((False, False))
         axes: list[int | None] = []
-        for k, is_sliced in enumerate(sliced):
-            before = sum(sliced[:k]) + (skipped if any(rest[:k]) else 0)
-            axes.append(before if is_sliced else None)
+        for is_new, is_rest in marks:
+            is_sliced = not (is_new or is_rest)
+            axes.append(axis if is_sliced else None)
+            # Of several steps that skip axes, the first skips all of them.
+            axis, skipped = (axis + skipped, 0) if is_rest else (axis + is_sliced, skipped)
         return axes
