@@ -3,6 +3,7 @@
 import gc
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.verdicts.case_levels import CaseLevels
 from opcert.verdicts.causes import Diagnosis
+from tests import short_suite
 
 # What tests share is large, and Python would look through it for garbage again and again.
 gc.set_threshold(50_000, 20, 100)
@@ -46,11 +48,15 @@ def _the_same_terminal_everywhere() -> Iterator[None]:
         yield
 
 
+# Core suites that tests generate or open are short, to be fast.
+short_suite.install()
+
+
 @pytest.fixture(scope="module")
 def few_calls() -> Iterator[None]:
-    """Give core suites as few drawn calls as `smoke` has, for claims that need no more of them."""
+    """Give core suites even fewer drawn calls, for claims that need no more of them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(PROFILES, "core", PROFILES["smoke"])
+        patch.setitem(PROFILES, "core", replace(PROFILES["core"], calls=150))
         yield
 
 

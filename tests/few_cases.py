@@ -1,12 +1,13 @@
 """A part of the core suite, for tests whose claim needs no case in particular: they run faster."""
 
+import gzip
 import json
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from opcert.suite.emit import suite_files
-from opcert.suite.format import OperatorEntry
+from opcert.suite.format import OperatorEntry, content_of
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from tests.faults.finding import core_suite
@@ -29,14 +30,14 @@ def _part(whole: Suite, name: str) -> tuple[str, OperatorEntry, dict[str, bytes]
     files = {
         path: (whole.folder / path).read_bytes() for path in (entry.index, entry.pack, entry.tests)
     }
-    index = json.loads(files[entry.index])
+    index = json.loads(content_of(entry.index, files[entry.index]))
     cases = {case["id"]: case for case in index["cases"]}
     # The ids of cases, but for those of examples, end with a digest.
     kept = {case for case in cases if "/example-" in case or case[-1] in "048"}
     while baselines := {cases[case].get("baseline") for case in kept} - kept - {None}:
         kept |= baselines
     index["cases"] = [case for name, case in cases.items() if name in kept]
-    files[entry.index] = json.dumps(index).encode()
+    files[entry.index] = gzip.compress(json.dumps(index).encode(), 1)
     expected = [case["expects"] for case in index["cases"]]
     counts = {
         "cases": len(expected),

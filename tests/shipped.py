@@ -8,19 +8,23 @@ from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from opcert.cases.case import Case
 from opcert.cases.generation import generate_cases
+from opcert.cases.profiles import PROFILES
 from opcert.cases.vectors import Vector, iterate_vectors, make_vectors
 from opcert.specification import files
 from opcert.specification.files import SpecFile, find_spec_files
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import operator_files, suite_files
+from opcert.suite.generation import generate_suite_files
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from tests.faults.finding import core_suite
+from tests.short_suite import CORE_PROFILE
 
 SPECS = {path.stem: path for path in find_spec_files(None)}
 # Those whose suites are committed.
@@ -56,24 +60,32 @@ _FOLDER = TemporaryDirectory(prefix="opcert-suites-")
 
 @cache
 def suite(operator: str) -> Suite:
-    """Return a core suite that has an operator, named by its id."""
+    """Return a suite with 500 drawn calls of an operator, named by its id."""
     if operator in CORE_OPERATORS:
         return core_suite()
     name = operator.partition("/")[2]
     folder = Path(_FOLDER.name) / name
     files_of_it = operator_files(spec(name), iterate_vectors(spec(name), cases(name)))
-    write_suite(folder, suite_files("core", 0, [(operator, *files_of_it)]))
+    write_suite(folder, suite_files("smoke", 0, [(operator, *files_of_it)]))
     return Suite(folder)
 
 
 @lru_cache(maxsize=1)
+def core_suite_of(operator: str) -> Suite:
+    """Return the core suite of an operator as opcert generates it, with all calls."""
+    with patch.dict(PROFILES, core=CORE_PROFILE):
+        files_of_it = generate_suite_files([spec(operator.partition("/")[2])])
+    return Suite(Path("core"), files=files_of_it)
+
+
+@lru_cache(maxsize=1)
 def cases(name: str) -> tuple[Case, ...]:
-    """Return the cases of its core suite."""
+    """Return the cases of its smoke suite."""
     vectors.cache_clear()  # those of another spec
-    return tuple(generate_cases(spec(name), "core", 0))
+    return tuple(generate_cases(spec(name), "smoke", 0))
 
 
 @lru_cache(maxsize=1)
 def vectors(name: str) -> tuple[Vector, ...]:
-    """Return the vectors of its core suite."""
+    """Return the vectors of its smoke suite."""
     return tuple(make_vectors(spec(name), cases(name)))

@@ -1,10 +1,10 @@
 """A suite of one operator of the core suite, for all tests that write, damage or read it."""
 
+import gzip
 import json
 import re
 from collections.abc import Callable
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,15 @@ import pytest
 
 from opcert.errors import SuiteError
 from opcert.suite.emit import suite_files
-from opcert.suite.format import Manifest
-from opcert.suite.suite import Suite, core_suite_folder
+from opcert.suite.format import Manifest, content_digest, content_of
+from opcert.suite.suite import Suite
 from opcert.system import FileContents
+from tests.faults.finding import core_suite
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 GLOB = "directml/DML_OPERATOR_SPLIT"
 MANIFEST = "manifest.json"
-INDEX = "directml/dml-split.json"
+INDEX = "directml/dml-split.json.gz"
 PACK = "directml/dml-split.npz"
 TESTS = "directml/test_dml_split.py"
 
@@ -28,7 +29,7 @@ Edit = Callable[[Any], object]
 
 def _files_of(operator: str) -> FileContents:
     """Return the suite that `generate` writes for an operator, without generating it again."""
-    folder = core_suite_folder()
+    folder = core_suite().folder
     entry = Manifest.model_validate_json((folder / MANIFEST).read_bytes()).operators[operator]
     paths = (entry.index, entry.pack, entry.tests)
     contents = {path: (folder / path).read_bytes() for path in paths}
@@ -61,11 +62,17 @@ def write(folder: Path) -> Path:
     return folder
 
 
+def read_json(folder: Path, name: str) -> Any:
+    """Return the data of a JSON file, which may be compressed."""
+    return json.loads(content_of(name, (folder / name).read_bytes()))
+
+
 def edit(folder: Path, name: str, change: Edit) -> None:
-    """Change a JSON file."""
-    data = json.loads((folder / name).read_bytes())
+    """Change a JSON file, which may be compressed."""
+    data = read_json(folder, name)
     change(data)
-    (folder / name).write_text(json.dumps(data), encoding="utf-8")
+    text = json.dumps(data).encode()
+    (folder / name).write_bytes(gzip.compress(text, 1) if name.endswith(".gz") else text)
 
 
 def reseal(folder: Path, *names: str) -> None:
@@ -73,7 +80,7 @@ def reseal(folder: Path, *names: str) -> None:
 
     def update_digests(manifest: Any) -> None:
         for name in names:
-            manifest["files"][name] = sha256((folder / name).read_bytes()).hexdigest()
+            manifest["files"][name] = content_digest(name, (folder / name).read_bytes())
 
     edit(folder, MANIFEST, update_digests)
 

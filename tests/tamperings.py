@@ -64,8 +64,11 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         r"causes\.\d\..*, which follows from the verdicts",
     ),
     "no causes": (part("causes", value=[]), r"causes: found 0 causes; expected \d, which follow"),
-    "a removed cause": (lambda data: data["causes"].pop(), "causes: found 2 causes; expected 3"),
-    "causes in another order": (lambda data: data["causes"].reverse(), r"causes\.0\.kinds"),
+    "a removed cause": (lambda data: data["causes"].pop(), r"causes: found \d causes; expected \d"),
+    "causes in another order": (
+        lambda data: data["causes"].reverse(),
+        r"causes\.0\..*, which follows",
+    ),
     "another condition of a cause": (
         part("causes", 1, "condition", 0, "levels", value=["f16"]),
         r'causes\.1\.condition\.0\.levels\.0: found "f16"; expected "f32", which follows',

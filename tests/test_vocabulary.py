@@ -31,7 +31,7 @@ RETIRED = {
 PATTERN = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(RETIRED)})(?![A-Za-z])", re.IGNORECASE)
 FOLDERS = ("generator", "reference", "specs", "tests", "generated", ".ci")
 # Compiled modules, arrays and pictures.
-BINARY = {".pyc", ".npz", ".png"}
+BINARY = {".pyc", ".npz", ".png", ".gz"}
 
 
 def texts() -> list[Path]:

@@ -133,7 +133,8 @@ class LosesNaNPayloads(OutputsPostprocessed):
 
 class LosesNegativeZero(OutputsPostprocessed):
     def change(self, output: Array) -> Any:
-        return output + output.dtype.type(0) if output.dtype == np.float32 else output
+        with np.errstate(invalid="ignore"):
+            return output + output.dtype.type(0) if output.dtype == np.float32 else output
 
 
 class ThroughFloat16(OutputsPostprocessed):

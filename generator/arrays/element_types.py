@@ -124,6 +124,14 @@ def modulo(name: str, value: int) -> int:
 _CHUNK = 1 << 18
 
 
+def invert_second_half(array: Array) -> Array:
+    """Return a copy of an array with every bit of its second half inverted."""
+    inverted = array.copy()
+    second_half = inverted.reshape(-1)[array.size // 2 :]
+    second_half[...] = invert_bits(second_half)
+    return inverted
+
+
 def same_bytes(one: Array, other: Array) -> bool:
     """Whether arrays have the same bytes in C order; copies only parts of large ones."""
     if one.nbytes != other.nbytes or one.nbytes <= _CHUNK:

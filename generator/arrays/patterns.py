@@ -8,12 +8,11 @@ import io
 import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from itertools import combinations
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,63 +85,88 @@ _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m
 # f8e4m3 has no infinity: -0.0, both NaNs, extreme subnormals, extreme finite values.
 _F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
 _ATTEMPTS = 64
-# How many elements of a seeded array are computed at once.
+# How many elements of an array are computed at once.
 _PART = 1 << 16
+# By so much the state of SplitMix64 grows with each step.
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+# Seeds are numbers that every reader of JSON reads exactly.
+_SEEDS = (1 << 32) - 1
 # The number up to which a type represents every whole number.
 _MAX_WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
-# The most bytes of an array that a pack stores; a recipe generates larger ones from a seed.
+# The most bytes of an array that a pack stores.
 MAX_STORED_BYTES = 3 << 9
 
 
-def recipe_seed(tensor: Tensor) -> int | None:
-    """Return the seed of the recipe that generates `tensor`, if it is too large to store."""
-    if tensor.values is not None or tensor.nbytes <= MAX_STORED_BYTES or tensor.uniform != "no":
-        return None
-    return _hash(tensor.pattern) % (1 << 32)
+class Recipe(NamedTuple):
+    """How the elements of an array follow from a seed below 2^32, in any language.
 
-
-def seeded_array(element_type: str, shape: tuple[int, ...], seed: int) -> Array:
-    """Return the array that the recipe generates; it can be followed in any language.
-
-    In C order, an element of w bits is the upper w bits of the next output of SplitMix64 seeded
-    with `seed`.
+    Without a stride, an element of w bits is, in C order, the upper w bits of the next output of
+    SplitMix64 seeded with `seed`. With one, element i is the lower w bits of the state that
+    SplitMix64 has `seed + i * stride` steps after 0: an odd stride repeats no element before all
+    2^w occurred, a stride of 0 repeats one.
     """
-    dtype, size = ELEMENT_TYPES[element_type], prod(shape)
-    bits = np.empty(size, bits_dtype(dtype))
-    # Parts of the array fit into a processor's cache.
-    for start in range(0, size, _PART):
-        numbers = np.arange(start + 1, min(start + _PART, size) + 1, dtype=np.uint64)
-        mixed = _split_mix(np.uint64(seed), numbers) >> np.uint64(64 - bit_width(element_type))
-        bits[start : start + _PART] = mixed
-    return bits.view(dtype).reshape(shape)
+
+    seed: int
+    stride: int | None = None
+
+    def array(self, element_type: str, shape: tuple[int, ...]) -> Array:
+        """Return the array that the recipe generates."""
+        dtype, width, size = ELEMENT_TYPES[element_type], bit_width(element_type), prod(shape)
+        if self.stride is not None:
+            steps = np.arange(size, dtype=np.uint64) * np.uint64(self.stride) + np.uint64(self.seed)
+            bits = steps * _GAMMA & np.uint64((1 << width) - 1)
+            return bits.astype(bits_dtype(dtype)).view(dtype).reshape(shape)
+        bits = np.empty(size, bits_dtype(dtype))
+        # Parts of the array fit into a processor's cache.
+        for start in range(0, size, _PART):
+            numbers = np.arange(start + 1, min(start + _PART, size) + 1, dtype=np.uint64)
+            mixed = _split_mix(np.uint64(self.seed), numbers) >> np.uint64(64 - width)
+            bits[start : start + _PART] = mixed
+        return bits.view(dtype).reshape(shape)
+
+
+def is_large(tensor: Tensor) -> bool:
+    """Whether a data pattern fills a tensor that is too large to store."""
+    return tensor.values is None and tensor.nbytes > MAX_STORED_BYTES and tensor.uniform == "no"
+
+
+def recipe_of(tensor: Tensor) -> Recipe:
+    """Return the recipe of a tensor that a pattern fills; equal patterns have equal recipes."""
+    return _recipe(tensor.type, tensor.shape, tensor.pattern, tensor.uniform, is_large(tensor))
+
+
+@lru_cache(maxsize=256)
+def _recipe(
+    element_type: str, shape: tuple[int, ...], pattern: str, uniform: str, large: bool
+) -> Recipe:
+    if uniform == "zero":
+        return Recipe(0, 0)
+    if uniform == "some":
+        return _recipe(element_type, (1,), pattern, "no", False)._replace(stride=0)
+    if large:
+        return Recipe(_hash(pattern) & _SEEDS)
+    width, size = bit_width(element_type), prod(shape)
+    for attempt in range(_ATTEMPTS):
+        seed, stride = (_hash(f"{pattern}|{attempt}{part}") & _SEEDS for part in ("", "|stride"))
+        recipe = Recipe(seed, stride | 1 if size <= 1 << width else None)
+        bits = bits_of(recipe.array(element_type, shape))
+        if size > 1 << width:
+            if _differs_from_permutations(bits):
+                break
+        # Small tensors have no zero: it could be mistaken for one that the operator fills in.
+        elif bits.all() or size > 1 << (width - 1):
+            break
+    return recipe
 
 
 def pattern_array(tensor: Tensor) -> Array:
     """Return the elements of a tensor that a pattern fills; equal patterns give equal elements.
 
-    A recipe generates a tensor that is too large to store. In a smaller one, all elements differ
-    if the type has enough values. If it has not, the tensor at least differs from itself shifted
-    by one along any axis, and from its transposes.
+    In a tensor that is small enough to store, all elements differ if the type has enough values.
+    If it has not, the tensor at least differs from itself shifted by one along any axis, and from
+    its transposes.
     """
-    if tensor.uniform == "zero":
-        return np.zeros(tensor.shape, ELEMENT_TYPES[tensor.type])
-    if tensor.uniform == "some":
-        element = pattern_array(replace(tensor, shape=(1,), uniform="no"))
-        return np.repeat(element, tensor.size).reshape(tensor.shape)
-    seed = recipe_seed(tensor)
-    if seed is not None:
-        return seeded_array(tensor.type, tensor.shape, seed)
-    dtype = ELEMENT_TYPES[tensor.type]
-    width = bit_width(tensor.type)
-    for attempt in range(_ATTEMPTS):
-        bits = _bits(f"{tensor.pattern}|{attempt}", tensor.size, width).reshape(tensor.shape)
-        if tensor.size > 1 << width:
-            if _differs_from_permutations(bits):
-                break
-        # Small tensors have no zero: it could be mistaken for one that the operator fills in.
-        elif bits.all() or tensor.size > 1 << (width - 1):
-            break
-    return bits.astype(bits_dtype(dtype)).view(dtype)
+    return recipe_of(tensor).array(tensor.type, tensor.shape)
 
 
 def materialize(tensor: Tensor) -> Array:
@@ -183,7 +207,7 @@ def with_special_values(
     names: defaultdict[np.dtype[Any], list[str]] = defaultdict(list)
     for name, array in arrays.items():
         tensor = tensors[name]
-        is_pattern = tensor.values is None and recipe_seed(tensor) is None
+        is_pattern = tensor.values is None and not is_large(tensor)
         has_distinct = 0 < array.size <= 1 << min(63, bit_width(tensor.type))
         if tensor.uniform == "no" and is_pattern and has_distinct and special_bits(tensor.type):
             names[array.dtype].append(name)
@@ -231,19 +255,9 @@ def _hash(seed: str) -> int:
     return int.from_bytes(sha256(seed.encode()).digest()[:8], "little")
 
 
-def _bits(seed: str, size: int, width: int) -> Bits:
-    """Return `size` patterns of `width` bits: distinct where there are enough, else scattered."""
-    start, stride = np.uint64(_hash(seed)), np.uint64(_hash(f"{seed}|stride") | 1)
-    numbers = np.arange(size, dtype=np.uint64)
-    if size <= 1 << width:
-        # An odd stride visits every pattern before it repeats one.
-        return (numbers * stride + start) & np.uint64((1 << width) - 1)
-    return _split_mix(start, numbers) >> np.uint64(64 - width)
-
-
 def _split_mix(seed: np.uint64, numbers: Bits) -> Bits:
     """Return the outputs of SplitMix64 (Steele, Lea, Flood 2014) at `numbers`, counted from 1."""
-    mixed = numbers * np.uint64(0x9E3779B97F4A7C15) + seed
+    mixed = numbers * _GAMMA + seed
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))

@@ -82,7 +82,7 @@ def broadcast_1(inputs: Inputs, attributes: Attributes) -> NodeCall:
         raise NotImplementedError("Expand aligns axes at the end only")
     sizes = target.tolist() if target.ndim == 1 and target.dtype.kind in "iu" else data.shape
     aligned = zip(reversed(data.shape), reversed(sizes), strict=False)
-    if data.ndim > len(sizes) or any(size == 1 < extent for extent, size in aligned):
+    if data.ndim > len(sizes) or any(size == 1 != extent for extent, size in aligned):
         raise ValueError(f"data of shape {data.shape} would stretch the target {sizes}")
     # An axes_mapping is one input too many, for ONNX Runtime to reject.
     extra = {name: array for name, array in inputs.items() if name == "axes_mapping"}

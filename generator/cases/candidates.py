@@ -14,7 +14,7 @@ from enum import IntEnum
 from functools import cached_property
 
 from opcert.arrays.calls import Call
-from opcert.arrays.patterns import recipe_seed
+from opcert.arrays.patterns import is_large
 from opcert.arrays.tensor_functions import TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.cases.case import Case, Change, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
@@ -92,7 +92,7 @@ class Candidate:
         return sum(
             tensor.nbytes
             for name, tensor in self.call.inputs.items()
-            if tensor is not shared.get(name) and recipe_seed(tensor) is None
+            if tensor is not shared.get(name) and not is_large(tensor)
         )
 
 

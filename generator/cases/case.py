@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import ClassVar
 
 from pydantic import ConfigDict
 
 from opcert.arrays.calls import Call
+from opcert.choices.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Example
@@ -41,7 +42,7 @@ class Case:
     `ambiguity` expects what the reference does, and never decides a certificate.
 
     `place` is the path in the spec at which a mistake in the case is reported. `rules` are the full
-    ids of the rules that the case exercises.
+    ids of the rules that the case exercises. `choices` drew its call, unless the document has it.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Case:
     ambiguity: str | None = None
     feature_levels: tuple[str, ...] = ()
     example: Example | None = None
+    choices: Choices | None = field(default=None, compare=False, repr=False)
 
 
 def short_digest(text: str) -> str:

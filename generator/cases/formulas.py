@@ -39,7 +39,7 @@ from opcert.specification.model import Spec
 from opcert.yaml_files import YamlPath
 
 # How many elements of an output are compared, and how many outputs of a call.
-MAX_COMPARED, _MAX_OUTPUTS = 32, 16
+MAX_COMPARED, _MAX_OUTPUTS = 12, 8
 
 # Inputs by name, and the outputs that the reference gives for them.
 _InputsAndOutputs = tuple[Mapping[str, Array], Sequence[Array]]
@@ -202,12 +202,12 @@ def _evaluated(
 def _chosen_indices(shape: _Index, seed: str) -> Iterator[_Index]:
     """Yield all indices of a small output; of a large one the first, the last, some at random."""
     size = prod(shape)
-    chosen: Sequence[int] = range(size)
-    if size > MAX_COMPARED:
-        random = Random(seed)  # noqa: S311 -- which elements are compared is no secret
-        chosen = [0, size - 1, *random.sample(range(1, size - 1), MAX_COMPARED - 2)]
-    for position in chosen:
-        yield tuple(map(int, np.unravel_index(position, shape)))
+    if size <= MAX_COMPARED:
+        yield from np.ndindex(shape)
+        return
+    random = Random(seed)  # noqa: S311 -- which elements are compared is no secret
+    chosen = [0, size - 1, *(random.randrange(1, size - 1) for _ in range(MAX_COMPARED - 2))]
+    yield from zip(*(axis.tolist() for axis in np.unravel_index(chosen, shape)), strict=True)
 
 
 def _opened(formula: _Formula, scope: EvaluationScope, output: Array) -> Array:

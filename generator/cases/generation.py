@@ -16,7 +16,7 @@ from opcert.arrays.patterns import materialize
 from opcert.cases.candidates import Candidate, CandidateSearch, UncheckedResult
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
-from opcert.cases.neighbours import neighbour_cases
+from opcert.cases.neighbours import Neighbours
 from opcert.cases.positive import PositiveCases
 from opcert.cases.profiles import PROFILES, Profile
 from opcert.errors import ExpressionError, Inapplicable
@@ -29,7 +29,7 @@ _MAX_TRIED = 32
 # The sizes of changed arrays are compared in steps of so many bytes.
 _SIZE_STEP = 128
 # The most bytes of an array for which the reference is run without a check.
-_MAX_RUN_BYTES = 1 << 24
+_MAX_RUN_BYTES = 1 << 16
 
 
 class NegativeCases:
@@ -226,8 +226,8 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     mistakes.raise_if_any()
     baselines = [case for case in valid if case.ambiguity is None]
     negative = NegativeCases(spec_file, size, seed, baselines, mistakes)
-    neighbours = neighbour_cases(Conditions(spec), size.neighbours, seed, baselines)
-    changed = [*neighbours, *negative.cases()]
+    neighbours = Neighbours(spec_file, size, seed, baselines)
+    changed = [*neighbours.cases(), *negative.cases()]
     touched = {case.ambiguity for case in (*valid, *changed)}
     if spec.call_ambiguities != spec.ambiguities:
         conditions = Conditions(spec)

@@ -38,9 +38,10 @@ class PositiveCases:
         """Yield a case for each drawn call of a profile; a longer suite begins with a shorter."""
         with self._mistakes.collect(()):
             calls = drawn_calls(self._spec, self._seed, large=profile.large)
-            for draw, call, _ in islice(calls, profile.calls):
+            for draw, call, choices in islice(calls, profile.calls):
                 first = call.inputs[self._spec.leading_key]
-                yield self._case(f"{DRAWN}{first.type}-{first.rank}-{draw:06}", call, ())
+                name = f"{DRAWN}{first.type}-{first.rank}-{draw:06}"
+                yield self._case(name, call, (), choices=choices)
 
     def _case(self, name: str, call: Call, place: YamlPath, **fields: Any) -> Case:
         """Return the case of a valid call, with data patterns of its own."""

@@ -9,6 +9,8 @@ class Profile:
 
     Attributes:
         calls: The number of drawn calls.
+        stored: The pack has the arrays of so many cases, the first ones, by default of all. Of
+            the others, the index has recipes and digests.
         large: Whether these are large; so few of them need not reach every rule.
         neighbours: The most neighbours in a respect.
         per_stratum: The most cases of a stratum: the calls that violate a requirement by one kind
@@ -20,8 +22,9 @@ class Profile:
     """
 
     calls: int
+    stored: int | None = None
     large: bool = False
-    neighbours: int = 3
+    neighbours: int = 1
     per_stratum: int = 4
     per_requirement: int = 36
     per_ambiguity: int = 6
@@ -31,16 +34,25 @@ class Profile:
 
 # The calls of `smoke` are the first of `core`, and those the first of `full`.
 PROFILES = {
-    "smoke": Profile(calls=150),
-    "core": Profile(calls=750),
+    "smoke": Profile(calls=500),
+    "core": Profile(
+        calls=5_000,
+        stored=400,
+        neighbours=3,
+        per_stratum=12,
+        per_requirement=108,
+        applications=48,
+        candidates=18,
+    ),
     "full": Profile(
-        calls=6000,
-        neighbours=12,
-        per_stratum=16,
+        calls=20_000,
+        stored=400,
+        neighbours=4,
+        per_stratum=24,
         per_requirement=256,
         per_ambiguity=32,
-        applications=64,
-        candidates=24,
+        applications=96,
+        candidates=36,
     ),
     "stress": Profile(
         calls=60,

@@ -87,7 +87,7 @@ def certify(
         CertificationInterrupted: the run was interrupted; the remaining cases are not-run.
     """
     given = RunSettings(**settings)
-    opened = open_suite(suite, given.specs, given.operator)
+    opened = open_suite(suite, given.specs, given.operator, given.profile)
     selected = given.operator or "*"
     options = dict(options or {})
     # Read before the backend starts, which may change the current folder.

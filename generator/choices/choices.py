@@ -78,12 +78,16 @@ class Choices:
 
     def integer(self, name: str, low: int, high: int) -> int:
         """Return an integer from `low` to `high`, both included; it is no level."""
-        return low + (_mixed(self.seed ^ _hash(name)) * (high - low + 1) >> _BITS)
+        return low + (self._bits(name) * (high - low + 1) >> _BITS)
 
     def integers(self, name: str, low: int, high: int, count: int) -> list[int]:
         """Return `count` integers from `low` to `high`, both included."""
-        start, size = _mixed(self.seed ^ _hash(name)), high - low + 1
+        start, size = self._bits(name), high - low + 1
         return [low + (_mixed(start + number) * size >> _BITS) for number in range(count)]
+
+    def _bits(self, name: str) -> int:
+        """Return 64 bits that depend on the seed and a name alone."""
+        return _mixed(self.seed ^ _hash(name))
 
     def sample(self, name: str, items: Iterable[Option], count: int) -> list[Option]:
         """Return `count` of the items, in the order in which they are drawn."""
@@ -95,7 +99,8 @@ class Choices:
 class Replay(Choices):
     """Draws again what `former` drew, but for one choice, which `seed` answers anew.
 
-    Other choices keep their options where these are still possible.
+    Of the choices that belong to it, or to the argument that `anew` names, half are answered anew.
+    All others keep their options where these are still possible.
     """
 
     def __init__(self, former: Choices, anew: str, seed: int) -> None:
@@ -104,11 +109,24 @@ class Replay(Choices):
         self._anew = anew
         self._other = Choices(seed)
 
-    def _level(self, name: str, common: Sequence[str], rare: Sequence[str]) -> str:
+    def _is_anew(self, name: str) -> bool:
         if name == self._anew:
-            return self._other._level(name, common, rare)
+            return True
+        return belongs(name, self._anew) and self._other.rarely(f"{name} anew", 2)
+
+    def _bits(self, name: str) -> int:
+        return self._other._bits(name) if self._is_anew(name) else super()._bits(name)
+
+    def _level(self, name: str, common: Sequence[str], rare: Sequence[str]) -> str:
         former = self._former.get(name)
-        return former if former in (*common, *rare) else super()._level(name, common, rare)
+        if former in (*common, *rare) and not self._is_anew(name):
+            return former
+        return super()._level(name, common, rare)
+
+
+def belongs(name: str, owner: str) -> bool:
+    """Whether a choice belongs to an argument or to another choice, whose name begins its own."""
+    return f"{name} ".startswith(f"{owner} ")
 
 
 def _by_level(options: Mapping[str, Option] | Iterable[Option]) -> Mapping[str, Option]:

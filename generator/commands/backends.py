@@ -187,7 +187,7 @@ def draft_claim(
         OpcertError: as `certify` does.
     """
     given = RunSettings(**settings)
-    opened = open_suite(suite, given.specs, given.operator)
+    opened = open_suite(suite, given.specs, given.operator, given.profile)
     certificate = certify(backend, opened, options=options, progress=progress, **settings)
     operators: dict[str, dict[str, Any]] = {}
     claimed: list[TriedCall] = []
@@ -268,7 +268,7 @@ def backends() -> None:
     print_backends(available_backends(), shipped_operators(), console())
 
 
-@takes_settings("operator", "specs", "feature_level", "isolated", "timeout", "memory")
+@takes_settings("operator", "specs", "profile", "feature_level", "isolated", "timeout", "memory")
 def claim(
     *,
     out: Annotated[
@@ -290,7 +290,7 @@ def claim(
     """
     arguments = parse_backend_options(backend_option)
     target = claim_path(out, suite)
-    opened = open_suite(suite, settings.specs, settings.operator, **options.generation(quiet))
+    opened = options.open_selected(suite, settings, quiet)
     check_selection(opened, settings.operator)
     with case_progress(quiet, verbose) as on_verdict:
         draft = draft_claim(

@@ -36,7 +36,6 @@ from opcert.errors import OpcertError
 from opcert.isolation.supervised import Configuration, configurations
 from opcert.report.files import conclusion_line, console, print_certificate, report_files
 from opcert.run.settings import OPTIONS, RunSettings
-from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
 from opcert.system import check_output_folder, interrupts_wait
 from opcert.yaml_files import YamlSource, read_source
@@ -108,7 +107,7 @@ def certify(
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
         targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
-    opened = open_suite(suite, settings.specs, settings.operator, **options.generation(quiet))
+    opened = options.open_selected(suite, settings, quiet)
     check_selection(opened, settings.operator, settings.case)
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         request = _Request(

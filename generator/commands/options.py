@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opcert import system
+from opcert.cases.profiles import PROFILES
 from opcert.errors import OpcertError, SpecError, printable_line
 from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
 
 if TYPE_CHECKING:
     from opcert.cluster import Cluster
+    from opcert.suite.suite import Suite
 
 
 # Beyond any sensible value of an option.
@@ -69,6 +71,8 @@ def _complete_operator() -> list[str]:
 
     return shipped_operators()
 
+
+_COMPLETIONS = {"operator": _complete_operator, "profile": lambda: [*PROFILES]}
 
 # -- options that several commands have
 
@@ -163,7 +167,7 @@ def _parameter(name: str) -> Parameter:
         metavar=option.metavar,
         help=option.help,
         parser=parser if option.expected else None,
-        autocompletion=_complete_operator if name == "operator" else None,
+        autocompletion=_COMPLETIONS.get(name),
     )
     annotation = Annotated[kind, declaration]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
@@ -217,6 +221,23 @@ def announcer(quiet: bool) -> Callable[[str], None]:
 def generation(quiet: bool) -> dict[str, Any]:
     """Return how a command generates a suite that it needs, as keywords of `open_suite`."""
     return {"jobs": os.cpu_count() or 1, "announce": announcer(quiet)}
+
+
+def open_selected(suite: str | Path | None, settings: RunSettings, quiet: bool) -> "Suite":
+    """Return the suite that the settings select; see `open_suite`.
+
+    Raises:
+        OpcertError: the suite or a spec is at fault, or no operator matches.
+    """
+    from opcert.suite.generation import open_suite
+
+    return open_suite(
+        suite,
+        settings.specs,
+        settings.operator,
+        settings.profile,
+        **generation(quiet),
+    )
 
 
 def interruption_text() -> str:

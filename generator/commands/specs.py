@@ -10,10 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from opcert.cases.profiles import PROFILES
 from opcert.certificate.file import certificate_json_schema
 from opcert.commands import options
-from opcert.commands.options import ExitCode, echo_line, generation, takes_settings
+from opcert.commands.options import ExitCode, echo_line, open_selected, takes_settings
 from opcert.errors import OpcertError
 from opcert.report.documentation import MARKS, render_docs
 from opcert.report.files import console, print_line, table_cell
@@ -23,13 +22,12 @@ from opcert.specification.model import json_schema
 from opcert.strength.strength import Strength, Survivor, measure_strength
 from opcert.suite.coverage import Coverage, measure_coverage
 from opcert.suite.generation import generate as generate_suite
-from opcert.suite.generation import open_suite
 from opcert.suite.spec_check import RuleCounts, check_specs
 from opcert.suite.writing import check_marked_folder, refuse_path_in_suite, replace_marked_folder
 from opcert.system import check_output_folder
 
 
-@takes_settings("specs")
+@takes_settings("specs", "profile")
 def check(
     *,
     files: Annotated[
@@ -51,7 +49,7 @@ def check(
     reference does not check, and which faults of backends the suite finds: of those drawn at
     random, and of systematic ones.
     """
-    checked = check_specs(files or find_spec_files(settings.specs))
+    checked = check_specs(files or find_spec_files(settings.specs), settings.profile)
     for spec in checked:
         for warning in spec.warnings:
             echo_line(f"warning: {warning}", err=True)
@@ -65,15 +63,7 @@ def check(
             print_strength(measure_strength(spec.spec_file, spec.operator), console())
 
 
-def _read_profile(text: str) -> str:
-    if text not in PROFILES:
-        *others, last = PROFILES
-        expected = f"{', '.join(others)} or {last}"
-        raise OpcertError(f"--profile: unknown profile '{text}'; expected {expected}")
-    return text
-
-
-@takes_settings("operator", "specs", "jobs")
+@takes_settings("operator", "specs", "profile", "jobs")
 def generate(
     *,
     out: Annotated[
@@ -82,16 +72,6 @@ def generate(
             "--out", "-o", metavar="FOLDER", help="Folder for the suite; replaces an earlier one."
         ),
     ] = Path("generated"),
-    profile: Annotated[
-        str,
-        typer.Option(
-            "--profile",
-            metavar="PROFILE",
-            parser=_read_profile,
-            autocompletion=lambda: [*PROFILES],
-            help="Size of the suite: smoke, core, full or stress.",
-        ),
-    ] = "core",
     settings: RunSettings,
     seed: options.SeedOption = 0,
     cluster: options.ClusterOption = None,
@@ -112,7 +92,7 @@ def generate(
         differences = generate_suite(
             out,
             settings.specs,
-            profile=profile,
+            profile=settings.profile,
             operator=settings.operator,
             seed=seed,
             jobs=settings.jobs,
@@ -129,7 +109,7 @@ def generate(
     echo_line(f"{out} is the suite of the specs" if check else f"wrote {out}")
 
 
-@takes_settings("operator", "specs")
+@takes_settings("operator", "specs", "profile")
 def coverage(
     *, suite: options.SuiteOption = None, settings: RunSettings, quiet: options.QuietOption = False
 ) -> None:
@@ -141,7 +121,7 @@ def coverage(
         spec_file.spec.operator: spec_file
         for spec_file in read_specs_in(settings.specs, settings.operator or "*")
     }
-    opened = open_suite(suite, settings.specs, settings.operator, **generation(quiet))
+    opened = open_selected(suite, settings, quiet)
     coverages = list(measure_coverage(opened, spec_files))
     for operator_coverage in coverages:
         print_coverage(operator_coverage, console())
@@ -153,7 +133,7 @@ def coverage(
         )
 
 
-@takes_settings("specs", "operator")
+@takes_settings("specs", "operator", "profile")
 def docs(
     *,
     out: Annotated[
@@ -180,7 +160,7 @@ def docs(
     own = MARKS, "the Markdown of `opcert docs`"
     check_marked_folder(out, *own)
     spec_files = read_specs_in(settings.specs, settings.operator or "*")
-    opened = open_suite(suite, settings.specs, settings.operator, **generation(quiet))
+    opened = open_selected(suite, settings, quiet)
     strengths = {
         file.spec.operator: measure_strength(file, opened.operators[file.spec.operator])
         for file in spec_files

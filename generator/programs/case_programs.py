@@ -19,12 +19,21 @@ from opcert.programs.program import (
     output_expression,
     write_program,
 )
-from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray
+from opcert.suite.format import (
+    DigestedArray,
+    GeneratedArray,
+    IndexedCase,
+    InputArray,
+    ListedArray,
+    StoredArray,
+)
 from opcert.suite.operator_suite import OperatorSuite
 
 # The most elements of a tensor, and of a changed list, whose values are listed.
 MAX_LISTED_ELEMENTS = 32
 _MAX_LISTED_CHANGES = 8
+# Values of so many elements are compared with those of the baseline.
+_MAX_COMPARED = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -52,8 +61,7 @@ def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> tuple[A
     baseline = operator.cases[case.baseline]
     inputs = (
         _input_change(operator, name, baseline.inputs.get(name), case.inputs.get(name))
-        for name in dict.fromkeys([*baseline.inputs, *case.inputs])
-        if baseline.inputs.get(name) != case.inputs.get(name)
+        for name in operator.changed_inputs(case)
     )
     attributes = (
         _attribute_change(name, baseline.attributes, case.attributes)
@@ -65,13 +73,14 @@ def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> tuple[A
 
 
 def describe_tensor(
-    operator: OperatorSuite, entry: StoredArray | GeneratedArray | DigestedArray
+    operator: OperatorSuite, entry: InputArray | DigestedArray
 ) -> tuple[str, str, str | None]:
     """Return the type and shape of a tensor, its layout, and its values where they are few."""
     layout = "c" if isinstance(entry, DigestedArray) else entry.layout
     values = None
     # The brackets of an array without elements say no more than its shape.
-    if 0 < prod(entry.shape) <= MAX_LISTED_ELEMENTS and isinstance(entry, StoredArray):
+    is_short = 0 < prod(entry.shape) <= MAX_LISTED_ELEMENTS
+    if is_short and not isinstance(entry, DigestedArray):
         values = _values_text(operator.read_array(entry))
     return f"{entry.type}{list(entry.shape)}", layout, values
 
@@ -85,7 +94,7 @@ def _values_text(array: Array) -> str:
     return f"{values}, bits {' '.join(f'0x{element:0{2 * array.itemsize}x}' for element in bits)}"
 
 
-def _tensor_text(operator: OperatorSuite, entry: StoredArray | GeneratedArray) -> str:
+def _tensor_text(operator: OperatorSuite, entry: InputArray) -> str:
     type_and_shape, layout, values = describe_tensor(operator, entry)
     return " ".join(filter(None, [type_and_shape, layout if layout != "c" else "", values]))
 
@@ -93,8 +102,8 @@ def _tensor_text(operator: OperatorSuite, entry: StoredArray | GeneratedArray) -
 def _input_change(
     operator: OperatorSuite,
     name: str,
-    before: StoredArray | GeneratedArray | None,
-    after: StoredArray | GeneratedArray | None,
+    before: InputArray | None,
+    after: InputArray | None,
 ) -> ArgumentChange:
     before_text = None if before is None else _tensor_text(operator, before)
     after_text = None if after is None else _tensor_text(operator, after)
@@ -110,8 +119,8 @@ def _input_change(
 
 def _tensor_differences(
     operator: OperatorSuite,
-    before: StoredArray | GeneratedArray,
-    after: StoredArray | GeneratedArray,
+    before: InputArray,
+    after: InputArray,
 ) -> Iterator[str]:
     """Yield how a tensor differs: in type, layout, and shape or values."""
     if before.type != after.type:
@@ -119,7 +128,7 @@ def _tensor_differences(
     if before.layout != after.layout:
         yield f"has the layout {after.layout} instead of {before.layout}"
     values: list[list[Any]] = []
-    if isinstance(before, StoredArray) and isinstance(after, StoredArray):
+    if max(prod(before.shape), prod(after.shape)) <= _MAX_COMPARED:
         values = [operator.read_array(entry).ravel().tolist() for entry in (before, after)]
     are_lists = values and len(before.shape) == len(after.shape) == 1
     if before.shape != after.shape and not (are_lists and before.type == after.type):
@@ -212,12 +221,12 @@ def case_call_text(
     for name, entry in case.inputs.items():
         dtype, width = dtype_expression(ELEMENT_TYPES[entry.type]), bit_width(entry.type)
         inverts = inverted_data and name in case.data_inputs
-        if isinstance(entry, StoredArray) and prod(entry.shape) <= _MAX_LISTED:
+        if prod(entry.shape) <= _MAX_LISTED or isinstance(entry, ListedArray):
             array = operator.read_array(entry)
             text = array_expression(invert_bits(array) if inverts else array)
         else:
             if isinstance(entry, GeneratedArray):
-                text = f"seeded({entry.seed}, {width}, {dtype}, {entry.shape})"
+                text = f"seeded({entry.seed}, {width}, {dtype}, {entry.shape}{_exceptions(entry)})"
             else:
                 text = _stored_array(entry)
             text = f"inverted({text}, {width})" if inverts else text
@@ -226,6 +235,13 @@ def case_call_text(
     is_valid = case.expects == "outputs"
     expected = _expected_outputs(operator, case, inverted_data) if is_valid else None
     return CallText(comment, operator.index.operator, inputs, case.attributes, expected)
+
+
+def _exceptions(entry: GeneratedArray) -> str:
+    """Return the arguments of `seeded` for a stride and for special elements."""
+    special = ", ".join(f"{position}: 0x{digits}" for position, digits in entry.special)
+    stride = "" if entry.stride is None else f", stride={entry.stride}"
+    return stride + (f", special={{{special}}}" if special else "")
 
 
 def _expected_outputs(operator: OperatorSuite, case: IndexedCase, inverted_data: bool) -> list[str]:

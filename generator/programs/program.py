@@ -148,13 +148,18 @@ def arguments(inputs):
     return grouped
 """
 _SEEDED = """\
-def seeded(seed, width, dtype, shape):
-    # An array too large for the pack: in C order, the upper bits of the outputs of SplitMix64.
-    z = np.arange(1, np.prod(shape, dtype=int) + 1, dtype=np.uint64)
-    z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    bits = (z ^ (z >> np.uint64(31))) >> np.uint64(64 - width)
+def seeded(seed, width, dtype, shape, stride=None, special={}):
+    # The upper bits of the outputs of SplitMix64; with a stride, the lower bits of its states.
+    i, gamma = np.arange(np.prod(shape, dtype=int), dtype=np.uint64), np.uint64(0x9E3779B97F4A7C15)
+    if stride is None:
+        z = np.uint64(seed) + (i + np.uint64(1)) * gamma
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits = (z ^ (z >> np.uint64(31))) >> np.uint64(64 - width)
+    else:
+        bits = (np.uint64(seed) + i * np.uint64(stride)) * gamma & np.uint64((1 << width) - 1)
+    for position, element in special.items():
+        bits[position] = element
     return bits.astype(f"u{np.dtype(dtype).itemsize}").view(dtype).reshape(shape)
 """
 _INVERTED = """\

@@ -17,10 +17,9 @@ from opcert.programs.case_programs import (
 from opcert.suite.format import (
     DigestedArray,
     ErratumText,
-    GeneratedArray,
     Index,
     IndexedCase,
-    StoredArray,
+    InputArray,
 )
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
@@ -64,7 +63,7 @@ class CaseDescription:
 def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription:
     """Return the description of a case; it needs only the suite, not the spec."""
 
-    def tensor(name: str, array: StoredArray | GeneratedArray | DigestedArray) -> TensorDescription:
+    def tensor(name: str, array: InputArray | DigestedArray) -> TensorDescription:
         _, layout, values = describe_tensor(operator, array)
         return TensorDescription(name, array.type, array.shape, layout, values)
 

@@ -164,6 +164,7 @@ def _settings(certificate: Certificate) -> RunSettings:
     return RunSettings(
         operator=None if selection.operator == "*" else selection.operator,
         case=selection.case,
+        profile=certificate.suite.profile if _comes_with_opcert(certificate) else "core",
         feature_level=selection.feature_level,
         claim=None if certificate.claim is None else Path(CLAIM_FILE),
         waivers=None if certificate.waivers is None else Path(WAIVERS_FILE),
@@ -177,9 +178,7 @@ def _settings(certificate: Certificate) -> RunSettings:
 def _comes_with_opcert(certificate: Certificate) -> bool:
     """Whether `certify` finds or generates the suite by itself, from opcert's own specs."""
     suite = certificate.suite
-    return (
-        suite.profile == "core" and suite.seed == 0 and suite.specs.keys() <= {*shipped_operators()}
-    )
+    return suite.seed == 0 and suite.specs.keys() <= {*shipped_operators()}
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """The roles `count`, a number of tensors, and `counts`, a number for each axis of data."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, tensors_in
+from opcert.arrays.calls import Call
 from opcert.arrays.element_types import highest
 from opcert.errors import Inapplicable, did_you_mean
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, near, places
@@ -33,11 +33,6 @@ class CountRole(Role):
     def draw(self, call: Drawing) -> int:
         """Return the number of tensors."""
         return call.fact(self.related(self.of, Role).draw_count)
-
-    def following(self, call: Call, _: Callable[[str], Any]) -> int | None:
-        """Return the number of tensors of a variadic input."""
-        is_variadic = self.related(self.of, Role).variadic is not None
-        return len(tensors_in(call.arguments.get(self.of))) if is_variadic else None
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its least value, and the length of the list."""

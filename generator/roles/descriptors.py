@@ -1,6 +1,6 @@
 """Described tensors: the roles `descriptor` for the output, `descriptors` for parts of an axis."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, replace
@@ -166,15 +166,6 @@ class DescriptorRole(RecordRole):
     @property
     def _windows(self) -> WindowsRole | None:
         return None if self.windows is None else self.related(self.windows, WindowsRole)
-
-    def following(self, call: Call, evaluate: Callable[[str], Any]) -> dict[str, Any] | None:
-        """Return the record with the sizes and the type that follow from other arguments."""
-        names = self._signature.constants[self.type_names]
-        element_type = self.data.tensor_of(call).type
-        if self.extents is None or element_type not in names:
-            return None
-        sizes = [*evaluate(self.extents)]
-        return {self.sizes: sizes, self.element_type: names[element_type]}
 
     def values_in(self, call: Call) -> Sequence[int]:
         """Return the sizes of the described tensor."""

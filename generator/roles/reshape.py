@@ -120,6 +120,8 @@ class ReshapeRole(ListRole):
             place = shape.index(0) if copies else call.integer(self, "zero", 0, count - 1)
             target = [*call.extents(self, max(count, place + 1), MAX_OUTPUTS, empty=False)]
             yield "other sizes", replace(target, place, 0)
+            # A copied size would show, where no flag says that a 0 copies.
+            yield "only zeros", [0] * rank
         yield "a 1 more", insert(shape, axis, 1)
         yield "without ones", [n for n in shape if n != 1]
         ones = [1] * (self.most - rank)

@@ -1,6 +1,6 @@
 """The base classes of roles: what an argument is to the others, and lists of integers."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
@@ -211,13 +211,6 @@ class Role(Argument):
         if first.name != self.name:
             return call.fact(first.draw_given)
         return call.one(self, "given", {"given": True, OMITTED: False})
-
-    def following(self, call: Call, evaluate: Callable[[str], Any]) -> Any:
-        """Return what its argument must be in a call; None where it does not follow from others.
-
-        `evaluate` evaluates an expression on the call.
-        """
-        del call, evaluate
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw the rank of its tensor."""

@@ -61,6 +61,9 @@ class TensorsRole(DataRole):
         axis = call.fact(self.related(self.along, AxisRole).draw_axis)
         size = prod(max(1, extent) for extent in others)
         lengths = self._draw_lengths(call, count, max(4, share // size), _MOST_ELEMENTS // size)
+        # Offsets may be kept under the first shapes, the last one and that of the output.
+        if count > 4 and call.one(self, "order", ["any", "inner ones exchanged"]) != "any":
+            lengths[-3:-1] = lengths[-2:-4:-1]
         return [insert(others, axis, length) for length in lengths]
 
     def _draw_lengths(self, call: Drawing, count: int, most: int, most_in_all: int) -> list[int]:

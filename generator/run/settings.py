@@ -44,6 +44,7 @@ class RunSettings:
             match and that the core suite lacks is generated.
         case: A glob.
         specs: A folder of specs, which the reference backend follows as well.
+        profile: The size of a suite that is generated.
         feature_level: The level to certify, for operators that have feature levels.
         claim: The file that states what the backend is claimed to support.
         waivers: The file of known failures.
@@ -66,6 +67,10 @@ class RunSettings:
     ] = None
     case: Annotated[str, Option("Only cases whose ids match.", "GLOB")] = "*"
     specs: Annotated[Path | None, Option("Use other specs than opcert's own.", "FOLDER")] = None
+    profile: Annotated[
+        str,
+        Option("Size of a generated suite: smoke, core, full or stress.", "PROFILE"),
+    ] = "core"
     feature_level: Annotated[
         str | None, Option("Feature level to certify, for operators with feature levels.", "LEVEL")
     ] = None

@@ -1,11 +1,11 @@
 """Writes the files of a suite: packs, indexes, pytest files and the manifest."""
 
+import gzip
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +16,18 @@ from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     Array,
     Layout,
+    bits_of,
     digest_of,
     stored_dtype,
     type_name,
 )
-from opcert.arrays.patterns import MAX_STORED_BYTES, PackWriter, alternatives_of, recipe_seed
+from opcert.arrays.patterns import (
+    MAX_STORED_BYTES,
+    PackWriter,
+    alternatives_of,
+    is_large,
+    recipe_of,
+)
 from opcert.cases.case import short_digest
 from opcert.cases.vectors import Vector
 from opcert.errors import printable_line, visible_text
@@ -37,10 +44,13 @@ from opcert.suite.format import (
     GeneratedArray,
     Index,
     IndexedCase,
+    InputArray,
+    ListedArray,
     Manifest,
     OperatorEntry,
     RuleText,
     StoredArray,
+    content_digest,
     json_file,
 )
 from opcert.system import FileContents, template_environment
@@ -50,24 +60,27 @@ if TYPE_CHECKING:
 
 # An operator's id, its entry in the manifest, and its files.
 OperatorPart = tuple[str, OperatorEntry, FileContents]
+# Data with so many elements that its recipe does not generate is stored instead.
+_MAX_SPECIAL = 16
 # The maximum length of a line with a literal in an emitted test.
 _LINE_LENGTH = 80
 _CASE = TypeAdapter(IndexedCase)
 
 
 def operator_files(
-    spec_file: SpecFile, vectors: Iterable[Vector]
+    spec_file: SpecFile, vectors: Iterable[Vector], stored: int | None = None
 ) -> tuple[OperatorEntry, FileContents]:
     """Return an operator's entry in the manifest, and its files by path within the suite.
 
-    `vectors` are consumed one by one, so that memory holds the arrays of one vector only.
+    `vectors` are consumed one by one, so that memory holds the arrays of one vector only. The pack
+    has the arrays of the first `stored` cases, by default of all.
     """
     spec = spec_file.spec
     stem = f"{spec.family}/{spec.slug}"
     pack = _Pack()
     lines: list[str] = []
     counts: Counter[str] = Counter()
-    for case in _indexed_cases(spec, vectors, pack):
+    for case in _indexed_cases(spec, vectors, pack, stored):
         lines.append(_CASE.dump_json(case, exclude_defaults=True).decode())
         counts[case.expects] += 1
         counts["ambiguous"] += case.ambiguity is not None
@@ -75,7 +88,7 @@ def operator_files(
         spec=spec_file.name,
         spec_version=spec.version,
         spec_sha256=spec_file.digest,
-        index=f"{stem}.json",
+        index=f"{stem}.json.gz",
         pack=f"{stem}.npz",
         tests=f"{spec.family}/test_{spec.slug.replace('-', '_')}.py",
         cases=len(lines),
@@ -92,7 +105,7 @@ def operator_files(
         + "\n ]\n}\n"
     )
     files = {
-        entry.index: index_text.encode(),
+        entry.index: gzip.compress(index_text.encode(), mtime=0),
         entry.pack: pack.writer.data(),
         entry.tests: _render("test_operator.py.j2", spec_file=spec_file, spec=spec),
     }
@@ -110,7 +123,7 @@ def suite_files(
     digests: dict[str, str] = {}
     for operator, entry, files in operators:
         entries[operator] = entry
-        digests |= {path: sha256(data).hexdigest() for path, data in files.items()}
+        digests |= {path: content_digest(path, data) for path, data in files.items()}
         yield from files.items()
         # Free them, which may be large, before the next operator's are made.
         del files
@@ -118,7 +131,7 @@ def suite_files(
         "__init__.py": _render("__init__.py.j2", profile=profile),
         "conftest.py": _render("conftest.py.j2"),
     }
-    digests |= {path: sha256(data).hexdigest() for path, data in common.items()}
+    digests |= {path: content_digest(path, data) for path, data in common.items()}
     manifest = Manifest(
         format=FORMAT,
         profile=profile,
@@ -173,13 +186,15 @@ def _index_without_cases(spec_file: SpecFile, pack: str) -> Index:
     )
 
 
-def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iterator[IndexedCase]:
-    """Yield the record of each case, and add its arrays to `pack`."""
+def _indexed_cases(
+    spec: Spec, vectors: Iterable[Vector], pack: "_Pack", stored: int | None
+) -> Iterator[IndexedCase]:
+    """Yield the record of each case, and add the arrays of the first `stored` ones to `pack`."""
     first_input: dict[str | None, tuple[str, int]] = {}
     behaviours = frozenset(spec.full_ids(*spec.behaviours))
-    for vector in vectors:
+    for number, vector in enumerate(vectors):
         case, tensors = vector.case, vector.case.call.inputs
-        stem = short_digest(case.id)
+        stem, stores = short_digest(case.id), stored is None or number < stored
         leading = tensors.get(spec.leading_key)
         # A case that omits the first input has the type and rank of its baseline.
         first_input[case.id] = (
@@ -203,12 +218,14 @@ def _indexed_cases(spec: Spec, vectors: Iterable[Vector], pack: "_Pack") -> Iter
             data_inputs=tuple(name for name, tensor in tensors.items() if tensor.values is None),
             attributes=case.call.attributes,
             inputs={
-                name: pack.add_input(f"{stem}/{name}", tensors[name], array)
+                name: pack.add_input(f"{stem}/{name}", tensors[name], array, stores=stores)
                 for name, array in vector.inputs.items()
             },
-            outputs=pack.add_outputs(f"{stem}/output", vector.outputs),
+            outputs=pack.add_outputs(f"{stem}/output", vector.outputs, stores=stores),
             inverted_data_outputs=pack.add_outputs(
-                f"{stem}/inverted_data_output", vector.inverted_data_outputs
+                f"{stem}/inverted_data_output",
+                vector.inverted_data_outputs,
+                stores=stores,
             ),
         )
         # Free its arrays, which may be large, before the next vector allocates its own.
@@ -239,14 +256,33 @@ class _Pack:
             layout=layout,
         )
 
-    def add_input(self, name: str, tensor: Tensor, array: Array) -> StoredArray | GeneratedArray:
-        """Store an input, or return the seed that generates it."""
-        seed, layout = recipe_seed(tensor), tensor.layout
-        if seed is None:
+    def add_input(self, name: str, tensor: Tensor, array: Array, *, stores: bool) -> InputArray:
+        """Store an input, or return its elements, or the recipe that generates it."""
+        layout = tensor.layout
+        if tensor.values is not None:
+            if stores or array.nbytes > MAX_STORED_BYTES:
+                return self.add(name, array, layout)
+            elements = array.tobytes().hex()
+            return ListedArray(type=tensor.type, shape=array.shape, bytes=elements, layout=layout)
+        if stores and not is_large(tensor):
             return self.add(name, array, layout)
-        digest = digest_of(array)
+        recipe = recipe_of(tensor)
+        bits, generated = (
+            bits_of(elements).ravel()
+            for elements in (array, recipe.array(tensor.type, tensor.shape))
+        )
+        positions = np.flatnonzero(bits != generated).tolist()
+        # A neighbour's data may differ in half of its elements.
+        if len(positions) > _MAX_SPECIAL:
+            return self.add(name, array, layout)
         return GeneratedArray(
-            type=tensor.type, shape=array.shape, seed=seed, sha256=digest, layout=layout
+            type=tensor.type,
+            shape=array.shape,
+            seed=recipe.seed,
+            stride=recipe.stride,
+            special=tuple((position, f"{bits[position]:x}") for position in positions),
+            sha256=digest_of(array) if is_large(tensor) else None,
+            layout=layout,
         )
 
     def _add_output(self, name: str, array: Array) -> StoredArray:
@@ -258,13 +294,13 @@ class _Pack:
         return replace(stored, alternatives=tuple(others))
 
     def add_outputs(
-        self, stem: str, outputs: Sequence[Array]
+        self, stem: str, outputs: Sequence[Array], *, stores: bool
     ) -> tuple[StoredArray | DigestedArray, ...]:
-        """Store small outputs; return the digests of large ones."""
+        """Store outputs, or return the digests of large ones, or of all."""
         return tuple(
             self._add_output(f"{stem}.{i}", array)
             # The reference alone does not give the alternatives.
-            if array.nbytes <= MAX_STORED_BYTES or alternatives_of(array)
+            if (stores and array.nbytes <= MAX_STORED_BYTES) or alternatives_of(array)
             else DigestedArray(
                 type=type_name(array.dtype), shape=array.shape, sha256=digest_of(array)
             )

@@ -1,8 +1,10 @@
 """The JSON format of a suite: its manifest, and the index of each operator."""
 
 import json
+import zlib
 from collections.abc import Mapping
 from functools import lru_cache, partial
+from hashlib import sha256
 from math import prod
 from typing import Annotated, Any, Literal
 
@@ -20,7 +22,9 @@ from opcert.arrays.element_types import ELEMENT_TYPES, Layout
 from opcert.arrays.tensor_functions import MAX_DIMENSIONS, MAX_ELEMENTS
 from opcert.cases.case import Change
 
-FORMAT = 7
+FORMAT = 8
+# Ten times the size of the largest pack of the stress profile.
+MAX_FILE_BYTES = 1 << 30
 MANIFEST = "manifest.json"
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -32,6 +36,34 @@ class StrictModel(BaseModel):
     """An immutable JSON object that allows no unknown keys and converts no values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def content_of(name: str, data: bytes) -> bytes:
+    """Return the content of a file of a suite, which is compressed if its `name` ends with .gz.
+
+    Raises:
+        ValueError: it is damaged, or larger than opcert reads.
+    """
+    if not name.endswith(".gz"):
+        return data
+    # As gzip.decompress, but a damaged file must not fill the memory.
+    reader = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        content = reader.decompress(data, MAX_FILE_BYTES)
+    except zlib.error as error:
+        raise ValueError(f"not gzip: {error}") from None
+    if not reader.eof or reader.unused_data:
+        raise ValueError(f"not one gzip stream of up to {MAX_FILE_BYTES >> 20} MiB")
+    return content
+
+
+def content_digest(name: str, data: bytes) -> str:
+    """Return the SHA-256 of the content of a file: its compressed bytes depend on the library.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    return sha256(content_of(name, data)).hexdigest()
 
 
 def json_file(model: StrictModel) -> bytes:
@@ -85,22 +117,39 @@ class StoredArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
-class GeneratedArray:
-    """An input too large to store: the seed that generates it, and the digest of its elements.
+class ListedArray:
+    """A short input in the index: its elements as a pack would have them, in hexadecimal digits."""
 
-    The digest is the SHA-256 of the elements in C order.
+    type: TypeName
+    shape: _SmallShape
+    bytes: Annotated[str, Field(pattern=r"^([0-9a-f]{2})*$")]
+    layout: Layout = "c"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class GeneratedArray:
+    """Data that a recipe generates, but for some elements.
+
+    `special` are positions in C order and the bits of the elements there, in hexadecimal digits.
+    `sha256` is the digest of the elements in C order, given where there are many.
     """
 
     type: TypeName
     shape: _SmallShape
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
-    sha256: Digest
+    stride: Annotated[int, Field(ge=0, lt=1 << 64)] | None = None
+    special: tuple[tuple[Extent, Annotated[str, Field(pattern=r"^[0-9a-f]{1,16}$")]], ...] = ()
+    sha256: Digest | None = None
     layout: Layout = "c"
+
+
+# An input in one of the forms that an index has for it.
+InputArray = StoredArray | ListedArray | GeneratedArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class DigestedArray:
-    """An output too large to store: the SHA-256 of its elements in C order."""
+    """An output that is not stored: the SHA-256 of its elements in C order."""
 
     type: TypeName
     shape: Shape
@@ -184,7 +233,7 @@ class IndexedCase:
     rank: Extent
     data_inputs: Names = ()
     attributes: Mapping[str, JsonValue]
-    inputs: Mapping[Name, Annotated[StoredArray | GeneratedArray, _FIRST_MATCH]]
+    inputs: Mapping[Name, Annotated[InputArray, _FIRST_MATCH]]
     outputs: tuple[Annotated[StoredArray | DigestedArray, _FIRST_MATCH], ...] = ()
     inverted_data_outputs: tuple[Annotated[StoredArray | DigestedArray, _FIRST_MATCH], ...] = ()
 

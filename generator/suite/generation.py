@@ -50,9 +50,7 @@ def generate(
     Raises:
         OpcertError: a spec has mistakes, or `out` holds other files or cannot be written.
     """
-    spec_files = read_specs_in(None if specs is None else Path(specs), operator or "*")
-    if specs is None and operator is None:
-        spec_files = [file for file in spec_files if file.spec.operator in CORE_OPERATORS]
+    spec_files = _selected(None if specs is None else Path(specs), operator)
     make = partial(parts_on_cluster, cluster) if cluster else _part_maker(spec_files, jobs)
     files = iterate_files(spec_files, profile, seed, make=make, on_operator=on_operator)
     if check:
@@ -76,6 +74,14 @@ def generate_suite_files(
     """
     make = _part_maker(specs, jobs)
     return dict(iterate_files(specs, profile, seed, make=make, on_operator=on_operator))
+
+
+def _selected(specs: Path | None, operator: str | None) -> list[SpecFile]:
+    """Return the specs that match a glob; without one, those of the core suite among opcert's."""
+    spec_files = read_specs_in(specs, operator or "*")
+    if specs is None and operator is None:
+        return [file for file in spec_files if file.spec.operator in CORE_OPERATORS]
+    return [*spec_files]
 
 
 def _part_maker(specs: Sequence[SpecFile], jobs: int) -> MakeParts:
@@ -153,7 +159,7 @@ def load(
     they apply `violated_rule`, `baseline`, `ambiguity` and `rules`; `record` has all that the
     index states. Element types that NumPy lacks are those of ml_dtypes.
 
-    Outputs that are too large to store are recomputed by the reference of the operator's spec in
+    Outputs that are not stored are recomputed by the reference of the operator's spec in
     the folder `specs`, by default opcert's own, and checked by their digests.
 
     Raises:
@@ -170,6 +176,7 @@ def open_suite(
     suite: str | Path | Suite | None = None,
     specs: str | Path | None = None,
     operator: str | None = None,
+    profile: str = "core",
     *,
     jobs: int = 1,
     announce: Announce = lambda _: None,
@@ -177,7 +184,7 @@ def open_suite(
     """Return a suite as passed, from a folder, or generated from `specs`; by default the core.
 
     If the glob `operator` matches shipped operators that the core suite lacks, the suite of all
-    shipped operators that match is generated instead.
+    shipped operators that match is generated instead; and so is a suite of another profile.
 
     Raises:
         OpcertError: the suite or a spec is at fault, or no operator of `specs` matches.
@@ -187,12 +194,12 @@ def open_suite(
     folder = None if specs is None else Path(specs)
     if suite is not None:
         return Suite(Path(suite), folder)
-    if folder is None:
+    if folder is None and profile == "core":
         core = read_manifest(core_suite_folder()).operators
         lacking = (name for name in shipped_operators() if name not in core)
         if operator is None or not any(fnmatchcase(name, operator) for name in lacking):
             return Suite()
-    return _generated(read_specs_in(folder, operator or "*"), folder, jobs, announce)
+    return _generated(_selected(folder, operator), folder, jobs, announce, profile)
 
 
 def open_suite_of_case(

@@ -10,12 +10,15 @@ from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     Array,
+    bit_width,
+    bits_dtype,
     copy_in_layout,
     digest_of,
     invert_bits,
+    same_bytes,
     stored_dtype,
 )
-from opcert.arrays.patterns import inverted_output, read_elements, seeded_array, with_alternatives
+from opcert.arrays.patterns import Recipe, inverted_output, read_elements, with_alternatives
 from opcert.errors import OpcertError, SuiteError
 from opcert.specification.files import Reference, RejectedError, golden_outputs, load_references
 from opcert.suite.format import (
@@ -23,6 +26,8 @@ from opcert.suite.format import (
     GeneratedArray,
     Index,
     IndexedCase,
+    InputArray,
+    ListedArray,
     OperatorEntry,
     StoredArray,
 )
@@ -36,8 +41,7 @@ class OperatorSuite:
     """The index and the pack of one operator.
 
     `read_pack` reads and checks the pack. `folder` is the suite's folder. `specs` is the folder of
-    specs whose reference recomputes the outputs that are too large to store, by default opcert's
-    own.
+    specs whose reference recomputes the outputs that are not stored, by default opcert's own.
     """
 
     entry: OperatorEntry
@@ -69,6 +73,19 @@ class OperatorSuite:
             for name, array in case.inputs.items()
         }
 
+    def changed_inputs(self, case: IndexedCase) -> list[str]:
+        """Return the inputs in which a case differs from its baseline; those of a call without."""
+        former = {} if case.baseline is None else self.cases[case.baseline].inputs
+        names = dict.fromkeys([*former, *case.inputs])
+        return [n for n in names if not self._is_same(former.get(n), case.inputs.get(n))]
+
+    def _is_same(self, one: InputArray | None, other: InputArray | None) -> bool:
+        """Whether two inputs are equal; of equal ones, one may be stored and the other not."""
+        if one is None or other is None or one == other:
+            return one is other or one == other
+        described = [(record.type, record.shape, record.layout) for record in (one, other)]
+        return described[0] == described[1] and same_bytes(*map(self.read_array, (one, other)))
+
     def describe_call(self, case: IndexedCase) -> str:
         """Return one line with types, shapes and short values of inputs, and with attributes."""
         arguments = []
@@ -85,7 +102,7 @@ class OperatorSuite:
         """Return the golden outputs, read-only.
 
         Raises:
-            SuiteError: an output is too large to store, and the reference does not reproduce it.
+            SuiteError: an output is not stored, and the reference does not reproduce it.
         """
         if case.id not in self._last_outputs:
             self._last_outputs.clear()
@@ -112,7 +129,7 @@ class OperatorSuite:
         """Return the golden outputs for `inverted_data_inputs`, read-only.
 
         Raises:
-            SuiteError: an output is too large to store, and the reference does not reproduce it.
+            SuiteError: an output is not stored, and the reference does not reproduce it.
         """
         if case.inverted_data_outputs or not case.data_inputs:
             records = case.inverted_data_outputs or case.outputs
@@ -156,13 +173,13 @@ class OperatorSuite:
         except KeyError:
             raise SuiteError(
                 f"no spec of {self.index.operator}, whose reference recomputes outputs that are "
-                "too large to store; name the folder of its spec by --specs"
+                "not stored; name the folder of its spec by --specs"
             ) from None
 
     def _irreproducible(self, case: IndexedCase, reason: str) -> SuiteError:
         return SuiteError(
-            f"the reference does not reproduce the outputs of {case.id}, which are too large to "
-            f"store: {reason}; use the specs and the version of opcert that generated the suite"
+            f"the reference does not reproduce the outputs of {case.id}, which are not stored: "
+            f"{reason}; use the specs and the version of opcert that generated the suite"
         )
 
     def validate(self) -> None:
@@ -208,19 +225,18 @@ class OperatorSuite:
         names = {case.id, case.violated_rule, case.ambiguity, case.open_elements, *case.rules}
         return [id_ for id_, erratum in self.index.errata.items() if names & set(erratum.affects)]
 
-    def read_array(self, record: StoredArray | GeneratedArray) -> Array:
+    def read_array(self, record: InputArray) -> Array:
         """Return the elements of an input in C order, read-only.
 
         Raises:
-            SuiteError: the pack lacks the elements, or the seed generates other elements.
+            SuiteError: the pack lacks the elements, or those that the index describes are others.
         """
         if isinstance(record, StoredArray):
             return self._read_stored(record)
-        array = _generate(record)
-        if array is None:
-            text = f"seed {record.seed} generates an array with another digest"
-            raise inconsistent_suite(self.folder / self.entry.index, text)
-        return array
+        try:
+            return _listed(record) if isinstance(record, ListedArray) else _generated(record)
+        except ValueError as error:
+            raise inconsistent_suite(self.folder / self.entry.index, str(error)) from None
 
     def _check_stored(self, record: StoredArray, pack_size: int) -> None:
         size = prod(record.shape) * stored_dtype(record.type).itemsize
@@ -236,12 +252,27 @@ class OperatorSuite:
         return with_alternatives(array, [*map(self._read_stored, record.alternatives)])
 
 
+def _listed(record: ListedArray) -> Array:
+    """Return the elements that an index lists."""
+    elements, dtype = bytes.fromhex(record.bytes), stored_dtype(record.type)
+    if len(elements) != prod(record.shape) * dtype.itemsize:
+        raise ValueError(f"{len(elements)} bytes of {record.type}{list(record.shape)}")
+    return read_elements(elements, 0, record.shape, dtype).view(ELEMENT_TYPES[record.type])
+
+
 @lru_cache(maxsize=4)
-def _generate(record: GeneratedArray) -> Array | None:
-    """Return the array that a seed generates, read-only, or None if its digest differs."""
-    array = seeded_array(record.type, record.shape, record.seed)
+def _generated(record: GeneratedArray) -> Array:
+    """Return the elements that a recipe generates, read-only."""
+    array = Recipe(record.seed, record.stride).array(record.type, record.shape)
+    bits = array.reshape(-1).view(bits_dtype(array.dtype))
+    for position, digits in record.special:
+        if position >= array.size or int(digits, 16) >> bit_width(record.type):
+            raise ValueError(f"no element {position} with the bits {digits}")
+        bits[position] = int(digits, 16)
     array.flags.writeable = False
-    return array if digest_of(array) == record.sha256 else None
+    if record.sha256 is not None and digest_of(array) != record.sha256:
+        raise ValueError(f"seed {record.seed} generates an array with another digest")
+    return array
 
 
 def inconsistent_suite(path: Path, text: str) -> SuiteError:

@@ -29,7 +29,7 @@ from opcert.specification.files import (
 )
 from opcert.specification.model import Spec
 from opcert.suite.emit import operator_files
-from opcert.suite.format import GeneratedArray, Index, IndexedCase
+from opcert.suite.format import GeneratedArray, Index, IndexedCase, content_of
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.system import limited
 from opcert.yaml_files import YamlPath
@@ -89,7 +89,7 @@ def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
     inputs = {}
     for name, record in case.inputs.items():
         is_data = name in case.data_inputs
-        is_random = is_data and isinstance(record, GeneratedArray)
+        is_random = is_data and isinstance(record, GeneratedArray) and record.stride != 0
         array = None if is_random else operator.read_array(record)
         inputs[name] = Tensor(
             record.type,
@@ -232,8 +232,8 @@ class CheckedSpec:
     stated_once: Sequence[str] = ()
 
 
-def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
-    """Check spec files, the cases generated from them, their references, and rule coverage.
+def check_specs(paths: Sequence[Path], profile: str = "core") -> list[CheckedSpec]:
+    """Check spec files, the cases of a profile, their references, and rule coverage.
 
     Raises:
         SpecError: with the mistakes of all specs.
@@ -248,14 +248,14 @@ def check_specs(paths: Sequence[Path]) -> list[CheckedSpec]:
         references = {**load_references(None), **references}
     for spec_file in specs:
         try:
-            cases = generate_cases(spec_file, "core", seed=0)
+            cases = generate_cases(spec_file, profile, seed=0)
             vectors = make_vectors(spec_file, cases)
             check_laws(spec_file, vectors, references)
             entry, files = operator_files(spec_file, vectors)
         except SpecError as error:
             mistakes += error.mistakes
             continue
-        index = Index.model_validate_json(files[entry.index])
+        index = Index.model_validate_json(content_of(entry.index, files[entry.index]))
         read_pack = partial(files.__getitem__, entry.pack)
         operator = OperatorSuite(entry, index, read_pack, Path(entry.spec).parent)
         decisive = [case for case in cases if case.ambiguity is None]

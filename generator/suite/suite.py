@@ -16,14 +16,21 @@ from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array
 from opcert.errors import SuiteError
 from opcert.specification.files import SpecFile, read_specs_in
-from opcert.suite.format import FORMAT, MANIFEST, Index, IndexedCase, Manifest, OperatorEntry
+from opcert.suite.format import (
+    FORMAT,
+    MANIFEST,
+    MAX_FILE_BYTES,
+    Index,
+    IndexedCase,
+    Manifest,
+    OperatorEntry,
+    content_of,
+)
 from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite
 from opcert.system import FileContents, read_limited
 from opcert.yaml_files import describe_first_error
 
 Model = TypeVar("Model", Index, Manifest)
-# Ten times the size of the largest pack of the stress profile.
-MAX_FILE_BYTES = 1 << 30
 
 
 class SuiteCase(NamedTuple):
@@ -65,7 +72,7 @@ class SuiteCase(NamedTuple):
         """The golden outputs, read-only; none where the call must be rejected.
 
         Raises:
-            SuiteError: an output is too large to store, and the reference does not reproduce it.
+            SuiteError: an output is not stored, and the reference does not reproduce it.
         """
         return self.operator_suite.outputs(self.record)
 
@@ -146,7 +153,7 @@ class CasesById(Mapping[str, SuiteCase]):
 
 
 def _slug(entry: OperatorEntry) -> str:
-    return PurePosixPath(entry.index).stem
+    return PurePosixPath(entry.index).name.partition(".")[0]
 
 
 def core_suite_folder() -> Path:
@@ -275,12 +282,16 @@ class Suite:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise inconsistent_suite(self.folder / MANIFEST, f"file '{name}' is outside the suite")
         data = self._read(name)
-        if sha256(data).hexdigest() != self.manifest.files[name]:
+        try:
+            content = content_of(name, data)
+        except ValueError as error:
+            raise inconsistent_suite(self.folder / name, str(error)) from None
+        if sha256(content).hexdigest() != self.manifest.files[name]:
             raise SuiteError(
                 f"{self.folder / name}: the digest of its {len(data)} bytes is not the one in the "
                 "manifest; the file was changed or cut short: generate the suite again"
             )
-        return data
+        return content
 
     def read_operator(self, name: str, entry: OperatorEntry) -> OperatorSuite:
         """Return an operator, whose files are read and checked.

@@ -8,7 +8,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from hashlib import sha256
 from importlib.metadata import version
 from itertools import islice
 from multiprocessing import get_context
@@ -16,13 +15,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opcert.cases.generation import generate_cases
+from opcert.cases.profiles import PROFILES
 from opcert.cases.vectors import iterate_vectors
 from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError, SuiteError
 from opcert.specification.files import SpecFile, find_spec_files, read_spec
 from opcert.suite.emit import OperatorPart, operator_files
-from opcert.suite.format import MANIFEST
-from opcert.suite.suite import MAX_FILE_BYTES, core_suite_folder, read_manifest
+from opcert.suite.format import MANIFEST, MAX_FILE_BYTES, content_digest
+from opcert.suite.suite import core_suite_folder, read_manifest
 from opcert.system import (
     STAGE,
     FileContents,
@@ -151,7 +151,8 @@ def _part_of(spec_file: SpecFile, task: PartTask) -> Part:
         with _rare_garbage_collection():
             cases = generate_cases(spec_file, task.profile, task.seed)
             vectors = iterate_vectors(spec_file, cases)
-            return spec_file.spec.operator, *operator_files(spec_file, vectors)
+            stored = PROFILES[task.profile].stored
+            return spec_file.spec.operator, *operator_files(spec_file, vectors, stored)
     except SpecError as error:
         return error.mistakes
 
@@ -210,7 +211,7 @@ def _files_of_suite(folder: Path) -> set[str]:
     try:
         files = json.loads(read_limited(folder / MANIFEST, MAX_FILE_BYTES))["files"]
         for name, digest in files.items():
-            if sha256(read_limited(folder / name, MAX_FILE_BYTES)).hexdigest() != digest:
+            if content_digest(name, read_limited(folder / name, MAX_FILE_BYTES)) != digest:
                 return set()
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return set()
@@ -295,14 +296,17 @@ def folder_differences(folder: Path, files: Iterable[tuple[str, bytes]]) -> list
     for name, data in files:
         if name not in unexpected:
             differences.append(f"missing: {name}")
-        elif _content(folder / name) != data:
+        elif _digest(folder, name) != content_digest(name, data):
             differences.append(f"changed: {name}")
         unexpected.discard(name)
     return sorted([*differences, *(f"unexpected: {name}" for name in unexpected)])
 
 
-def _content(path: Path) -> bytes:
+def _digest(folder: Path, name: str) -> str | None:
+    """Return the digest of the content of a file, or None if it is damaged."""
     try:
-        return read_limited(path, MAX_FILE_BYTES)
+        return content_digest(name, read_limited(folder / name, MAX_FILE_BYTES))
     except OSError as error:
         raise SuiteError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    except ValueError:
+        return None

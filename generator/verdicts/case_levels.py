@@ -212,10 +212,12 @@ def _invalid_points(
         {change.argument}
         if change.argument
         else {
-            argument_of(name)
-            for name in {**former.inputs, **former.attributes, **case.inputs, **case.attributes}
-            if case.inputs.get(name) != former.inputs.get(name)
-            or case.attributes.get(name) != former.attributes.get(name)
+            *map(argument_of, operator.changed_inputs(case)),
+            *(
+                name
+                for name in {**former.attributes, **case.attributes}
+                if case.attributes.get(name) != former.attributes.get(name)
+            ),
         }
     )
     property_ = next((c for c, pattern in _CHANGES.items() if re.search(pattern, change.kind)), "")

@@ -1,8 +1,10 @@
-"""Recipes: they generate data too large to store, and are followed here independently."""
+"""Recipes: they generate data that is not stored, and are followed here independently."""
 
+from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import islice
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, bits_of
+from opcert.arrays.element_types import ELEMENT_TYPES, bits_of, digest_of
 from opcert.arrays.patterns import (
     MAX_STORED_BYTES,
+    Recipe,
+    is_large,
     pattern_array,
-    recipe_seed,
-    seeded_array,
+    recipe_of,
     with_special_values,
 )
 from opcert.errors import SuiteError
-from opcert.suite.format import GeneratedArray
+from opcert.suite.format import GeneratedArray, ListedArray, StoredArray
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from tests.faults.finding import core_suite
@@ -56,7 +59,7 @@ def test_split_mix_gives_its_published_numbers() -> None:
 
 
 def test_eight_byte_elements_are_the_published_numbers() -> None:
-    assert seeded_array("u64", (5,), 1234567).tolist() == [*islice(split_mix(1234567), 5)]
+    assert Recipe(1234567).array("u64", (5,)).tolist() == [*islice(split_mix(1234567), 5)]
 
 
 @each_type
@@ -65,7 +68,7 @@ def test_eight_byte_elements_are_the_published_numbers() -> None:
 def test_an_element_is_the_upper_bits_of_the_next_number_in_c_order(
     element_type: str, seed: int, shape: tuple[int, ...]
 ) -> None:
-    array = seeded_array(element_type, shape, seed)
+    array = Recipe(seed).array(element_type, shape)
     assert (array.dtype, array.shape) == (ELEMENT_TYPES[element_type], shape)
     expected = [
         number >> (64 - WIDTHS[element_type]) for number in islice(split_mix(seed), array.size)
@@ -74,48 +77,68 @@ def test_an_element_is_the_upper_bits_of_the_next_number_in_c_order(
 
 
 def test_the_bytes_are_the_same_on_every_machine() -> None:
-    assert bits_of(seeded_array("f32", (2, 2), 7)).tolist() == [
+    assert bits_of(Recipe(7).array("f32", (2, 2))).tolist() == [
         [number >> 32 for number in islice(split_mix(7), 2)],
         [number >> 32 for number in islice(split_mix(7), 2, 4)],
     ]
-    assert seeded_array("u8", (6,), 0).tolist() == [226, 110, 6, 248, 27, 83]
-    assert sha256(seeded_array("i16", (300, 7), 2**32 - 1).tobytes()).hexdigest() == (
+    assert Recipe(0).array("u8", (6,)).tolist() == [226, 110, 6, 248, 27, 83]
+    assert sha256(Recipe(2**32 - 1).array("i16", (300, 7)).tobytes()).hexdigest() == (
         "a14c0f1c44f61033c773f87b6f1253b6e26a41a2a61cb966bae3e4f84fa12e80"
     )
 
 
 @each_type
 def test_other_seeds_give_other_data(element_type: str) -> None:
-    assert len({seeded_array(element_type, (64,), seed).tobytes() for seed in range(20)}) == 20
+    assert len({Recipe(seed).array(element_type, (64,)).tobytes() for seed in range(20)}) == 20
 
 
 @each_type
 def test_seeded_data_has_nearly_every_value_of_its_type(element_type: str) -> None:
-    bits = bits_of(seeded_array(element_type, (1 << 13,), 3))
+    bits = bits_of(Recipe(3).array(element_type, (1 << 13,)))
     assert len(np.unique(bits)) > 0.9 * min(1 << WIDTHS[element_type], 1 << 13)
 
 
 @each_type
-def test_exactly_the_data_that_is_too_large_to_store_has_a_recipe(element_type: str) -> None:
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, (1 << 32) - 1),
+    stride=st.integers(0, (1 << 32) - 1),
+    shape=st.sampled_from([(), (7,), (3, 4)]),
+)
+def test_with_a_stride_an_element_is_the_lower_bits_of_a_state(
+    element_type: str, seed: int, stride: int, shape: tuple[int, ...]
+) -> None:
+    array = Recipe(seed, stride).array(element_type, shape)
+    states = ((seed + i * stride) * 0x9E3779B97F4A7C15 for i in range(array.size))
+    expected = [state & ((1 << WIDTHS[element_type]) - 1) for state in states]
+    assert bits_of(array).ravel().tolist() == expected
+
+
+@each_type
+def test_an_odd_stride_repeats_no_element_before_all_occurred(element_type: str) -> None:
+    size = min(1 << WIDTHS[element_type], 1000)
+    assert len(np.unique(bits_of(Recipe(5, 7).array(element_type, (size,))))) == size
+
+
+@each_type
+def test_large_data_has_no_stride(element_type: str) -> None:
     most = MAX_STORED_BYTES // ELEMENT_TYPES[element_type].itemsize
-    stored = Tensor(element_type, (most,), pattern="any")
     larger = Tensor(element_type, (most + 1,), pattern="any")
-    assert recipe_seed(stored) is None
-    seed = recipe_seed(larger)
-    assert seed is not None
-    assert (
-        pattern_array(larger).tobytes() == seeded_array(element_type, (most + 1,), seed).tobytes()
-    )
+    assert is_large(larger)
+    assert not is_large(Tensor(element_type, (most,), pattern="any"))
+    recipe = recipe_of(larger)
+    assert recipe.stride is None
+    assert pattern_array(larger).tobytes() == recipe.array(element_type, (most + 1,)).tobytes()
 
 
 def test_values_that_a_call_fixes_have_no_recipe_however_many() -> None:
-    assert recipe_seed(Tensor("i64", (3000,), tuple(range(3000)))) is None
+    assert not is_large(Tensor("i64", (3000,), tuple(range(3000))))
 
 
 def test_another_pattern_has_another_seed() -> None:
-    seeds = {recipe_seed(Tensor("i8", (5000,), pattern=str(i))) for i in range(100)}
+    seeds = {recipe_of(Tensor("i8", (5000,), pattern=str(i))).seed for i in range(100)}
     assert len(seeds) == 100
-    assert all(seed is not None and 0 <= seed < 1 << 32 for seed in seeds)
+    assert all(0 <= seed < 1 << 32 for seed in seeds)
 
 
 def test_seeded_data_gets_no_special_values() -> None:
@@ -124,28 +147,84 @@ def test_seeded_data_gets_no_special_values() -> None:
     assert with_special_values({"x": array}, {"x": tensor}, [array])["x"] is array
 
 
-def test_the_digests_of_seeded_data_in_the_core_suite_are_right() -> None:
-    proved: set[str] = set()
-    for operator, case in core_suite():
-        made = {n: array for n, array in case.inputs.items() if isinstance(array, GeneratedArray)}
-        fresh = {name: array for name, array in made.items() if array.sha256 not in proved}
-        inputs = operator.inputs(case) if fresh else {}
-        for name, array in fresh.items():
-            assert sha256(inputs[name].tobytes()).hexdigest() == array.sha256
-            proved.add(array.sha256)
-    assert len(proved) > 100
+def elements(record: ListedArray | GeneratedArray) -> bytes:
+    """Return the elements of an array as the guide to golden data describes them."""
+    if isinstance(record, ListedArray):
+        return bytes.fromhex(record.bytes)
+    width, count = WIDTHS[record.type], prod(record.shape)
+    if record.stride is None:
+        numbers = [number >> (64 - width) for number in islice(split_mix(record.seed), count)]
+    else:
+        states = ((record.seed + i * record.stride) * 0x9E3779B97F4A7C15 for i in range(count))
+        numbers = [state & ((1 << width) - 1) for state in states]
+    for position, digits in record.special:
+        numbers[position] = int(digits, 16)
+    size = ELEMENT_TYPES[record.type].itemsize
+    return b"".join(number.to_bytes(size, "little") for number in numbers)
 
 
-def test_a_pack_has_no_data_that_a_recipe_could_generate() -> None:
+def test_arrays_that_are_not_stored_are_those_that_the_guide_describes() -> None:
+    kinds: Counter[tuple[object, ...]] = Counter()
     for operator, case in core_suite():
-        for name in case.data_inputs:
-            given = case.inputs[name]
-            size = int(np.prod(given.shape)) * ELEMENT_TYPES[given.type].itemsize
-            if isinstance(given, GeneratedArray):
-                assert size > MAX_STORED_BYTES
-            elif size > MAX_STORED_BYTES:
-                # No recipe makes data that repeats one element.
-                assert len(np.unique(bits_of(operator.inputs(case)[name]))) == 1
+        for record in case.inputs.values():
+            if isinstance(record, StoredArray) or prod(record.shape) > 2000:
+                continue
+            kind: tuple[object, ...] = (record.type,)
+            if isinstance(record, GeneratedArray):
+                kind = (record.type, record.stride is None, not record.special)
+            if kinds[kind] < 10:
+                kinds[kind] += 1
+                assert operator.read_array(record).tobytes() == elements(record)
+    assert len(kinds) > 40
+
+
+def test_large_data_has_a_digest() -> None:
+    for operator, case in core_suite():
+        for name, record in case.inputs.items():
+            if isinstance(record, GeneratedArray):
+                size = prod(record.shape) * ELEMENT_TYPES[record.type].itemsize
+                assert (record.sha256 is not None) == (size > MAX_STORED_BYTES)
+                assert name in case.data_inputs
+                assert record.sha256 in (None, digest_of(operator.read_array(record)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"special": [[10**6, "1"]]}, "no element 1000000 with the bits 1"),
+        ({"special": [[0, "f" * 16]]}, "no element 0 with the bits ffffffffffffffff"),
+    ],
+)
+def test_special_elements_that_do_not_exist_are_an_error(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    write_suite(tmp_path, files().items())
+
+    def edit(index: Any) -> None:
+        made = (array for case in index["cases"] for array in case["inputs"].values())
+        small = (array for array in made if "seed" in array and array["type"] == "f32")
+        next(small).update(change)
+
+    edit_index(tmp_path, edit)
+    with pytest.raises(SuiteError, match=message):
+        assert [operator.inputs(case) for operator, case in Suite(tmp_path)]
+
+
+def test_listed_elements_of_another_number_are_an_error(tmp_path: Path) -> None:
+    write_suite(tmp_path, files().items())
+
+    def edit(index: Any) -> None:
+        case = index["cases"][0]
+        array = next(iter(case["inputs"].values()))
+        case["inputs"]["InputTensor"] = {
+            "type": array["type"],
+            "shape": array["shape"],
+            "bytes": "00",
+        }
+
+    edit_index(tmp_path, edit)
+    with pytest.raises(SuiteError, match=r"1 bytes of f32\[1, 1, 6, 2\]"):
+        assert [operator.inputs(case) for operator, case in Suite(tmp_path)]
 
 
 def test_seeded_data_with_another_digest_is_rejected(tmp_path: Path) -> None:

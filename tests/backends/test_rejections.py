@@ -125,6 +125,7 @@ BY_ADAPTER: dict[str, dict[str, Call]] = {
     "onnxruntime": {
         "missing input": changed(SLICED, stop=None),
         "target stretched": broadcast(SQUARE, 1, 3),
+        "target stretched to nothing": broadcast(SQUARE[:0], 1, 3),
         "target with fewer dimensions": broadcast(SQUARE[:1], 3),
         "negative Axis": dml([2, 1], [2, 2], axis=-1),
         "negative size": dml([2, 1], [2, -1]),

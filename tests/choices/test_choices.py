@@ -54,6 +54,19 @@ def test_a_replay_changes_one_choice_and_keeps_the_others() -> None:
     assert drawn(Replay(former, "", 0)) == before
 
 
+def test_a_replay_of_an_argument_changes_some_of_its_choices() -> None:
+    former = Choices(0)
+
+    def answers(choices: Choices) -> list[int]:
+        names = [f"axes {k}" for k in range(20)] + [f"axesx {k}" for k in range(20)]
+        return [choices.integer(name, 0, 1 << 30) for name in names]
+
+    pairs = zip(answers(former), answers(Replay(former, "axes", 1)), strict=True)
+    changed = [before != after for before, after in pairs]
+    assert 4 < sum(changed[:20]) < 16
+    assert not any(changed[20:])
+
+
 def test_an_option_that_is_no_longer_possible_is_chosen_again() -> None:
     former = Choices(0)
     former.one("axis", ["first", "last"])

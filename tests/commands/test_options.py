@@ -7,7 +7,7 @@ import pytest
 from typer.testing import Result
 
 from tests.command_line import opcert
-from tests.small_suite import GLOB, INDEX, edit_index, write
+from tests.small_suite import GLOB, INDEX, edit_index, read_json, write
 
 HOSTILE = "\x1b[2J\x9b31mx\r\nopcert: CONFORMANT\u2028\u202e"
 BACKEND = f"""
@@ -92,7 +92,7 @@ def test_text_of_a_suite_cannot_forge_lines(suite: Path) -> None:
         index["cases"][0]["example"] = HOSTILE
 
     edit_index(suite, spoil)
-    case = json.loads((suite / INDEX).read_bytes())["cases"][0]["id"]
+    case = read_json(suite, INDEX)["cases"][0]["id"]
     assert run_safely("explain", case, "--suite", suite).exit_code == 0
 
 

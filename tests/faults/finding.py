@@ -10,12 +10,24 @@ from opcert.verdicts.verdict import Verdict
 from tests import made_certificate
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault
+from tests.short_suite import CORE
+
+
+@cache
+def whole_core_suite() -> Suite:
+    """Return the core suite that comes with opcert, opened once."""
+    return Suite(CORE)
 
 
 @cache
 def core_suite() -> Suite:
-    """Return the core suite, opened once."""
+    """Return the short core suite that tests run, opened once."""
     return Suite()
+
+
+def suites() -> tuple[Suite, ...]:
+    """Return the suites that look for a fault, the shortest first."""
+    return core_suite(), whole_core_suite()
 
 
 @cache
@@ -25,16 +37,21 @@ def found(name: str) -> Verdict | None:
 
 
 def first_failure(fault: Fault) -> Verdict | None:
-    """Return the first verdict that keeps the fault from being certified.
+    """Return the first verdict of the core suite that keeps the fault from being certified."""
+    return next(filter(None, (_first_failure(suite, fault) for suite in suites())), None)
+
+
+def _first_failure(suite: Suite, fault: Fault) -> Verdict | None:
+    """Return the first failure of a suite.
 
     For a fault that leaves a rule unchecked, the cases that break this rule come first, and valid
     calls run only as baselines, since the fault computes them correctly.
     """
-    cases = list(core_suite().operators[fault.operator].index.cases)
+    cases = list(suite.operators[fault.operator].index.cases)
     if fault.rule is not None:
         rejected = [case for case in cases if case.expects == "rejection"]
         cases = sorted(rejected, key=lambda case: case.violated_rule != fault.rule)
-    return failure_of(fault.make(), core_suite(), fault.operator, [case.id for case in cases])
+    return failure_of(fault.make(), suite, fault.operator, [case.id for case in cases])
 
 
 def failure_of(

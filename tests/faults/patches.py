@@ -186,8 +186,8 @@ def passing(*states: str) -> Callable[[Any], Any]:
 def only(keep: Callable[[IndexedCase], Any]) -> Patch:
     """Generate only cases that `keep` names, and no must-reject ones without their baselines."""
 
-    def suite() -> Suite:
-        cut = copy(_SUITE())
+    def suites() -> tuple[Suite, ...]:
+        cut = copy(finding.core_suite())
         operators = {}
         for name, operator in cut.operators.items():
             kept = {case.id: case for case in operator.index.cases if keep(case)}
@@ -196,12 +196,11 @@ def only(keep: Callable[[IndexedCase], Any]) -> Patch:
                 operator, index=operator.index.model_copy(update={"cases": cases})
             )
         vars(cut)["operators"] = operators
-        return cut
+        return (cut,)
 
-    return lambda patch: patch.setattr(finding, "core_suite", suite)
+    return lambda patch: patch.setattr(finding, "suites", suites)
 
 
-_SUITE = finding.core_suite
 _INPUTS = OperatorSuite.inputs
 
 

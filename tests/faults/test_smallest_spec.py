@@ -47,7 +47,7 @@ def test_its_suite_finds_the_faults_of_the_catalogue(
 ) -> None:
     generate(tmp_path / "suite", specs)
     suite = Suite(tmp_path / "suite", specs)
-    monkeypatch.setattr(finding, "core_suite", lambda: suite)
+    monkeypatch.setattr(finding, "suites", lambda: [suite])
     faults = {name: fault for name, fault in FAULTS.items() if fault.operator == SPLIT}
     found = [name for name, fault in faults.items() if finding.first_failure(fault) is not None]
     assert len(faults) > 150

@@ -45,7 +45,7 @@ _BY_NAME: dict[str, Callable[[str, str, str], Condition]] = {
     rf"({_TYPES})()-(?:rejected|declined|as-\w+|through-\w+)": lambda data, x, _: (
         (f"{data} type", (_SPELT.get(x, x),)),
     ),
-    r"plan-without-(\w+)()": lambda _, x, __: (("neighbour", (f"other-values-of-{x}",)),),
+    r"plan-without-(\w+)()": lambda _, x, __: (("neighbour", (f"other-{x}",)),),
 }
 _LONG = ("17 to 32", "33 to 63", "64 to 127", "128 to 255", "256", "257 to 1,023")
 _ONE_OR_MORE = tuple(dict.fromkeys(map(range_of, range(1, 1 << 17))))

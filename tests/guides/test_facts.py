@@ -12,7 +12,7 @@ from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSO
 from opcert.roles import ROLES
 from opcert.roles.role import Role
 from opcert.specification.elements import FORMULA_FUNCTIONS
-from opcert.suite.format import GeneratedArray, Index, IndexedCase, StoredArray
+from opcert.suite.format import GeneratedArray, Index, IndexedCase, ListedArray, StoredArray
 from opcert.suite.support import checked_support
 from opcert.verdicts.verdict import FAILURE_KINDS, STATUSES
 from tests.faults.finding import core_suite
@@ -107,7 +107,8 @@ def test_the_keys_of_an_index_are_all_listed() -> None:
     assert sorted(first_cells(guide, "A case")) == sorted(
         field.name for field in fields(IndexedCase)
     )
-    arrays = {field.name for field in (*fields(StoredArray), *fields(GeneratedArray))}
+    forms = (StoredArray, ListedArray, GeneratedArray)
+    arrays = {field.name for form in forms for field in fields(form)}
     assert sorted(first_cells(guide, "An array")) == sorted(arrays)
 
 

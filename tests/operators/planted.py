@@ -12,8 +12,8 @@ import numpy as np
 from opcert.arrays.element_types import Array
 from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
+from opcert.suite.suite import Suite
 from opcert.verdicts.verdict import Verdict
-from tests import shipped
 from tests.faults import finding
 
 Inputs: TypeAlias = Mapping[str, Any]
@@ -90,8 +90,7 @@ def taking(
     return lambda inputs, attributes: right(operator, *change(inputs, attributes))
 
 
-def first_failure(operator: str, compute: Compute) -> Verdict | None:
+def first_failure(operator: str, compute: Compute, suite: Suite) -> Verdict | None:
     """Return the first verdict that keeps a backend from being conformant and bit-exact."""
-    suite = shipped.suite(operator)
     cases = suite.operators[operator].cases
     return finding.failure_of(WrongBackend(compute), suite, operator, cases)

@@ -10,6 +10,7 @@ import argparse
 import json
 import re
 from collections import Counter, defaultdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,10 @@ import yaml
 
 from opcert.specs import CORE_OPERATORS
 from opcert.strength.strength import measure_strength
-from tests.shipped import SPECS, spec, suite
+from opcert.suite.generation import generate_suite_files
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
+from tests.shipped import SPECS, spec
 
 ROOT = Path(__file__).parents[2]
 SPECS_GUIDE = ROOT / "specs" / "README.md"
@@ -80,15 +84,22 @@ def facts(operator: str) -> list[str]:
     return [str(len(lines)), str(len(rules))]
 
 
+@lru_cache(maxsize=1)
+def suite(operator: str) -> OperatorSuite:
+    """Return the core suite of an operator."""
+    files = generate_suite_files([spec(operator.partition("/")[2])])
+    return Suite(Path("core"), files=files).operators[operator]
+
+
 def cases(operator: str) -> str:
     """Return the number of cases of the core suite."""
-    return str(len(suite(operator).operators[operator].index.cases))
+    return str(len(suite(operator).index.cases))
 
 
 def strength(operator: str) -> list[str]:
     """Return how many systematic faults the core suite finds, and the share of random ones."""
     name = operator.partition("/")[2]
-    measured = measure_strength(spec(name), suite(operator).operators[operator])
+    measured = measure_strength(spec(name), suite(operator))
     return [f"{measured.systematic_found} of {measured.systematic}", measured.percent]
 
 

@@ -39,7 +39,7 @@ def test_what_a_shell_would_interpret_is_quoted() -> None:
         ("run", {"timeout": 2.5}, "--timeout 2.5"),
         ("run", {"memory": 64 << 20}, "--memory 64"),
         ("run", {"isolated": False, "timeout": None}, "--in-process"),
-        ("suite", {"profile": "full"}, "--suite SUITE"),
+        ("suite", {"profile": "full"}, "--profile full"),
         ("suite", {"seed": 7}, "--suite SUITE"),
         ("suite", {"specs": {"acme/Own-1": DIGEST}}, "--suite SUITE"),
     ],

@@ -60,7 +60,9 @@ def by_status(verdicts: Sequence[Verdict]) -> str:
     """Return the number of verdicts with each status as the page has it, the most severe first."""
     tally = count_statuses(verdicts)
     counts = {tally.status: tally.count, **tally.others}
-    return ", ".join(f"{STATUS_MARKS[status]} {count} {status}" for status, count in counts.items())
+    return ", ".join(
+        f"{STATUS_MARKS[status]} {count:,} {status}" for status, count in counts.items()
+    )
 
 
 # As a page shows it.

@@ -174,9 +174,9 @@ def test_the_page_is_well_formed_and_shows_every_change() -> None:
     page = parsed(text)
     (changes,) = SideBySide([samples.right(), samples.faulty()]).changes
     assert len(set(page.ids)) == len(page.ids)
-    assert f"Regressed: {len(changes.regressed)} cases" in page.text
+    assert f"Regressed: {len(changes.regressed):,} cases" in page.text
     assert all(case in page.text for case in changes.regressed)
-    assert f"Changed otherwise: {len(changes.other)} cases" in page.text
+    assert f"Changed otherwise: {len(changes.other):,} cases" in page.text
     assert "Fixed" not in page.text
 
 

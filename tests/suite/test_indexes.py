@@ -1,5 +1,6 @@
 """Indexes and packs: one that contradicts its format, itself or the manifest is an error."""
 
+import gzip
 import pickle
 import re
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from opcert.errors import SuiteError
-from opcert.suite.format import FORMAT, Index
+from opcert.suite.format import FORMAT, Index, content_of
 from opcert.suite.writing import write_suite
 from tests.small_suite import (
     INDEX,
@@ -191,16 +192,16 @@ def test_a_wrong_record_of_a_generated_input_is_an_error(
     edit_index(folder, edit)
     assert re.search(r"cases\.\d+\.inputs\.InputTensor\.", refusal(folder, INDEX))
     with pytest.raises(ValidationError) as caught:
-        Index.model_validate_json((folder / INDEX).read_bytes())
+        Index.model_validate_json(content_of(INDEX, (folder / INDEX).read_bytes()))
     paths = [".".join(map(str, error["loc"])) for error in caught.value.errors()]
     assert any(f"{path}: ".endswith(message) for path in paths)
 
 
 @pytest.mark.parametrize("text", ['"\\ud800"', "[" * 300 + "]" * 300, "[" * 100_000])
 def test_json_that_only_python_reads_is_an_error(text: str, folder: Path) -> None:
-    index = (folder / INDEX).read_text("utf-8")
+    index = content_of(INDEX, (folder / INDEX).read_bytes()).decode()
     assert '"attributes":{"OutputCount":' in index
     changed = index.replace('"attributes":{', f'"attributes":{{"odd":{text},', 1)
-    (folder / INDEX).write_text(changed, "utf-8")
+    (folder / INDEX).write_bytes(gzip.compress(changed.encode(), 1))
     reseal(folder, INDEX)
     assert "not JSON: " in refusal(folder, INDEX)

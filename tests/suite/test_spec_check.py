@@ -145,7 +145,7 @@ def test_a_behaviour_with_few_cases_is_a_warning(tmp_path: Path) -> None:
 examples:
 """
     path = spec(tmp_path, ("examples:\n", rare))
-    assert "few valid cases exhibit 'rare': found 2, expected 3 or more" in warnings(path)
+    assert "few valid cases exhibit 'rare': found 1, expected 3 or more" in warnings(path)
 
 
 def test_outputs_without_an_oracle_are_a_warning(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Reading a suite: the shipped one loads, and damage to any file or the manifest is an error."""
 
+import re
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -131,12 +132,12 @@ def test_a_truncated_file_and_a_flipped_bit_are_errors(folder: Path, name: str) 
     for kept in (0, 1, len(data) - 1):
         (folder / name).write_bytes(data[:kept])
         text = f"the digest of its {kept} bytes is not the one in the manifest"
-        assert text in refusal(folder, name)
+        assert (text in refusal(folder, name)) != name.endswith(".gz")
     for position in (0, len(data) // 2, len(data) - 1):
         changed = bytearray(data)
         changed[position] ^= 1
         (folder / name).write_bytes(changed)
-        assert "the file was changed or cut short" in refusal(folder, name)
+        assert re.search("the file was changed or cut short|not gzip", refusal(folder, name))
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_cause_reads_as_a_sentence_with_its_evidence() -> None:
     (cause,) = causes(BROADCAST, lambda case: "shape" if moves_f16(case) else None)
     assert cause.sentence == (
         f"Broadcast-1 gives a wrong shape whenever a call has data of f16 ({len(cause.cases)} of "
-        f"{len(cause.cases)} such cases fail, 0 of {cause.others_passing} others)"
+        f"{len(cause.cases)} such cases fail, 0 of {cause.others_passing:,} others)"
     )
 
 

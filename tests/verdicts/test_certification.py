@@ -276,7 +276,7 @@ def test_what_a_claim_excludes_is_out_of_claim(tmp_path: Path) -> None:
 
 def test_a_crash_is_one_in_an_ambiguous_case_too() -> None:
     backend = f"{HOSTED}:EndsInAmbiguousCases"
-    certificate = certify(backend, few_cases(), case="gather-8/boolean-index*")
+    certificate = certify(backend, core_suite(), case="gather-8/boolean-index*")
     assert {v.status for v in certificate.verdicts} == {"crash"}
     assert not certificate.conformant
 
