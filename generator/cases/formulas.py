@@ -39,7 +39,7 @@ from opcert.specification.model import Spec
 from opcert.yaml_files import YamlPath
 
 # How many elements of an output are compared, and how many outputs of a call.
-MAX_COMPARED, _MAX_OUTPUTS = 12, 8
+MAX_COMPARED, _MAX_OUTPUTS = 32, 16
 
 # Inputs by name, and the outputs that the reference gives for them.
 _InputsAndOutputs = tuple[Mapping[str, Array], Sequence[Array]]

@@ -1,6 +1,6 @@
 """How large the suite of a profile is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -32,21 +32,22 @@ class Profile:
     candidates: int = 6
 
 
+_CORE = Profile(
+    calls=5_000,
+    stored=400,
+    neighbours=3,
+    per_stratum=12,
+    per_requirement=108,
+    applications=48,
+    candidates=18,
+)
 # The calls of `smoke` are the first of `core`, and those the first of `full`.
 PROFILES = {
     "smoke": Profile(calls=500),
-    "core": Profile(
-        calls=5_000,
-        stored=400,
-        neighbours=3,
-        per_stratum=12,
-        per_requirement=108,
-        applications=48,
-        candidates=18,
-    ),
-    "full": Profile(
+    "core": _CORE,
+    "full": replace(
+        _CORE,
         calls=20_000,
-        stored=400,
         neighbours=4,
         per_stratum=24,
         per_requirement=256,

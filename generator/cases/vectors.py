@@ -363,7 +363,7 @@ def _located(place: YamlPath) -> Iterator[None]:
 
 
 # On how many calls a law is checked.
-_MAX_CHECKED = 500
+_MAX_CHECKED = 1000
 
 
 def check_laws(spec_file: SpecFile, vectors: Iterable[Vector], references: References) -> None:

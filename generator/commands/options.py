@@ -132,6 +132,14 @@ VerboseOption = Annotated[
 ]
 
 
+def _read_profile(text: str) -> str:
+    if text not in PROFILES:
+        *others, last = PROFILES
+        expected = f"{', '.join(others)} or {last}"
+        raise OpcertError(f"--profile: unknown profile '{text}'; expected {expected}")
+    return text
+
+
 def takes_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that turns the parameter `settings` of a command into these options."""
 
@@ -161,12 +169,16 @@ def _parameter(name: str) -> Parameter:
         kind, default = bool, False
     elif default is None:
         kind = (Path if option.metavar in ("FILE", "FOLDER") else str) | None
-    parser = number(option.names[0], option.expected, option.minimum, kind)
+    parser: Callable[[str], Any] | None = None
+    if option.expected:
+        parser = number(option.names[0], option.expected, option.minimum, kind)
+    elif name == "profile":
+        parser = _read_profile
     declaration = typer.Option(
         *option.names,
         metavar=option.metavar,
         help=option.help,
-        parser=parser if option.expected else None,
+        parser=parser,
         autocompletion=_COMPLETIONS.get(name),
     )
     annotation = Annotated[kind, declaration]

@@ -83,7 +83,8 @@ def is_exact_as_text(array: Array) -> bool:
     values = array.reshape(-1).tolist()
     if any(isinstance(value, float) and not isfinite(value) for value in values):
         return False
-    return np.array(values, array.dtype).tobytes() == array.tobytes()
+    with np.errstate(over="ignore"):
+        return np.array(values, array.dtype).tobytes() == array.tobytes()
 
 
 _MEMORY = """\

@@ -74,17 +74,17 @@ class OperatorSuite:
         }
 
     def changed_inputs(self, case: IndexedCase) -> list[str]:
-        """Return the inputs in which a case differs from its baseline; those of a call without."""
-        former = {} if case.baseline is None else self.cases[case.baseline].inputs
+        """Return the names of the inputs in which a case differs from its baseline, if any."""
+        former = self.cases[case.baseline or case.id].inputs
         names = dict.fromkeys([*former, *case.inputs])
-        return [n for n in names if not self._is_same(former.get(n), case.inputs.get(n))]
+        return [n for n in names if not self._are_equal(former.get(n), case.inputs.get(n))]
 
-    def _is_same(self, one: InputArray | None, other: InputArray | None) -> bool:
+    def _are_equal(self, one: InputArray | None, other: InputArray | None) -> bool:
         """Whether two inputs are equal; of equal ones, one may be stored and the other not."""
         if one is None or other is None or one == other:
-            return one is other or one == other
-        described = [(record.type, record.shape, record.layout) for record in (one, other)]
-        return described[0] == described[1] and same_bytes(*map(self.read_array, (one, other)))
+            return one == other
+        described, other_described = ((r.type, r.shape, r.layout) for r in (one, other))
+        return described == other_described and same_bytes(*map(self.read_array, (one, other)))
 
     def describe_call(self, case: IndexedCase) -> str:
         """Return one line with types, shapes and short values of inputs, and with attributes."""

@@ -136,7 +136,9 @@ def test_most_explicit_calls_without_a_mapping_are_ones_that_numpys_alignment_ac
     cases = core_suite().operators[BROADCAST].index.cases
     deciding = [case.id for case in cases if case.violated_rule == f"broadcast-1/{rule}"]
     statuses = Counter(run.verdict(case).status for case in deciding)
-    assert statuses["fail"] > 2 * statuses["pass"]
+    # A call that this alignment rejects, too, is invalid in any reading.
+    assert {*statuses} <= {"fail", "pass", "implementation-defined"}
+    assert statuses["pass"] < statuses["fail"] / 4
 
 
 @each_core_spec
