@@ -64,13 +64,10 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         r"causes\.\d\..*, which follows from the verdicts",
     ),
     "no causes": (part("causes", value=[]), r"causes: found 0 causes; expected \d, which follow"),
-    "a removed cause": (
-        lambda data: data["causes"].pop(),
-        r"causes: found (\d) causes; expected (?!\1)\d",
-    ),
+    "a removed cause": (lambda data: data["causes"].pop(), "causes: found 2 causes; expected 3"),
     "causes in another order": (
         lambda data: data["causes"].reverse(),
-        r"causes\.0\..*, which follows",
+        r"causes\.0\.condition\.0\.factor: found",
     ),
     "another condition of a cause": (
         part("causes", 1, "condition", 0, "levels", value=["f16"]),
