@@ -256,29 +256,29 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
 def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:
     """Return what an opened case shows, parsed by the page only when a case is opened.
 
-    `cases` are in the order of the list: the call, the expectation, the difference from the
-    baseline, and the baseline's number in the list, -1 if it has none.
-    `failures` have the whole observation by number, and `programs` the numbers of their `blocks`.
+    `cases` are those whose results a reader looks into, by number in the list: the call, the
+    expectation, the difference from the baseline, and the baseline's number, -1 if it has none.
+    `failures` have the whole observation, and `programs` the numbers of their `blocks`.
     """
     positions = {verdict.case: i for i, verdict in enumerate(certificate.verdicts)}
     expectations, blocks = _Numbering(), _Numbering()
-    rows, observations = [], {}
+    cases, observations = {}, {}
     for i, verdict in enumerate(certificate.verdicts):
+        if verdict.status in ("pass", "unsupported", "not-run", "out-of-claim"):
+            continue
         operator_suite, case = suite.cases[verdict.case]
-        rows.append(
-            [
-                operator_suite.describe_call(case),
-                expectations.number(expectation(case)),
-                case_reason(operator_suite, case),
-                -1 if case.baseline is None else positions.get(case.baseline, -1),
-            ]
-        )
+        cases[i] = [
+            operator_suite.describe_call(case),
+            expectations.number(expectation(case)),
+            case_reason(operator_suite, case),
+            -1 if case.baseline is None else positions.get(case.baseline, -1),
+        ]
         if verdict.status in (*FAILURE_STATUSES, "waived"):
             observed, printed = observation_lines(verdict)
             observations[i] = ["\n".join(observed), "\n".join(printed)]
     return {
         "expectations": [*expectations],
-        "cases": rows,
+        "cases": cases,
         "failures": observations,
         "programs": {
             # The parts between blank lines: many programs share most of them.

@@ -23,7 +23,7 @@ from opcert.verdicts.cause_text import (
     step_of_call,
 )
 from opcert.verdicts.causes import Diagnosis
-from opcert.verdicts.reduction import Candidate, Reduction, is_small
+from opcert.verdicts.reduction import Candidate, Reduction, elements_to_read, is_small
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, cite_contract, judge
 
 # The maximum number of causes to confirm, and of failures to try for each cause.
@@ -38,6 +38,8 @@ _KINDS_OF_SEVERAL_CALLS = ("aliased-output", "mutated-input", "unstable")
 _REDUCTION_SECONDS = 60.0
 # Longer sequences of calls are not shortened call by call: each attempt takes a process.
 _MAX_CALLS_TO_SHORTEN = 12
+# A reduced call is kept if a program can list its elements; otherwise that of its case is shorter.
+_MAX_REDUCED_ELEMENTS = 1000
 
 
 @dataclass(frozen=True)
@@ -261,7 +263,7 @@ class Confirmation:
             steps = reduction.steps(smaller)
             # The reduction used one process, in which earlier calls may have had an effect.
             self._backend.restart()
-            if fails(steps):
+            if fails(steps) and max(map(elements_to_read, steps)) <= _MAX_REDUCED_ELEMENTS:
                 reduced = tuple(SerializedCall.from_step(step) for step in steps)
                 whole = reproduction.model_copy(update={"reduced": reduced})
                 self._confirmed.reproductions[name] = whole

@@ -167,9 +167,13 @@ class Reduction:
 
 def is_small(step: SessionStep) -> bool:
     """Whether a call is small enough to read."""
-    sides = [*step.inputs.values()], [*(step.golden or ())]
-    small_ranks = all(array.ndim <= SMALL_RANK for side in sides for array in side)
-    return small_ranks and max(sum(a.size for a in side) for side in sides) <= SMALL_SIZE
+    arrays = (*step.inputs.values(), *(step.golden or ()))
+    return elements_to_read(step) <= SMALL_SIZE and all(a.ndim <= SMALL_RANK for a in arrays)
+
+
+def elements_to_read(step: SessionStep) -> int:
+    """Return the number of elements of the inputs, or of the outputs if these have more."""
+    return max(sum(a.size for a in side) for side in (step.inputs.values(), step.golden or ()))
 
 
 def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:

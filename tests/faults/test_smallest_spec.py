@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from opcert.cases.profiles import PROFILES
 from opcert.suite.generation import generate
 from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.faults import finding
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import SPLIT
+from tests.short_suite import CORE_PROFILE
 
 SPEC = Path(__file__).parents[2] / "specs" / "openvino" / "VariadicSplit-1.yaml"
 # The whole spec states a violation that shows it; no mutation makes one for certain.
@@ -45,6 +47,7 @@ def test_check_accepts_it(specs: Path) -> None:
 def test_its_suite_finds_the_faults_of_the_catalogue(
     specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(PROFILES, "core", CORE_PROFILE)
     generate(tmp_path / "suite", specs)
     suite = Suite(tmp_path / "suite", specs)
     monkeypatch.setattr(finding, "suites", lambda: [suite])
