@@ -33,7 +33,10 @@ _PASSING = 2.0
 # What a factor and each further level cost, in bits: about what it takes to name one of them. The
 # rarer failures are, the more bits each that a condition explains is worth: among many failures, a
 # condition soon explains some by chance (minimum description length; Rissanen, 1978).
-_FACTOR_BITS, _LEVEL_BITS = 6.0, 2.5
+_FACTOR_BITS, _LEVEL_BITS = 9.0, 3.5
+# What they cost besides, as a share of the failures that the condition matches. Most faults cannot
+# be seen in some calls, and with thousands of cases there is always a level that leaves these out.
+_FACTOR_SHARE, _LEVEL_SHARE = 0.06, 0.025
 # Two bounds say which levels are chosen if these are neighbours in the order of the factor.
 _RANGE = 2
 # Passing cases cost less while a factor is still missing.
@@ -318,7 +321,8 @@ class _Search:
             for factor in reversed(order):
                 others = {i: flags for i, flags in choice.items() if i != factor}
                 value, choice[factor] = self._widen(factor, self._matched(others))
-            value -= self._factor_price * (len(order) - 1)
+            explained = float(self._fails @ self._cases(self._matched(choice)))
+            value -= (self._factor_price + _FACTOR_SHARE * explained) * (len(order) - 1)
             if value <= best:
                 return best, best_choice
             best, best_choice = value, dict(choice)
@@ -344,7 +348,8 @@ class _Search:
             level = int(values.argmax())
             cases, flags = widened[:, level], flags.copy()
             flags[level] = True
-            value = float(values[level]) - self._level_price * _extra_levels(flags, is_present)
+            price = self._level_price + _LEVEL_SHARE * float(self._fails @ cases)
+            value = float(values[level]) - price * _extra_levels(flags, is_present)
             # A choice of all levels would only say that there is one.
             if value > best and (is_present & ~flags).sum() >= least:
                 best, best_flags = value, flags

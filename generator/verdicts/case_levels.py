@@ -8,7 +8,7 @@ dictionary, the cases that reveal a common fault are listed, here with the help 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -16,14 +16,14 @@ import ml_dtypes
 import numpy as np
 
 from opcert.arrays.calls import argument_of
-from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of
+from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of, type_name
 from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions
 from opcert.cases.properties import Properties, range_of
 from opcert.diagnosis import BoolArray, LevelTable, Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.specification.files import SpecFile, golden_outputs
-from opcert.suite.format import IndexedCase, StoredArray
+from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import valid_calls
 from opcert.verdicts.reduction import Candidate
@@ -140,8 +140,10 @@ class CaseLevels:
     `numbers` are the cases' numbers in the table.
     """
 
+    operator: OperatorSuite
     table: LevelTable
     numbers: Mapping[str, int]
+    _visible: dict[str, tuple[bool, bool]] = field(default_factory=dict)
 
     def mask(self, cases: Iterable[str]) -> BoolArray:
         """Return flags of some cases."""
@@ -152,6 +154,20 @@ class CaseLevels:
     def names(self, flags: BoolArray) -> list[str]:
         """Return the flagged cases, in the order of the suite."""
         return [name for name, number in self.numbers.items() if flags[number]]
+
+    def can_show(self, kind: str, case: IndexedCase) -> bool:
+        """Whether a case could fail in this way: a pass says nothing where no fault would show.
+
+        Wrong values show if not all elements of an output are equal, since elements that change
+        places are wrong values too. Other bits of equal values show in signalling NaNs, since few
+        faults change the sign of a zero.
+        """
+        if kind not in _VALUE_KINDS or case.expects == "rejection":
+            return True
+        if case.id not in self._visible:
+            self._visible[case.id] = _visible(self.operator, case)
+        has_different_elements, has_fragile_bits = self._visible[case.id]
+        return has_fragile_bits if kind == "bits" else has_different_elements
 
 
 def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLevels:
@@ -193,7 +209,7 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
     present = {name: sorted(levels, key=_number) for name, levels in factors.items() if levels}
     # Each rule that is not checked is a cause of its own, and so is each width of integers.
     table = LevelTable(present, [*points.values()], separate=(VIOLATED_RULE, NARROWED))
-    return CaseLevels(table, numbers)
+    return CaseLevels(operator, table, numbers)
 
 
 def _number(level: str) -> int:
@@ -243,28 +259,17 @@ def _invalid_points(
     return [{**point, **own} for point in distinct.values()]
 
 
-def can_show(kind: str, operator: OperatorSuite, case: IndexedCase) -> bool:
-    """Whether a case could fail in this way: a pass says nothing where no fault would show.
-
-    Wrong values show if not all elements of an output are equal, since elements that change places
-    are wrong values too. Other bits of equal values show in signalling NaNs, since few faults
-    change the sign of a zero.
-    """
-    if kind not in _VALUE_KINDS or case.expects == "rejection":
-        return True
-    if not any(prod(output.shape) for output in case.outputs):
-        return False
-    stored = [record for record in case.outputs if isinstance(record, StoredArray)]
-    if kind == "bits" and len(stored) == len(case.outputs):
-        return any(
-            _has_fragile_bits(output)
-            for output, record in zip(operator.outputs(case), stored, strict=True)
-            if record.type in FLOATS
-        )
-    if len(stored) < len(case.outputs):
-        return True
-    elements = [bits_of(output).ravel() for output in operator.outputs(case)]
-    return any(bool((bits[1:] != bits[:1]).any()) for bits in elements)
+def _visible(operator: OperatorSuite, case: IndexedCase) -> tuple[bool, bool]:
+    """Return whether the outputs of a case have different elements, and fragile bits."""
+    size = sum(prod(output.shape) for output in case.outputs)
+    if not 0 < size <= _MAX_ELEMENTS:
+        return size > 0, size > 0
+    outputs = operator.outputs(case)
+    elements = [bits_of(output).ravel() for output in outputs]
+    return (
+        any(bool((bits[1:] != bits[:1]).any()) for bits in elements),
+        any(_has_fragile_bits(o) for o in outputs if type_name(o.dtype) in FLOATS),
+    )
 
 
 def _has_fragile_bits(output: Array) -> bool:

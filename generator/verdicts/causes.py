@@ -13,7 +13,7 @@ from opcert.diagnosis import BoolArray, Condition, explain_failures, separate_ca
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
-from opcert.verdicts.case_levels import CaseLevels, can_show, case_levels
+from opcert.verdicts.case_levels import CaseLevels, case_levels
 from opcert.verdicts.cause_text import (
     Reproduction,
     Term,
@@ -134,7 +134,7 @@ class Diagnosis:
         operator = self.suite.operators[name]
         levels = self._levels_of(name)
         counted = {
-            kind: (levels.mask(cases), _comparable(operator, levels, kind, cases, passed))
+            kind: (levels.mask(cases), _comparable(levels, kind, cases, passed))
             for kind, cases in by_kind.items()
         }
         # What makes every call fail in one way explains failures of another kind, too.
@@ -177,20 +177,17 @@ class _Draft:
 
 
 def _comparable(
-    operator: OperatorSuite,
-    levels: CaseLevels,
-    kind: str,
-    cases: Sequence[str],
-    passed: Sequence[str],
+    levels: CaseLevels, kind: str, cases: Sequence[str], passed: Sequence[str]
 ) -> BoolArray:
     """Return flags of the passing cases that could have failed as `cases` do."""
+    operator = levels.operator
     # A kind of failure that only valid calls have says nothing about invalid ones, and vice versa.
     expectations = {operator.cases[case].expects for case in cases}
     return levels.mask(
         case
         for case in passed
         if operator.cases[case].expects in expectations
-        and can_show(kind, operator, operator.cases[case])
+        and levels.can_show(kind, operator.cases[case])
     )
 
 

@@ -51,7 +51,7 @@ def apart_from_times(certificate: Certificate) -> dict[str, Any]:
     for verdict in content["verdicts"]:
         del verdict["seconds"]
         # A run that is resumed begins with a new process.
-        detail = re.sub(r"outputs of \d+ earlier", "outputs of earlier", verdict["detail"])
+        detail = re.sub(r"\n    the outputs of \d+ earlier .*", "", verdict["detail"])
         verdict["detail"] = detail
     return content
 

@@ -13,7 +13,7 @@ from opcert.backends.contract import Backend
 from opcert.diagnosis import Condition
 from opcert.run.comparison import FailureKind, compare_outputs
 from opcert.suite.format import IndexedCase
-from opcert.verdicts.case_levels import CaseLevels, can_show, case_levels
+from opcert.verdicts.case_levels import CaseLevels, case_levels
 from opcert.verdicts.causes import Cause, Diagnosis
 from opcert.verdicts.verdict import Verdict
 from tests.faults.catalogue import FAULTS
@@ -103,7 +103,7 @@ def names_trigger(cause: Cause, name: str) -> bool:
         for case, verdict in verdicts(name).items()
         if verdict.failure != "uncredited"
         and operator.cases[case].expects == operator.cases[cause.cases[0]].expects
-        and (verdict.failure or can_show(cause.kinds[0], operator, operator.cases[case]))
+        and (verdict.failure or levels.can_show(cause.kinds[0], operator.cases[case]))
     )
     expected = levels.table.matching(TRIGGERS[name]) & counted
     for terms in (cause.condition, *cause.alternatives):
@@ -132,8 +132,8 @@ def test_the_first_cause_of_a_fault_names_its_trigger() -> None:
 def combined(random: Random) -> tuple[list[str], list[Verdict]]:
     """Return faults of one operator, and the verdicts of a backend that has all of them.
 
-    Two faults of one kind that differ only in a level of the same factors make one condition, so
-    only one of these takes part, and only faults of which the others hide few failures.
+    Two faults that differ only in a level of the same factors make one condition, so only one of
+    these takes part, and only faults of which the others hide few failures.
     """
     operator = random.choice(sorted({FAULTS[name].operator for name in TRIGGERS}))
     pool = sorted(name for name in TRIGGERS if FAULTS[name].operator == operator)
@@ -141,8 +141,7 @@ def combined(random: Random) -> tuple[list[str], list[Verdict]]:
         names: list[str] = []
         signatures = set[object]()
         for name in random.sample(pool, len(pool)):
-            kinds = frozenset(v.failure for v in verdicts(name).values() if v.failure)
-            signature = tuple(factor for factor, _ in TRIGGERS[name]), kinds - {"uncredited"}
+            signature = tuple(factor for factor, _ in TRIGGERS[name])
             hidden = failures(name) & set().union(*map(failures, names), set())
             is_distinct = signature not in signatures and 3 * len(hidden) <= len(failures(name))
             if failures(name) and is_distinct:

@@ -25,6 +25,13 @@ _TYPES = "bool|boolean|bf16|f16|f32|f64|f8e4m3|f8e5m2|i8|i16|i32|i64|u8|u16|u32|
 _SPELT = {"bool": "boolean"}
 
 
+# What a neighbour can change of an argument so that a plan without it is wrong.
+_RESPECTS = (
+    *("", "-value", "-position", "-place", "-direction", "-given", "-number"),
+    *("-rank", "-extents", "-size"),
+)
+
+
 def _ranks(least: int | str) -> tuple[str, ...]:
     return tuple(map(str, range(int(least), 9)))
 
@@ -45,7 +52,9 @@ _BY_NAME: dict[str, Callable[[str, str, str], Condition]] = {
     rf"({_TYPES})()-(?:rejected|declined|as-\w+|through-\w+)": lambda data, x, _: (
         (f"{data} type", (_SPELT.get(x, x),)),
     ),
-    r"plan-without-(\w+)()": lambda _, x, __: (("neighbour", (f"other-{x}",)),),
+    r"plan-without-(\w+)()": lambda _, x, __: (
+        ("neighbour", tuple(f"other-{x}{respect}" for respect in _RESPECTS)),
+    ),
 }
 _LONG = ("17 to 32", "33 to 63", "64 to 127", "128 to 255", "256", "257 to 1,023")
 _ONE_OR_MORE = tuple(dict.fromkeys(map(range_of, range(1, 1 << 17))))
