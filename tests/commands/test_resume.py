@@ -91,7 +91,8 @@ def test_a_run_saves_what_it_has_reached_with_copies_of_its_files(
 @pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_from_what_it_saved(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    arguments = "certify", "--backend", f"{MISBEHAVING}:Behaves", "--out", str(out)
+    backend = "--backend", f"{MISBEHAVING}:Behaves", "--operator", SPLIT
+    arguments = "certify", *backend, "--out", str(out)
     path, reached = out / "certificate.json", 0
     for how in ((), ("--resume",), ("--resume",)):
         with subprocess.Popen(

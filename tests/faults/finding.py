@@ -38,10 +38,10 @@ def found(name: str) -> Verdict | None:
 
 def first_failure(fault: Fault) -> Verdict | None:
     """Return the first verdict of the core suite that keeps the fault from being certified."""
-    return next(filter(None, (_first_failure(suite, fault) for suite in suites())), None)
+    return next(filter(None, (first_failure_of(suite, fault) for suite in suites())), None)
 
 
-def _first_failure(suite: Suite, fault: Fault) -> Verdict | None:
+def first_failure_of(suite: Suite, fault: Fault) -> Verdict | None:
     """Return the first failure of a suite.
 
     For a fault that leaves a rule unchecked, the cases that break this rule come first, and valid

@@ -26,7 +26,7 @@ TRIGGERS = dict(triggers())
 # At least these shares, in percent.
 NAMED, AS_MANY = 85, 80
 # How many backends with two to five faults are made.
-_COMBINED = 60
+_COMBINED = 30
 # How similar two conditions are that match the same cases but for a few.
 _SAME = 0.9
 

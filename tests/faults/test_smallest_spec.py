@@ -1,5 +1,6 @@
 """The smallest spec that `check` accepts gives a strong suite."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_check_accepts_it(specs: Path) -> None:
 def test_its_suite_finds_the_faults_of_the_catalogue(
     specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(PROFILES, "core", CORE_PROFILE)
+    monkeypatch.setitem(PROFILES, "core", replace(CORE_PROFILE, calls=2000))
     generate(tmp_path / "suite", specs)
     suite = Suite(tmp_path / "suite", specs)
     monkeypatch.setattr(finding, "suites", lambda: [suite])
