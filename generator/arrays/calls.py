@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from math import prod
 from typing import Any, Literal, TypeVar
 
@@ -34,6 +35,24 @@ def broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
         return False
     aligned = target[len(target) - len(shape) :]
     return all(source in (1, extent) for source, extent in zip(shape, aligned, strict=True))
+
+
+def compatible(shapes: Iterable[Sequence[int]]) -> bool:
+    """Whether tensors of these shapes, aligned at the end, broadcast to one another."""
+    sizes = zip_longest(*map(reversed, shapes), fillvalue=1)
+    return all(len({1, *axis}) <= 2 for axis in sizes)
+
+
+def broadcast_shape(shapes: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    """Return the shape to which compatible shapes broadcast."""
+    sizes = zip_longest(*map(reversed, shapes), fillvalue=1)
+    return tuple(next((n for n in axis if n != 1), 1) for axis in sizes)[::-1]
+
+
+def aligned(at: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the indices into a tensor of `shape` that broadcasts, for those into the result."""
+    own = at[len(at) - len(shape) :]
+    return tuple(0 if n == 1 else i for i, n in zip(own, shape, strict=True))
 
 
 def python_slice(n: int, start: int, stop: int, step: int) -> range:

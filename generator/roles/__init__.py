@@ -6,6 +6,7 @@ A vendor's own role is a subclass of `Role`.
 from importlib.metadata import entry_points
 
 from opcert.roles.axes import AxesRole, AxisRole
+from opcert.roles.coordinates import CoordinatesRole
 from opcert.roles.counts import CountRole, CountsRole
 from opcert.roles.data import DataRole
 from opcert.roles.descriptors import DescriptorRole, DescriptorsRole
@@ -15,6 +16,7 @@ from opcert.roles.element_indices import ElementIndicesRole
 from opcert.roles.indices import IndicesRole
 from opcert.roles.lengths import LengthsRole, PartsRole
 from opcert.roles.mapping import MappingRole
+from opcert.roles.number import NumberRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, DerivedAmbiguity, ListRole, Requirement, Role
@@ -66,6 +68,8 @@ ROLES: dict[str, type[Role]] = {
     "lengths": LengthsRole,
     "slicing_steps": SlicingStepsRole,
     "mask": MaskRole,
+    "number": NumberRole,
+    "coordinates": CoordinatesRole,
 }
 ENTRY_POINT_GROUP = "opcert.roles"
 

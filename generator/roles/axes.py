@@ -19,7 +19,8 @@ class AxisRole(Role):
 
     With `negative`, a negative axis counts from the end. `form` lists the allowed forms of a
     tensor: `scalar` (rank 0) and `one_element` (shape [1]). An omitted attribute means `default`.
-    If an operator works along two axes, one of them names the other in `other_than`.
+    If an operator works along two axes, one of them names the other in `other_than`. With
+    `inserts`, it is an axis of the output that data does not have yet.
     """
 
     relations: ClassVar = {"of": ("data", "tensors"), "other_than": ("axis",)}
@@ -29,6 +30,7 @@ class AxisRole(Role):
     form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
     negative: bool = True
     other_than: str | None = None
+    inserts: bool = False
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report an optional axis without a default."""
@@ -43,13 +45,20 @@ class AxisRole(Role):
 
     def bounds(self) -> tuple[str, str]:
         """Return the first and the last axis of data."""
-        tensor = self.data.tensor_expr
-        return (f"-{tensor}.rank" if self.negative else "0", f"{tensor}.rank - 1")
+        return (f"-{self._rank_expr}" if self.negative else "0", f"{self._rank_expr} - 1")
 
     @property
     def data(self) -> DataRole:
         """The data that has the axis."""
         return self.related(self.of, DataRole)
+
+    @property
+    def _rank_expr(self) -> str:
+        rank = f"{self.data.tensor_expr}.rank"
+        return f"({rank} + 1)" if self.inserts else rank
+
+    def _draw_rank(self, call: Drawing) -> int:
+        return call.fact(self.data.draw_rank) + self.inserts
 
     @property
     def value_expr(self) -> str:
@@ -59,8 +68,7 @@ class AxisRole(Role):
     @property
     def wrapped_expr(self) -> str:
         """The expression of the axis counted from the front."""
-        rank = f"{self.data.tensor_expr}.rank"
-        return f"wrap({self.value_expr}, {rank})" if self.negative else self.value_expr
+        return f"wrap({self.value_expr}, {self._rank_expr})" if self.negative else self.value_expr
 
     def _is_default(self, axis: int, rank: int) -> bool:
         default = self.default
@@ -68,11 +76,11 @@ class AxisRole(Role):
 
     def draw_axis(self, call: Drawing) -> int:
         """Draw the axis, counted from the front."""
-        named = places(call.fact(self.data.draw_rank))
+        named = places(self._draw_rank(call))
         if self.other_than is not None:
             other = call.fact(self.related(self.other_than, AxisRole).draw_axis)
             named = {name: place for name, place in named.items() if place != other}
-        if self.data.draws_own_shape:
+        if self.data.draws_own_shape and not self.inserts:
             shape = call.fact(self.data.draw_shape)
             longer = {name: place for name, place in named.items() if shape[place] != 1}
             if longer:
@@ -83,7 +91,7 @@ class AxisRole(Role):
 
     def draw(self, call: Drawing) -> Any:
         """Return the axis, counted from the front or from the end, None if it is omitted."""
-        axis, rank = call.fact(self.draw_axis), call.fact(self.data.draw_rank)
+        axis, rank = call.fact(self.draw_axis), self._draw_rank(call)
         element_type = call.fact(self.draw_type)
         ways: dict[str, int | None] = {"from the front": axis}
         if self.negative and lowest(element_type) < 0:
@@ -100,11 +108,11 @@ class AxisRole(Role):
     def axis_in(self, call: Call) -> int:
         """Return the axis of a call, counted from the front; an omitted one is its default."""
         axis = next(iter(self.values_in(call)), self.default)
-        return wrap(int(str(axis)), self.data.tensor_of(call).rank)
+        return wrap(int(str(axis)), self.data.tensor_of(call).rank + self.inserts)
 
     def axes_in(self, call: Call) -> int | None:
         """Return itself, unless another one is the axis that its integers concern."""
-        return None if self.other_than is not None else self.axis_in(call)
+        return None if self.other_than is not None or self.inserts else self.axis_in(call)
 
     def extent_in(self, call: Call, axis: int) -> int:
         """Return the rank of data."""
@@ -114,7 +122,7 @@ class AxisRole(Role):
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form and its range."""
         yield from super().requirements()
-        name, rank = self.name, f"{self.data.tensor_expr}.rank"
+        name = self.name
         if not self.is_attribute:
             least_rank, most_rank = self.rank
             relation = "<=" if least_rank == "0" else "=="
@@ -126,8 +134,8 @@ class AxisRole(Role):
         least, _ = self.range or self.bounds()
         yield Requirement(
             f"{name}.range",
-            f"{name} is an axis that {self.of} has.",
-            f"{least} <= {self.value_expr} < {rank}",
+            f"{name} is an axis that {'the output' if self.inserts else self.of} has.",
+            f"{least} <= {self.value_expr} < {self._rank_expr}",
             prerequisites=(f"{name}.type", f"{name}.shape"),
         )
 
@@ -137,7 +145,7 @@ class AxesRole(ListRole):
 
     An omitted list means all axes or, with `omitted: first`, the first axes, one for each element
     of the lists that go `along` it. With `negative`, negative axes count from the end. With
-    `unique`, no axis may be listed twice.
+    `unique`, no axis may be listed twice. With `single`, each has one element.
     """
 
     relations: ClassVar = {"of": ("data",)}
@@ -147,6 +155,7 @@ class AxesRole(ListRole):
     omitted: Literal["all", "first"] = "all"
     negative: bool = True
     unique: bool = True
+    single: bool = False
 
     def bounds(self) -> tuple[str, str] | None:
         """Return the first and the last axis of data."""
@@ -168,20 +177,26 @@ class AxesRole(ListRole):
     def draw_listed(self, call: Drawing) -> tuple[int, ...]:
         """Draw the listed axes in order, counted from the front."""
         rank = call.fact(self.data.draw_rank)
-        axes, least = range(rank), 1 if self.omitted == "first" else 0
+        axes: Sequence[int] = range(rank)
+        least = 1 if self.omitted == "first" else 0
+        if self.single:
+            axes = [k for k, n in enumerate(call.fact(self.data.draw_shape)) if n == 1]
+            rank = len(axes)
         if not call.fact(self.draw_given):
             if rank < least:
                 raise Inapplicable("there is no first axis")
             if self.omitted == "all":
                 return tuple(axes)
             return tuple(axes[: call.one(self, "number", range(1, rank + 1))])
+        if not rank:
+            raise Inapplicable("data has no axis that may be listed")
         listings = ["one", "all", "some", "all in another order", "descending", "some in any order"]
         least_ranks = dict(zip(listings, (1, 2, 3, 3, 2, 3), strict=True))
         listing = call.one(
             self, "listing", [name for name in listings if rank >= least_ranks[name]]
         )
         if listing == "one":
-            return (call.one(self, "position", places(rank)),)
+            return (axes[call.one(self, "position", places(rank))],)
         if listing in ("all", "descending"):
             return tuple(axes if listing == "all" else axes[::-1])
         count = call.integer(self, "number", 2, rank - 1) if listing.startswith("some") else rank
@@ -234,6 +249,14 @@ class AxesRole(ListRole):
             self.given_expr,
             form,
         )
+        if self.single:
+            yield Requirement(
+                f"{name}.single",
+                f"Each of {name} has one element.",
+                f"all({self.of}.shape[axis] == 1 for axis in {self.values_expr})",
+                self.given_expr,
+                (*form, f"{name}.range"),
+            )
         if self.unique:
             wrapped = f"wrap(axis, {rank})" if self.negative else "axis"
             yield Requirement(

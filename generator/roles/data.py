@@ -1,44 +1,54 @@
-"""The role `data`: a tensor whose elements an operator moves."""
+"""The role `data`: a tensor whose elements an operator moves or reads."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
-from opcert.roles.argument import RankBounds
+from opcert.errors import Inapplicable
+from opcert.roles.argument import ExpressionText, RankBounds
 from opcert.roles.drawing import Drawing
 from opcert.roles.role import Requirement, Role
 
+# Formulas may read all of them for each element of an output.
+_MAX_READ = 256
+
 
 class DataRole(Role):
-    """A tensor whose elements are moved.
+    """A tensor whose elements are moved, or `read`: then conditions and shapes may depend on them.
 
-    Unless `empty` is false, an extent may be 0. Data may have the type of other data (`type_of`),
-    and the shape of another argument (`shape_of`).
+    Unless `empty` is false, an extent may be 0. Data may have the type of other data (`type_of`).
+    Its shape is drawn, or that of an expression (`shape`); or data broadcasts with other data
+    (`broadcasts_with`).
     """
 
-    relations: ClassVar = {"type_of": ("data",), "shape_of": ("data", "element_indices")}
+    relations: ClassVar = {"type_of": ("data",), "broadcasts_with": ("data",)}
 
     role: Literal["data"]
     rank: RankBounds = ("1", "8")
     empty: bool = True
     type_of: str | None = None
-    shape_of: str | None = None
+    shape: ExpressionText | None = None
+    broadcasts_with: str | None = None
+    read: bool = False
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Report a type symbol other than that of data with its type."""
+        """Report another type symbol than `type_of` has, and a chain of data that broadcast."""
         if self.type_of is not None:
             symbol = self.related(self.type_of, DataRole).type
             if self.type != symbol:
                 text = f"type symbol '{self.type}' differs from that of '{self.type_of}'"
                 yield "type", f"{text}; expected '{symbol}'"
+        if self._partners and self._partners[0].broadcasts_with is not None:
+            text = f"'{self.broadcasts_with}' names data that it broadcasts with, too"
+            yield "broadcasts_with", f"{text}; expected data without this key"
 
     def rank_bounds(self) -> tuple[str, str]:
         """Return the ranks of the argument whose shape it has."""
-        if self.shape_of is None:
-            return super().rank_bounds()
-        return self.related(self.shape_of, Role).rank_bounds()
+        other = self._signature.arguments.get((self.shape or "").removesuffix(".shape"))
+        return other.rank_bounds() if isinstance(other, Role) else super().rank_bounds()
 
     @property
     def tensor_expr(self) -> str:
@@ -54,21 +64,56 @@ class DataRole(Role):
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw its rank."""
-        if self.shape_of is not None:
+        if self.shape is not None or self._partners:
             return super().draw_rank(call)
+        return self._draw_own_rank(call)
+
+    def _draw_own_rank(self, call: Drawing) -> int:
         least, most = map(int, self.rank)
         return call.one(self, "rank", range(least, most + 1))
 
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:
-        """Draw its shape, or return that of the argument that it shares it with."""
-        if self.shape_of is not None:
-            return call.fact(self.related(self.shape_of, Role).draw_shape)
-        rank, room = call.fact(self.draw_rank), call.room(self)
-        return call.extents(self, rank, room, empty=self.empty, huge=True)
+        """Draw its shape, or return that of the expression that gives it."""
+        if self.shape is not None:
+            return call.evaluate_integers(self.shape)
+        if not self._partners:
+            return self._draw_own_shape(call, call.fact(self.draw_rank))
+        shape = call.fact(self._partners[0].draw_result_shape)
+        least, most = int(self.rank[0]), min(int(self.rank[1]), len(shape))
+        if least > most:
+            raise Inapplicable("the result has too few dimensions")
+        fewer = {"as many": most, "one fewer": most - 1, "half": most // 2, "fewest": least}
+        rank = call.one(self, "axes", {name: k for name, k in fewer.items() if least <= k})
+        stretched = call.one(self, "stretched", ["none", "some", "all"] if rank else ["none"])
+        ones = call.choices.integers(f"{self.name} ones", 0, 1, rank)
+        return tuple(
+            1 if stretched == "all" or (stretched == "some" and ones[k]) else extent
+            for k, extent in enumerate(shape[len(shape) - rank :])
+        )
+
+    def draw_result_shape(self, call: Drawing) -> tuple[int, ...]:
+        """Draw the shape to which data that broadcast to one another broadcast."""
+        return self._draw_own_shape(call, self._draw_own_rank(call))
+
+    def _draw_own_shape(self, call: Drawing, rank: int) -> tuple[int, ...]:
+        return call.extents(self, rank, call.room(self), empty=self.empty, huge=True)
+
+    @property
+    def _partners(self) -> list["DataRole"]:
+        """The data that broadcast to one another, this one among them; none if it does not."""
+        first = self.broadcasts_with or self.name
+        others = [
+            role
+            for role in self._signature.roles
+            if isinstance(role, DataRole) and role.broadcasts_with == first
+        ]
+        return [self.related(first, DataRole), *others] if others else []
 
     def draw(self, call: Drawing) -> Tensor:
         """Return a tensor for a data pattern to fill."""
         tensor = Tensor(call.fact(self.draw_type), call.fact(self.draw_shape))
+        if self.read:
+            return call.laid_out(self, replace(tensor, values=self._draw_values(call, tensor)))
         # A tensor of equal elements has no recipe, so a pack stores it whole.
         if tensor.size > 1 and tensor.nbytes <= MAX_STORED_BYTES:
             uniform: Literal["no", "some"] = call.one(
@@ -77,12 +122,31 @@ class DataRole(Role):
             tensor = replace(tensor, uniform=uniform)
         return call.laid_out(self, tensor)
 
+    def _draw_values(self, call: Drawing, tensor: Tensor) -> tuple[int, ...]:
+        """Draw numbers that every type holds: many are 0, or equal."""
+        if tensor.size > _MAX_READ:
+            raise Inapplicable(f"{self.name} has too many elements to be read")
+        ranges = {"few different": (-1, 1), "different": (-128, 127), "ones": (1, 1)}
+        least, most = call.one(self, "values", ranges, {"zeros": (0, 0)})
+        drawn = call.choices.integers(f"{self.name} numbers", least, most, tensor.size)
+        return tuple(n if fits(tensor.type, n) else int(n != 0) for n in drawn)
+
     def requirements(self) -> Iterator[Requirement]:
         """Yield the type and the shape that it shares with other arguments."""
         name = self.name
         if self.type_of is not None:
             text = f"{name} has the type of {self.type_of}."
             yield Requirement(f"{name}.type", text, f"{name}.type == {self.type_of}.type")
-        if self.shape_of is not None:
-            text = f"{name} has the shape of {self.shape_of}."
-            yield Requirement(f"{name}.shape", text, f"{name}.shape == {self.shape_of}.shape")
+        if self.shape is not None:
+            of = self.shape.removesuffix(".shape")
+            text = f"{name} has the shape {'' if of == self.shape else 'of '}{of}."
+            yield Requirement(f"{name}.shape", text, f"{name}.shape == tuple({self.shape})")
+        if self.broadcasts_with is not None:
+            names = [role.name for role in self._partners]
+            names = names[: names.index(name) + 1]
+            text = f"{' and '.join([', '.join(names[:-1]), name])} broadcast to one another."
+            shapes = f"[{', '.join(f'{each}.shape' for each in names)}]"
+            earlier = [f"{each}.broadcasts" for each in names[1:-1]]
+            yield Requirement(
+                f"{name}.broadcasts", text, f"compatible({shapes})", prerequisites=earlier
+            )

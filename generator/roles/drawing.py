@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, overload
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
 from opcert.choices.choices import Choices
-from opcert.errors import Inapplicable, OpcertError
+from opcert.errors import ExpressionError, Inapplicable, OpcertError
 
 Fact = TypeVar("Fact")
 Option = TypeVar("Option")
@@ -68,6 +68,28 @@ class Drawing:
             self._open.pop()
         value: Fact = self._facts[key]
         return value
+
+    def evaluate_integers(self, text: str) -> tuple[int, ...]:
+        """Return the value of an expression, a list of integers.
+
+        Raises:
+            ExpressionError: it has another value.
+        """
+        value = self.evaluate(text)
+        if isinstance(value, tuple) and all(type(item) is int for item in value):
+            return value
+        raise ExpressionError(f"'{text}' is {value}; expected a list of integers")
+
+    def evaluate_integer(self, text: str) -> int:
+        """Return the value of an expression, an integer.
+
+        Raises:
+            ExpressionError: it has another value.
+        """
+        value = self.evaluate(text)
+        if type(value) is int:
+            return value
+        raise ExpressionError(f"'{text}' is {value}; expected an integer")
 
     @overload
     def one(

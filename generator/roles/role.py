@@ -1,5 +1,6 @@
 """The base classes of roles: what an argument is to the others, and lists of integers."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -143,7 +144,12 @@ class Role(Argument):
         """The condition that a call does not omit it."""
         return "True" if self.required else f"{self.name} is not None"
 
-    # Factors and constraints that several roles share
+    def keys_in(self, text: str) -> tuple[str, ...]:
+        """Return the keys of requirements without which an expression may not be evaluated."""
+        names = [name for name in re.findall(r"[A-Za-z_]\w*", text) if name != self.name]
+        named = [name for name in dict.fromkeys(names) if name in self._signature.arguments]
+        aspects = ("type", "rank", "shape", "length", "range", "extents")
+        return tuple(f"{name}.{aspect}" for name in named for aspect in aspects)
 
     def is_given_in(self, call: Call) -> bool:
         """Whether a call does not omit it."""

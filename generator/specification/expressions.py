@@ -17,7 +17,10 @@ from pydantic import BeforeValidator, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from opcert.arrays.calls import (
+    aligned,
+    broadcast_shape,
     broadcasts,
+    compatible,
     insert,
     part_at,
     python_slice,
@@ -49,6 +52,7 @@ EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (prod, range, reversed, set, sorted, sum, tuple, zip)},
     **{f.__name__: f for f in (wrap, broadcasts, python_slice, part_at, within, repeats)},
+    **{f.__name__: f for f in (compatible, broadcast_shape, aligned)},
     **{f.__name__: f for f in (insert, replace, fits, lowest, highest, modulo)},
 }
 # Where a spec can call the other functions.

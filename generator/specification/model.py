@@ -268,6 +268,7 @@ class Spec(SpecModel):
             argument.name
             for argument in self.inputs
             if isinstance(argument, ListRole)
+            or (isinstance(argument, DataRole) and argument.read)
             or (
                 not isinstance(argument, DataRole | FillRole | TensorsRole)
                 and set(self.type_sets[argument.type]) <= set(INTEGERS)

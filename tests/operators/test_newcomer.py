@@ -26,9 +26,9 @@ reference: select_1.py:select
 roles: {chosen: 'tests.chosen:Chosen', words: 'tests.chosen:Words', fractions: 'tests.chosen:Fractions'}
 types: {T: [f32, i8], T_MASK: [boolean]}
 inputs:
-  - {name: mask, role: data, type: T_MASK, shape_of: data, text: Which elements to take.}
+  - {name: mask, role: data, type: T_MASK, shape: data.shape, text: Which elements to take.}
   - {name: data, role: data, type: T, rank: [0, 3], text: The elements where mask is true.}
-  - {name: other, role: data, type: T, type_of: data, shape_of: data, text: The other elements.}
+  - {name: other, role: data, type: T, type_of: data, shape: data.shape, text: The other elements.}
 attributes:
   - {name: share, role: chosen, values: {half: 0.5, all: 1.0}, type: float, text: Half of a share of 0.5 is counted.}
   - {name: names, role: words, values: {straight: [data, other], crossed: [other, data]}, type: list, one_of: [data, other], text: The order.}

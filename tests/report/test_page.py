@@ -313,8 +313,8 @@ def test_an_opened_failure_has_call_expectation_purpose_and_baseline(
     of: MakeCertificate,
 ) -> None:
     names, details = data(of), data(of, "details")
-    shown = [i for i, verdict in enumerate(of().verdicts) if verdict.status not in UNEXPLAINED]
-    assert [*map(int, details["cases"])] == shown
+    explained = [i for i, verdict in enumerate(of().verdicts) if verdict.status not in UNEXPLAINED]
+    assert [*map(int, details["cases"])] == explained
     for number, opened in details["cases"].items():
         operator, case = samples.suite().cases[names["cases"][int(number)][0]]
         call, expected, purpose, baseline = opened

@@ -38,7 +38,7 @@ MADE_UP: dict[str, dict[str, Any]] = {
     for path in sorted((Path(__file__).parent / "operators").glob("*.yaml"))
 }
 SPECS: dict[str, str] = {name: operator["spec"] for name, operator in MADE_UP.items()}
-_MAX_LINES = 25
+_MAX_LINES = 40
 
 
 def write_spec(folder: Path, name: str, spec: str, reference: str) -> Path:

@@ -35,7 +35,7 @@ types: {T: [f32, u8], I: [i8, i64]}
 inputs:
   - {name: data, role: data, type: T, rank: [1, 3], text: Data.}
   - {name: at_row, role: element_indices, into: data, type: I, negative: false, outside: reject, within: true, repeated: undefined, text: R.}
-  - {name: updates, role: data, type: T, type_of: data, shape_of: at_row, text: U.}
+  - {name: updates, role: data, type: T, type_of: data, shape: at_row.shape, text: U.}
 outputs:
   - name: updated
     type: T
@@ -259,7 +259,7 @@ def test_the_pages_state_what_is_open(suite: Path) -> None:
             "'breaks' with 'elements'; a call with open elements is valid",
         ),
         (
-            "shape_of: at_row, ",
+            "shape: at_row.shape, ",
             "",
             "no role has the requirement 'updates.shape'",
         ),

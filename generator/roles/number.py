@@ -1,0 +1,105 @@
+"""The role `number`: integers whose bounds, or number, other arguments determine."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import highest, lowest
+from opcert.errors import Inapplicable
+from opcert.roles.argument import ExpressionText
+from opcert.roles.drawing import Drawing, near, places
+from opcert.roles.role import ListRole, Requirement
+
+_SHAPES = {"scalar": (), "one_element": (1,)}
+
+
+class NumberRole(ListRole):
+    """An integer, or a list of them: an attribute or a tensor.
+
+    `range` are expressions of the least and the greatest valid one; without it, any integer of the
+    type is valid. The integers that are drawn are near the size `next_to`, which is by default the
+    greatest. With `each`, an expression of a list of sizes, it is a list with one integer for each,
+    near that size. `form` lists the allowed forms of a tensor that is no list.
+    """
+
+    relations: ClassVar = {}
+
+    role: Literal["number"]
+    next_to: ExpressionText = "1"
+    each: ExpressionText | None = None
+    form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
+
+    def rank_bounds(self) -> tuple[str, str]:
+        """Return the rank of a list, or the ranks of its forms."""
+        if self.each is not None:
+            return super().rank_bounds()
+        ranks = [len(_SHAPES[form]) for form in self.form]
+        return (str(min(ranks)), str(max(ranks)))
+
+    def draw(self, call: Drawing) -> Any:
+        """Return the integers; one of them is near a size, a bound or the limits of its type."""
+        if not call.fact(self.draw_given):
+            return None
+        element_type = call.fact(self.draw_type)
+        least, most = lowest(element_type), highest(element_type)
+        if self.range is not None:
+            lower, upper = map(call.evaluate_integer, self.range)
+            least, most = max(least, lower), min(most, upper)
+        if least > most:
+            raise Inapplicable(f"no integer is from {least} to {most}")
+        if self.each is not None:
+            sizes = call.evaluate_integers(self.each)
+        else:
+            sizes = (call.evaluate_integer(self.range[1] if self.range else self.next_to),)
+        values = [
+            call.integer(self, f"value {k}", max(least, min(most, -n)), min(most, max(least, n)))
+            for k, n in enumerate(sizes)
+        ]
+        if sizes:
+            place = call.one(self, "place", places(len(sizes)))
+            named = {"the least": least, **near(sizes[place], element_type), "the most": most}
+            named["any"] = call.integer(self, "any", least, most)
+            valid = {name: value for name, value in named.items() if least <= value <= most}
+            values[place] = call.one_near(self, "value", valid)
+        if self.each is not None:
+            return self.drawn_list(call, values)
+        if self.is_attribute:
+            return values[0]
+        return Tensor(element_type, _SHAPES[call.one(self, "form", self.form)], tuple(values))
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its type, its form or its length, and its range."""
+        yield from super().requirements()
+        name, keys = self.name, [] if self.is_attribute else [f"{self.name}.type"]
+        if self.each is not None:
+            if not self.is_attribute:
+                yield self.rank_requirement()
+                keys.append(f"{name}.rank")
+            yield Requirement(
+                f"{name}.length",
+                f"{name} has as many elements as there are of {self.each}.",
+                f"{self.length_expr} == len({self.each})",
+                self.given_expr,
+                (*keys, *self.keys_in(self.each)),
+            )
+        elif not self.is_attribute:
+            shapes = [_SHAPES[form] for form in self.form]
+            yield Requirement(
+                f"{name}.shape",
+                f"{name} is one integer, given as {' or '.join(self.form).replace('_', ' ')}.",
+                f"{name}.shape in {shapes}",
+                self.given_expr,
+            )
+            keys.append(f"{name}.shape")
+        if "range" in self.model_fields_set and self.range is not None:
+            least, most = self.range
+            values = (
+                f"[{self.name}]" if self.is_attribute and self.each is None else self.values_expr
+            )
+            yield Requirement(
+                f"{name}.range",
+                f"{name} is from {least} to {most}.",
+                f"all({least} <= value <= {most} for value in {values})",
+                self.given_expr,
+                (*keys, *self.keys_in(f"{least} {most}")),
+            )
