@@ -31,11 +31,17 @@ def draw_call(spec: Spec, choices: Choices, *, large: bool = False) -> Call:
     Raises:
         Inapplicable: a choice has no option.
     """
+    roles = {role.name: role for role in spec.bound_roles}
 
     def evaluate_over_arguments(text: str) -> Any:
-        names = parse_expression(text).names
-        named = {r.name: drawing.fact(r.draw) for r in spec.bound_roles if r.name in names}
-        return evaluate(text, {**spec.fixed_names, **named})
+        named = dict(spec.fixed_names)
+        for name in parse_expression(text).names:
+            if name in roles:
+                value = drawing.fact(roles[name].draw)
+                named[name] = spec.defaults[name] if value is None else value
+            elif name in spec.names:
+                named[name] = evaluate_over_arguments(spec.names[name])
+        return evaluate(text, named)
 
     drawing = Drawing(choices, evaluate_over_arguments, large=large)
     drawn = {role.name: drawing.fact(role.draw) for role in spec.bound_roles}

@@ -192,11 +192,17 @@ class AxesRole(ListRole):
             raise Inapplicable("data has no axis that may be listed")
         listings = ["one", "all", "some", "all in another order", "descending", "some in any order"]
         least_ranks = dict(zip(listings, (1, 2, 3, 3, 2, 3), strict=True))
+        if not self.unique:
+            listings.append("one twice")
+            least_ranks["one twice"] = 1
         listing = call.one(
             self, "listing", [name for name in listings if rank >= least_ranks[name]]
         )
         if listing == "one":
             return (axes[call.one(self, "position", places(rank))],)
+        if listing == "one twice":
+            twice = axes[call.one(self, "position", places(rank))]
+            return (twice, axes[call.integer(self, "between", 0, rank - 1)], twice)
         if listing in ("all", "descending"):
             return tuple(axes if listing == "all" else axes[::-1])
         count = call.integer(self, "number", 2, rank - 1) if listing.startswith("some") else rank

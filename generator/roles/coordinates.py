@@ -65,7 +65,7 @@ class CoordinatesRole(Role):
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank, its shape, and that the coordinates are those of elements."""
         yield from super().requirements()
-        name, into, after = self.name, self.into, self.after
+        name, into, after = self.name, self.into, f"({self.after})"
         yield Requirement(
             f"{name}.rank",
             f"{name} has a row of coordinates.",
@@ -79,10 +79,10 @@ class CoordinatesRole(Role):
             prerequisites=(f"{name}.rank",),
         )
         shape: tuple[str, ...] = (f"{name}.rank", f"{name}.length")
-        if after != "0":
+        if self.after != "0":
             yield Requirement(
                 f"{name}.extents",
-                f"{name} and {into} have equal leading dimensions, as many as {after}.",
+                f"{name} and {into} have equal leading dimensions, as many as {self.after}.",
                 f"{name}.shape[:{after}] == {into}.shape[:{after}]",
                 prerequisites=shape,
             )

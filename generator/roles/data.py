@@ -12,8 +12,14 @@ from opcert.roles.argument import ExpressionText, RankBounds
 from opcert.roles.drawing import Drawing
 from opcert.roles.role import Requirement, Role
 
-# Formulas may read all of them for each element of an output.
-_MAX_READ = 256
+# How many elements are read, in most draws and in a few: formulas may read all of them for each
+# element of an output.
+_MAX_READ, _MANY_READ = 256, 600
+# Numbers that a narrower type does not hold: integers, and fractions.
+_WIDE = (
+    *(n + d for k in (7, 8, 15, 16, 24, 31, 32, 53, 63) for n in (1 << k,) for d in (-1, 0, 1)),
+)
+_FRACTIONS = (0.5, -1.5, 2.0**-24, 2.0**-133, 2.0**-149, -(2.0**-1074), 2.0**100)
 
 
 class DataRole(Role):
@@ -122,13 +128,21 @@ class DataRole(Role):
             tensor = replace(tensor, uniform=uniform)
         return call.laid_out(self, tensor)
 
-    def _draw_values(self, call: Drawing, tensor: Tensor) -> tuple[int, ...]:
-        """Draw numbers that every type holds: many are 0, or equal."""
-        if tensor.size > _MAX_READ:
+    def _draw_values(self, call: Drawing, tensor: Tensor) -> tuple[float, ...]:
+        """Draw numbers: many are 0, or equal; some need all bits of the type."""
+        is_many = call.choices.rarely(f"{self.name} many", 16)
+        if tensor.size > (_MANY_READ if is_many else _MAX_READ):
             raise Inapplicable(f"{self.name} has too many elements to be read")
-        ranges = {"few different": (-1, 1), "different": (-128, 127), "ones": (1, 1)}
-        least, most = call.one(self, "values", ranges, {"zeros": (0, 0)})
+        wide = [n for n in (*_WIDE, *(-n for n in _WIDE), *_FRACTIONS) if fits(tensor.type, n)]
+        kinds = ["few different", "different", *(["wide"] if wide else []), "ones"]
+        kind = call.one(self, "values", kinds, ["zeros"])
+        if kind in ("ones", "zeros"):
+            return (int(kind == "ones"),) * tensor.size
+        most = {"few different": 1, "different": 127, "wide": len(wide) - 1}[kind]
+        least = 0 if kind == "wide" else -most
         drawn = call.choices.integers(f"{self.name} numbers", least, most, tensor.size)
+        if kind == "wide":
+            return tuple(wide[n] for n in drawn)
         return tuple(n if fits(tensor.type, n) else int(n != 0) for n in drawn)
 
     def requirements(self) -> Iterator[Requirement]:

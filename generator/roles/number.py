@@ -78,7 +78,7 @@ class NumberRole(ListRole):
             yield Requirement(
                 f"{name}.length",
                 f"{name} has as many elements as there are of {self.each}.",
-                f"{self.length_expr} == len({self.each})",
+                f"{self.length_expr} == len(({self.each}))",
                 self.given_expr,
                 (*keys, *self.keys_in(self.each)),
             )
@@ -99,7 +99,7 @@ class NumberRole(ListRole):
             yield Requirement(
                 f"{name}.range",
                 f"{name} is from {least} to {most}.",
-                f"all({least} <= value <= {most} for value in {values})",
+                f"all(({least}) <= value <= ({most}) for value in {values})",
                 self.given_expr,
                 (*keys, *self.keys_in(f"{least} {most}")),
             )

@@ -30,6 +30,11 @@ class TensorsRole(DataRole):
     role: Literal["tensors"]  # type: ignore[assignment]
     variadic: tuple[int, int]
     along: str
+    # Keys of data that a list does not have.
+    type_of: None = None
+    shape: None = None
+    broadcasts_with: None = None
+    read: Literal[False] = False
 
     @property
     def tensor_expr(self) -> str:

@@ -49,11 +49,13 @@ def test_the_functions_of_expressions_are_all_listed() -> None:
 def test_the_roles_are_all_listed_with_their_keys() -> None:
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ((?:`\w+`(?:, )?)+) \|$", TEXT, re.MULTILINE)
     listed = {role: set(re.findall(r"\w+", keys)) for role, keys in rows if role in ROLES}
-    # The words of a mode and the default of a flag are keys of every attribute.
+    # The words of a mode and the default of a flag are keys of every attribute; keys of data that
+    # a list of tensors does not have take no value.
     known = {
         name: role.model_fields.keys() - Role.model_fields.keys() for name, role in ROLES.items()
     }
-    assert listed == {**known, "mode": {"one_of"}, "flag": {"default"}}
+    own = {"mode": {"one_of"}, "flag": {"default"}, "tensors": {"along", "empty"}}
+    assert listed == {**known, **own}
 
 
 def test_a_new_operator_takes_a_spec_of_few_lines() -> None:
