@@ -109,7 +109,8 @@ def fits(name: str, value: float) -> bool:
         return value % 1 == 0 and lowest(name) <= value <= highest(name)
     try:
         with np.errstate(over="ignore"):
-            return float(np.array(value, ELEMENT_TYPES[name])) == value
+            # ml_dtypes converts no integer beyond 64 bits, but any Python float.
+            return float(np.array(float(value), ELEMENT_TYPES[name])) == value
     except OverflowError:
         return False
 
