@@ -54,6 +54,21 @@ class SpecError(OpcertError):
         super().__init__("\n".join(map(str, self.mistakes)))
 
 
+# How many characters of an expression or a value a message quotes.
+MAX_QUOTED = 100
+
+
+def abbreviate(value: object) -> str:
+    """Return `value` for a message: on one line, up to a hundred characters."""
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    text = " ".join(text.split())
+    text = text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 3]}..."
+    return f"'{text}'" if isinstance(value, str) else text
+
+
 def did_you_mean(name: str, known: list[str]) -> str:
     """Return a hint to append to a message: the known name closest to `name`, or all of them.
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic, tensors_in
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
-from opcert.errors import ExpressionError, Inapplicable
+from opcert.errors import ExpressionError, Inapplicable, abbreviate
 from opcert.reference import require
 from opcert.specification.expressions import (
     EvaluationScope,
-    abbreviate,
     evaluate_condition_in,
     evaluate_in,
     evaluation_scope,

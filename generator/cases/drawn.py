@@ -11,10 +11,10 @@ from typing import Any
 from opcert.arrays.calls import Call, flatten_variadic
 from opcert.cases.conditions import Conditions
 from opcert.choices.choices import Choices, call_seed
-from opcert.errors import ExpressionError, Inapplicable
+from opcert.errors import ExpressionError, Inapplicable, abbreviate
 from opcert.roles.argument import Attribute, is_plain_value
 from opcert.roles.drawing import Drawing
-from opcert.specification.expressions import abbreviate, evaluate, parse_expression
+from opcert.specification.expressions import evaluate, parse_expression
 from opcert.specification.model import Spec
 
 # How the name of a drawn case begins; type and rank of the first input and its number follow.

@@ -17,7 +17,7 @@ from opcert.arrays.element_types import FLOATS, Array, fits, type_name
 from opcert.arrays.patterns import with_alternatives
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
-from opcert.errors import ExpressionError, Inapplicable, SpecError
+from opcert.errors import ExpressionError, Inapplicable, SpecError, abbreviate
 from opcert.specification.elements import (
     FORMULA_FUNCTIONS,
     Candidates,
@@ -29,7 +29,6 @@ from opcert.specification.elements import (
 from opcert.specification.expressions import (
     EvaluationScope,
     Expression,
-    abbreviate,
     evaluate_in,
     evaluation_scope,
     parse_expression,

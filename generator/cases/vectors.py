@@ -34,12 +34,12 @@ from opcert.errors import (
     Mistake,
     OpcertError,
     SpecError,
+    abbreviate,
     did_you_mean,
 )
 from opcert.specification.expressions import (
     EXPRESSION_FUNCTIONS,
     DocumentedTensor,
-    abbreviate,
     evaluate,
     evaluate_condition,
 )

@@ -229,7 +229,7 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
                 [rules.number(rule) for rule in verdict.rules],
                 cause_numbers.get(verdict.case, 0),
                 sum(1 << levels[level] for level in case.feature_levels),
-                verdict.detail.partition("\n")[0][:_OBSERVATION_LENGTH],
+                _listed_observation(verdict),
             ]
         )
     return {
@@ -253,12 +253,17 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
     }
 
 
+def _listed_observation(verdict: Verdict) -> str:
+    return verdict.detail.partition("\n")[0][:_OBSERVATION_LENGTH]
+
+
 def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:
     """Return what an opened case shows, parsed by the page only when a case is opened.
 
     `cases` are those whose results a reader looks into, by number in the list: the call, the
     expectation, the difference from the baseline, and the baseline's number, -1 if it has none.
-    `failures` have the whole observation, and `programs` the numbers of their `blocks`.
+    `failures` have the observations that the list cuts, and what was printed; `programs` have the
+    numbers of their `blocks`.
     """
     positions = {verdict.case: i for i, verdict in enumerate(certificate.verdicts)}
     expectations, blocks = _Numbering(), _Numbering()
@@ -273,9 +278,9 @@ def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:
             case_reason(operator_suite, case),
             -1 if case.baseline is None else positions.get(case.baseline, -1),
         ]
-        if verdict.status in (*FAILURE_STATUSES, "waived"):
-            observed, printed = observation_lines(verdict)
-            observations[i] = ["\n".join(observed), "\n".join(printed)]
+        observed, printed = map("\n".join, observation_lines(verdict))
+        if printed or observed != _listed_observation(verdict):
+            observations[i] = [observed, printed]
     return {
         "expectations": [*expectations],
         "cases": cases,

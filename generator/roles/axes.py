@@ -9,9 +9,9 @@ from opcert.arrays.element_types import lowest
 from opcert.errors import Inapplicable
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, places
-from opcert.roles.role import OMITTED, ListRole, Requirement, Role
+from opcert.roles.role import FORMS, OMITTED, Form, ListRole, Requirement, Role, ranks_of_forms
 
-_FORMS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
+_FORM_WORDS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
 
 
 class AxisRole(Role):
@@ -27,7 +27,7 @@ class AxisRole(Role):
 
     role: Literal["axis"]
     of: str
-    form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
+    form: tuple[Form, ...] = ("scalar",)
     negative: bool = True
     other_than: str | None = None
     inserts: bool = False
@@ -40,8 +40,7 @@ class AxisRole(Role):
 
     def rank_bounds(self) -> tuple[str, str]:
         """Return the ranks of its forms."""
-        ranks = [("scalar", "one_element").index(form) for form in self.form]
-        return (str(min(ranks)), str(max(ranks)))
+        return ranks_of_forms(self.form)
 
     def bounds(self) -> tuple[str, str]:
         """Return the first and the last axis of data."""
@@ -101,9 +100,7 @@ class AxisRole(Role):
         value = call.one(self, "sign", ways)
         if value is None or self.is_attribute:
             return value
-        shapes = {"scalar": (), "one_element": (1,)}
-        form = call.one(self, "form", self.form)
-        return Tensor(element_type, shapes[form], (value,))
+        return Tensor(element_type, FORMS[call.one(self, "form", self.form)], (value,))
 
     def axis_in(self, call: Call) -> int:
         """Return the axis of a call, counted from the front; an omitted one is its default."""
@@ -128,7 +125,7 @@ class AxisRole(Role):
             relation = "<=" if least_rank == "0" else "=="
             yield Requirement(
                 f"{name}.shape",
-                f"{name} is {' or '.join(_FORMS[form] for form in self.form)}.",
+                f"{name} is {' or '.join(_FORM_WORDS[form] for form in self.form)}.",
                 f"{name}.rank {relation} {most_rank} and {name}.size == 1",
             )
         least, _ = self.range or self.bounds()

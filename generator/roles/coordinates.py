@@ -32,7 +32,7 @@ class CoordinatesRole(Role):
     def draw(self, call: Drawing) -> Tensor:
         """Return the positions: a coordinate of one is near the ends of its axis."""
         data = call.fact(self.related(self.into, DataRole).draw_shape)
-        shared = call.evaluate_integer(self.after)
+        (shared,) = call.evaluate_integers(f"[{self.after}]")
         left = len(data) - shared
         counts = {"all": left, "1": 1, "all but one": left - 1}
         count = call.one(self, "coordinates", {k: n for k, n in counts.items() if 0 < n <= left})

@@ -1,6 +1,6 @@
 """The role `data`: a tensor whose elements an operator moves or reads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -16,9 +16,7 @@ from opcert.roles.role import Requirement, Role
 # element of an output.
 _MAX_READ, _MANY_READ = 256, 600
 # Numbers that a narrower type does not hold: integers, and fractions.
-_WIDE = (
-    *(n + d for k in (7, 8, 15, 16, 24, 31, 32, 53, 63) for n in (1 << k,) for d in (-1, 0, 1)),
-)
+_WIDE = [(1 << k) + d for k in (7, 8, 15, 16, 24, 31, 32, 53, 63) for d in (-1, 0, 1)]
 _FRACTIONS = (0.5, -1.5, 2.0**-24, 2.0**-133, 2.0**-149, -(2.0**-1074), 2.0**100)
 
 
@@ -134,16 +132,16 @@ class DataRole(Role):
         if tensor.size > (_MANY_READ if is_many else _MAX_READ):
             raise Inapplicable(f"{self.name} has too many elements to be read")
         wide = [n for n in (*_WIDE, *(-n for n in _WIDE), *_FRACTIONS) if fits(tensor.type, n)]
-        kinds = ["few different", "different", *(["wide"] if wide else []), "ones"]
-        kind = call.one(self, "values", kinds, ["zeros"])
-        if kind in ("ones", "zeros"):
-            return (int(kind == "ones"),) * tensor.size
-        most = {"few different": 1, "different": 127, "wide": len(wide) - 1}[kind]
-        least = 0 if kind == "wide" else -most
-        drawn = call.choices.integers(f"{self.name} numbers", least, most, tensor.size)
-        if kind == "wide":
-            return tuple(wide[n] for n in drawn)
-        return tuple(n if fits(tensor.type, n) else int(n != 0) for n in drawn)
+        few: Sequence[float] = [n for n in (-1, 0, 1) if fits(tensor.type, n)]
+        pools = {
+            "few different": few,
+            "different": [n for n in range(-127, 128) if fits(tensor.type, n)],
+            "wide": [*few, *wide],
+            "ones": [1],
+        }
+        pool = call.one(self, "values", pools, {"zeros": [0]})
+        numbers = call.choices.integers(f"{self.name} numbers", 0, len(pool) - 1, tensor.size)
+        return tuple(pool[number] for number in numbers)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the type and the shape that it shares with other arguments."""

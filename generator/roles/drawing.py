@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, overload
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
 from opcert.choices.choices import Choices
-from opcert.errors import ExpressionError, Inapplicable, OpcertError
+from opcert.errors import ExpressionError, Inapplicable, OpcertError, abbreviate
 
 Fact = TypeVar("Fact")
 Option = TypeVar("Option")
@@ -78,18 +78,7 @@ class Drawing:
         value = self.evaluate(text)
         if isinstance(value, tuple) and all(type(item) is int for item in value):
             return value
-        raise ExpressionError(f"'{text}' is {value}; expected a list of integers")
-
-    def evaluate_integer(self, text: str) -> int:
-        """Return the value of an expression, an integer.
-
-        Raises:
-            ExpressionError: it has another value.
-        """
-        value = self.evaluate(text)
-        if type(value) is int:
-            return value
-        raise ExpressionError(f"'{text}' is {value}; expected an integer")
+        raise ExpressionError(f"{abbreviate(text)} is {abbreviate(value)}; expected integers")
 
     @overload
     def one(

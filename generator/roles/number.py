@@ -1,16 +1,14 @@
 """The role `number`: integers whose bounds, or number, other arguments determine."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import highest, lowest
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.role import ListRole, Requirement
-
-_SHAPES = {"scalar": (), "one_element": (1,)}
+from opcert.roles.role import FORMS, Form, ListRole, Requirement, ranks_of_forms
 
 
 class NumberRole(ListRole):
@@ -22,19 +20,16 @@ class NumberRole(ListRole):
     near that size. `form` lists the allowed forms of a tensor that is no list.
     """
 
-    relations: ClassVar = {}
-
     role: Literal["number"]
     next_to: ExpressionText = "1"
     each: ExpressionText | None = None
-    form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
+    form: tuple[Form, ...] = ("scalar",)
 
     def rank_bounds(self) -> tuple[str, str]:
         """Return the rank of a list, or the ranks of its forms."""
         if self.each is not None:
             return super().rank_bounds()
-        ranks = [len(_SHAPES[form]) for form in self.form]
-        return (str(min(ranks)), str(max(ranks)))
+        return ranks_of_forms(self.form)
 
     def draw(self, call: Drawing) -> Any:
         """Return the integers; one of them is near a size, a bound or the limits of its type."""
@@ -43,14 +38,12 @@ class NumberRole(ListRole):
         element_type = call.fact(self.draw_type)
         least, most = lowest(element_type), highest(element_type)
         if self.range is not None:
-            lower, upper = map(call.evaluate_integer, self.range)
+            lower, upper = call.evaluate_integers(f"[{self.range[0]}, {self.range[1]}]")
             least, most = max(least, lower), min(most, upper)
         if least > most:
             raise Inapplicable(f"no integer is from {least} to {most}")
-        if self.each is not None:
-            sizes = call.evaluate_integers(self.each)
-        else:
-            sizes = (call.evaluate_integer(self.range[1] if self.range else self.next_to),)
+        size = self.range[1] if self.range else self.next_to
+        sizes = call.evaluate_integers(self.each or f"[{size}]")
         values = [
             call.integer(self, f"value {k}", max(least, min(most, -n)), min(most, max(least, n)))
             for k, n in enumerate(sizes)
@@ -65,7 +58,7 @@ class NumberRole(ListRole):
             return self.drawn_list(call, values)
         if self.is_attribute:
             return values[0]
-        return Tensor(element_type, _SHAPES[call.one(self, "form", self.form)], tuple(values))
+        return Tensor(element_type, FORMS[call.one(self, "form", self.form)], tuple(values))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form or its length, and its range."""
@@ -83,7 +76,7 @@ class NumberRole(ListRole):
                 (*keys, *self.keys_in(self.each)),
             )
         elif not self.is_attribute:
-            shapes = [_SHAPES[form] for form in self.form]
+            shapes = [FORMS[form] for form in self.form]
             yield Requirement(
                 f"{name}.shape",
                 f"{name} is one integer, given as {' or '.join(self.form).replace('_', ' ')}.",
@@ -91,7 +84,7 @@ class NumberRole(ListRole):
                 self.given_expr,
             )
             keys.append(f"{name}.shape")
-        if "range" in self.model_fields_set and self.range is not None:
+        if self.range is not None:
             least, most = self.range
             values = (
                 f"[{self.name}]" if self.is_attribute and self.each is None else self.values_expr

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, JsonValue, PrivateAttr
 
@@ -23,6 +23,15 @@ from opcert.roles.drawing import Drawing
 _USUAL_INDEX_TYPES = ("i64", "i32")
 RelatedRole = TypeVar("RelatedRole", bound="Role")
 OMITTED = "omitted"
+# The forms of a tensor of one element, and its shapes.
+Form = Literal["scalar", "one_element"]
+FORMS: Mapping[Form, tuple[int, ...]] = {"scalar": (), "one_element": (1,)}
+
+
+def ranks_of_forms(forms: Sequence[Form]) -> tuple[str, str]:
+    """Return the least and the greatest rank of some forms."""
+    ranks = [len(FORMS[form]) for form in forms]
+    return (str(min(ranks)), str(max(ranks)))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from opcert.errors import did_you_mean
 from opcert.roles.argument import ElementKind
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing
-from opcert.roles.role import OMITTED, ListRole, Requirement, Role
+from opcert.roles.role import FORMS, OMITTED, Form, ListRole, Requirement, Role, ranks_of_forms
 from opcert.roles.slicing_steps import SlicingStepsRole
 
 
@@ -114,9 +114,6 @@ class ModeRole(Role):
             yield "mode", f"{text}; expected 'required: false'"
 
 
-_FORMS = {"scalar": (), "one_element": (1,)}
-
-
 class FillRole(Role):
     """One element of the type of data: a tensor.
 
@@ -128,14 +125,13 @@ class FillRole(Role):
 
     role: Literal["fill"]
     like: str
-    form: tuple[Literal["scalar", "one_element"], ...] = ("scalar",)
+    form: tuple[Form, ...] = ("scalar",)
     mode: str | None = None
     mode_is: str | None = None
 
     def rank_bounds(self) -> tuple[str, str]:
         """Return the ranks of its forms."""
-        ranks = [len(_FORMS[form]) for form in self.form]
-        return (str(min(ranks)), str(max(ranks)))
+        return ranks_of_forms(self.form)
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report a type symbol other than that of data, and wrong keys of a mode."""
@@ -165,7 +161,7 @@ class FillRole(Role):
             return None
         if not call.fact(self.draw_given):
             return None
-        shape = _FORMS[call.one(self, "form", self.form)]
+        shape = FORMS[call.one(self, "form", self.form)]
         # An element of 0 looks like an omitted one.
         is_zero = call.one(self, "element", {"any": False}, {"0": True})
         uniform: Literal["no", "zero"] = "zero" if is_zero else "no"
@@ -185,7 +181,7 @@ class FillRole(Role):
             is_used,
             prerequisites,
         )
-        shapes = [_FORMS[form] for form in self.form]
+        shapes = [FORMS[form] for form in self.form]
         yield Requirement(
             f"{name}.shape",
             f"{name} is one element, given as {' or '.join(self.form).replace('_', ' ')}.",

@@ -39,7 +39,13 @@ from opcert.arrays.element_types import (
     modulo,
 )
 from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
-from opcert.errors import ExpressionError, Inapplicable, did_you_mean
+from opcert.errors import (
+    MAX_QUOTED,
+    ExpressionError,
+    Inapplicable,
+    abbreviate,
+    did_you_mean,
+)
 from opcert.roles import ROLES, role_classes
 from opcert.roles.argument import Attribute, ExpressionText, Input, SpecModel
 from opcert.roles.role import Role
@@ -51,8 +57,8 @@ Functions = Mapping[str, Callable[..., Any]]
 EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (prod, range, reversed, set, sorted, sum, tuple, zip)},
-    **{f.__name__: f for f in (wrap, broadcasts, python_slice, part_at, within, repeats)},
-    **{f.__name__: f for f in (compatible, broadcast_shape, aligned)},
+    **{f.__name__: f for f in (wrap, broadcasts, compatible, broadcast_shape, aligned)},
+    **{f.__name__: f for f in (python_slice, part_at, within, repeats)},
     **{f.__name__: f for f in (insert, replace, fits, lowest, highest, modulo)},
 }
 # Where a spec can call the other functions.
@@ -63,9 +69,6 @@ _KNOWN_IN = {
 
 TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout", "uniform")
 EXPRESSION_CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
-
-# How many characters of an expression or a value a message quotes.
-_MAX_QUOTED = 100
 
 _ALLOWED = (
     *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add, ast.Sub),
@@ -143,17 +146,6 @@ def _function_mistakes(call: ast.Call, functions: Functions, context: str) -> li
 
 def _unknown(description: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {description}{did_you_mean(name, sorted(known))}"
-
-
-def abbreviate(value: object) -> str:
-    """Return `value` for a message: on one line, up to a hundred characters."""
-    try:
-        text = value if isinstance(value, str) else repr(value)
-    except ValueError:
-        return "a number of thousands of digits"
-    text = " ".join(text.split())
-    text = text if len(text) <= _MAX_QUOTED else f"{text[: _MAX_QUOTED - 3]}..."
-    return f"'{text}'" if isinstance(value, str) else text
 
 
 @cache
@@ -257,7 +249,7 @@ def _values_in(scope: EvaluationScope, expression: Expression) -> str:
         items = value if isinstance(value, tuple) else ()
         if not any(isinstance(item, str) for item in items):
             text = f"[{', '.join(map(str, items))}]" if isinstance(value, tuple) else str(value)
-            texts.append(f"{name}={text[:_MAX_QUOTED]}")
+            texts.append(f"{name}={text[:MAX_QUOTED]}")
     return f" with {', '.join(texts)}" if texts else ""
 
 

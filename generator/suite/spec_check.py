@@ -16,9 +16,9 @@ from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions, checked_reference
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import Vector, check_laws, make_vectors
-from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
+from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError, abbreviate
 from opcert.roles.argument import BoundExpressions
-from opcert.specification.expressions import abbreviate, evaluate_integer
+from opcert.specification.expressions import evaluate_integer
 from opcert.specification.files import (
     RejectedError,
     SpecFile,

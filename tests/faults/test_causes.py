@@ -26,7 +26,7 @@ TRIGGERS = dict(triggers())
 # At least these shares, in percent.
 NAMED, AS_MANY = 85, 80
 # How many backends with two to five faults are made.
-_COMBINED = 30
+_COMBINED = 60
 # How similar two conditions are that match the same cases but for a few.
 _SAME = 0.9
 
@@ -132,21 +132,23 @@ def test_the_first_cause_of_a_fault_names_its_trigger() -> None:
 def combined(random: Random) -> tuple[list[str], list[Verdict]]:
     """Return faults of one operator, and the verdicts of a backend that has all of them.
 
-    Two faults that differ only in a level of the same factors make one condition, so only one of
-    these takes part, and only faults of which the others hide few failures.
+    Two faults that share a kind, and differ only in a level of the same factors, make one condition
+    ("data of f64 or i64"). So only one of these takes part, and only faults of which the others
+    hide few failures.
     """
     operator = random.choice(sorted({FAULTS[name].operator for name in TRIGGERS}))
     pool = sorted(name for name in TRIGGERS if FAULTS[name].operator == operator)
     while True:
         names: list[str] = []
-        signatures = set[object]()
+        taken: list[tuple[tuple[str, ...], set[str]]] = []
         for name in random.sample(pool, len(pool)):
-            signature = tuple(factor for factor, _ in TRIGGERS[name])
+            kinds = {v.failure for v in verdicts(name).values() if v.failure} - {"uncredited"}
+            factors = tuple(factor for factor, _ in TRIGGERS[name])
             hidden = failures(name) & set().union(*map(failures, names), set())
-            is_distinct = signature not in signatures and 3 * len(hidden) <= len(failures(name))
-            if failures(name) and is_distinct:
+            is_distinct = not any(own == factors and of & kinds for own, of in taken)
+            if failures(name) and is_distinct and 3 * len(hidden) <= len(failures(name)):
                 names.append(name)
-                signatures.add(signature)
+                taken.append((factors, kinds))
         names = names[: random.randint(2, 5)]
         if len(names) > 1:
             break
