@@ -36,6 +36,7 @@ from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
+from opcert.verdicts.fresh import FreshCalls
 from opcert.verdicts.verdict import Verdict
 from opcert.yaml_files import YamlSource, validated_content
 
@@ -70,6 +71,7 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
         *_selection_findings(certificate, suite),
         *_case_findings(certificate, suite),
         *_reproduction_findings(certificate, suite),
+        *_fresh_findings(certificate, suite),
     ]
     if not findings:
         findings += _cause_findings(certificate, suite)
@@ -123,11 +125,25 @@ def _reproduction_findings(certificate: Certificate, suite: Suite) -> Iterator[F
             yield Finding(f"reproductions, {case}, calls", text)
 
 
+def _fresh_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield fresh calls that no spec of the suite draws."""
+    for name, calls in certificate.fresh.items():
+        if name not in certificate.operators or name not in suite.spec_files:
+            yield Finding(f"fresh, {name}", "expected an operator of the certificate with a spec")
+            continue
+        known = FreshCalls(suite.spec_files[name])
+        for call in calls:
+            if not known.has(call.number):
+                yield Finding(f"fresh, {name}", f"found {call.number}, which draws no valid call")
+
+
 def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
     """Yield causes that do not follow from the verdicts."""
     # The run may have lacked the specs of the suite, which describe its cases further.
     for diagnosis in (Diagnosis(suite, {}), Diagnosis(suite)):
-        causes = diagnosis.causes(certificate.verdicts, certificate.reproductions)
+        causes = diagnosis.causes(
+            certificate.verdicts, certificate.reproductions, certificate.fresh
+        )
         if causes == certificate.causes:
             return
     found, expected = len(certificate.causes), len(causes)

@@ -51,6 +51,7 @@ def certificate(
         files={},
         excerpts={},
         reproductions={},
+        fresh={},
         causes=(),
         verdicts=tuple(verdicts),
     )

@@ -1,8 +1,11 @@
 """Tamperings with a certificate, each with a finding that it has to cause."""
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
+from opcert.verdicts.fresh import FreshCalls
+from tests.faults.finding import core_suite
 from tests.handed_in import SPLIT, Change
 
 Condition = Callable[[Any], bool]
@@ -53,6 +56,17 @@ def reproduce_by(case: str) -> Change:
             "kind": "value",
             "reduced": [],
         }
+
+    return change
+
+
+def fresh_call_of(operator: str, *, drawn: bool = True) -> Change:
+    """Return a change that adds a fresh call, or the number of a draw that gave none."""
+
+    def change(data: Any) -> None:
+        known = FreshCalls(core_suite().spec_files[SPLIT])
+        number = next(number for number in count() if known.has(number) == drawn)
+        data["fresh"] = {operator: [{"number": number, "failure": None, "shows": True}]}
 
     return change
 
@@ -109,5 +123,17 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     "a reproduction by another operator": (
         reproduce_by("gather-8/example-1"),
         "reproductions, dml-split/.*, calls: expected calls of cases of the operator",
+    ),
+    "a fresh call of an operator that was not selected": (
+        fresh_call_of("openvino/Slice-8"),
+        "fresh, openvino/Slice-8: expected an operator of the certificate with a spec",
+    ),
+    "a number that draws no call": (
+        fresh_call_of(SPLIT, drawn=False),
+        rf"fresh, {SPLIT}: found \d+, which draws no valid call",
+    ),
+    "another fresh call": (
+        fresh_call_of(SPLIT),
+        r"causes\.\d\.figures: found .*; expected .*of fresh calls",
     ),
 }

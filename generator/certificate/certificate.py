@@ -17,9 +17,10 @@ from opcert.suite.format import Digest, StrictModel, SuiteEntry
 from opcert.suite.support import OperatorSupport, Support
 from opcert.verdicts.cause_text import Reproduction
 from opcert.verdicts.causes import Cause
+from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 
-SCHEMA = 9
+SCHEMA = 10
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
@@ -145,7 +146,8 @@ class Certificate(StrictModel):
     `files` are the digests of the files next to the certificate. `causes` explain the failures that
     are not waived, the worst cause first. `excerpts` have, for the representative of each cause,
     the elements around the first difference. `reproductions` state how confirmation reproduced
-    failures. Both are keyed by case.
+    failures. Both are keyed by case. `fresh` are calls apart from the suite, by operator, on which
+    confirmation tried the conditions of causes.
     """
 
     suite: SuiteEntry
@@ -158,6 +160,7 @@ class Certificate(StrictModel):
     files: Mapping[FileName, Digest]
     excerpts: Mapping[str, Excerpt]
     reproductions: Mapping[str, Reproduction]
+    fresh: Mapping[str, tuple[FreshCall, ...]]
     causes: tuple[Cause, ...]
     verdicts: tuple[Verdict, ...]
 

@@ -116,6 +116,7 @@ def certify(
             files={},
             excerpts={},
             reproductions={},
+            fresh={},
             causes=(),
             verdicts=tuple(_not_run(opened, id_) for id_ in opened.select(selected, given.case)),
         )
@@ -220,7 +221,7 @@ def _complete(
     verdicts |= {
         verdict.case: verdict for verdict in certification.finish() if verdict.case in verdicts
     }
-    reproductions = dict(certificate.reproductions)
+    reproductions, fresh = dict(certificate.reproductions), dict(certificate.fresh)
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
     is_complete = not interrupted and not any(v.is_left_to_run for v in verdicts.values())
     if is_complete and any(v.status in FAILURE_STATUSES for v in verdicts.values()):
@@ -229,15 +230,17 @@ def _complete(
             confirmed = execution.confirm(verdicts, certification.repeated)
             verdicts |= confirmed.verdicts
             reproductions |= confirmed.reproductions
+            fresh |= confirmed.fresh
     before_waivers = list(verdicts.values())
     final = tuple(v if waivers is None else waivers.apply(v) for v in before_waivers)
-    causes = execution.diagnosis.causes(final, reproductions)
+    causes = execution.diagnosis.causes(final, reproductions, fresh)
     excerpts = {**certificate.excerpts, **certification.excerpts}
     representatives = [cause.representative for cause in causes]
     certificate = certificate.replace(
         run=_run_so_far(certificate, certification, execution),
         excerpts={case: excerpts[case] for case in representatives if case in excerpts},
         reproductions=reproductions,
+        fresh=fresh,
         causes=causes,
         verdicts=final,
     )

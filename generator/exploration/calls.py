@@ -20,8 +20,8 @@ from opcert.cases.formulas import ElementFormulas
 from opcert.cases.mutations import mutations_of
 from opcert.choices.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
-from opcert.run.call_protocol import SessionStep
 from opcert.run.comparison import compare_outputs
+from opcert.run.session import Step
 from opcert.specification.files import SpecFile, golden_outputs, read_specs_in
 from opcert.suite.support import Support
 from opcert.yaml_files import YamlPath
@@ -139,7 +139,7 @@ def calls(operator: str, specs: str | Path | None = None) -> st.SearchStrategy[E
 
 
 @st.composite
-def trials(draw: st.DrawFn, of_operator: "OperatorCalls") -> list[SessionStep]:
+def trials(draw: st.DrawFn, of_operator: "OperatorCalls") -> list[Step]:
     """Return a strategy of trials: the steps of a valid call and of calls that follow from it.
 
     Together they expose what a backend keeps from call to call.
@@ -151,13 +151,11 @@ def trials(draw: st.DrawFn, of_operator: "OperatorCalls") -> list[SessionStep]:
 
 
 @st.composite
-def _followers(
-    draw: st.DrawFn, of_operator: "OperatorCalls", base: "DrawnCall"
-) -> Sequence[SessionStep]:
+def _followers(draw: st.DrawFn, of_operator: "OperatorCalls", base: "DrawnCall") -> Sequence[Step]:
     return of_operator.further(draw, base)
 
 
-def call_line(step: SessionStep) -> str:
+def call_line(step: Step) -> str:
     """Return a call in a line: types, shapes and short values of inputs, and attributes."""
     parts = []
     for name, array in step.inputs.items():
@@ -174,7 +172,7 @@ class DrawnCall:
 
     call: Call
     answers: Mapping[str, int]
-    step: SessionStep
+    step: Step
 
 
 class _Properties(NamedTuple):
@@ -207,7 +205,7 @@ class OperatorCalls:
         drawn = self._drawn(draw, {}, "")
         return reject() if drawn is None else drawn
 
-    def further(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:
+    def further(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[Step]:
         """Draw calls that follow from `base`.
 
         They are the same call again, differ from it in one choice or in their data, or violate a
@@ -219,10 +217,10 @@ class OperatorCalls:
         kinds = [self._again, self.rejected, self._inverted, self._other]
         return draw(st.sampled_from(kinds))(draw, base)
 
-    def rejected(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:
+    def rejected(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[Step]:
         """Return mutations of a valid call that violate exactly one rule, if some are found."""
         first = draw(_integers(0, len(self._mutations) - 1))
-        steps: list[SessionStep] = []
+        steps: list[Step] = []
         for mutation in (self._mutations[first:] + self._mutations[:first])[:_MAX_MUTATIONS]:
             violation = violating_alone(self._conditions, mutation, base.call, first)
             if violation is None:
@@ -239,10 +237,10 @@ class OperatorCalls:
                 break
         return steps
 
-    def _again(self, _: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:
+    def _again(self, _: st.DrawFn, base: DrawnCall) -> Sequence[Step]:
         return [replace(base.step, relation="repeated")]
 
-    def _inverted(self, _: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:
+    def _inverted(self, _: st.DrawFn, base: DrawnCall) -> Sequence[Step]:
         step = base.step
         inputs = {
             name: invert_bits(array) if name in step.data_inputs else array
@@ -252,7 +250,7 @@ class OperatorCalls:
         relation = "with every bit of the data inverted"
         return [replace(step, inputs=inputs, golden=golden, relation=relation)]
 
-    def _other(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[SessionStep]:
+    def _other(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[Step]:
         """Draw the call again, but for one choice and those whose names begin with its name."""
         anew = draw(st.sampled_from([*base.answers]))
         kept = {name: a for name, a in base.answers.items() if not name.startswith(anew)}
@@ -304,8 +302,8 @@ class OperatorCalls:
         golden: Sequence[Array] | None,
         relation: str,
         rule: str | None = None,
-    ) -> SessionStep:
-        return SessionStep(
+    ) -> Step:
+        return Step(
             self.spec.operator,
             inputs,
             call.attributes,

@@ -18,7 +18,7 @@ from opcert.programs.program import (
     output_expression,
     write_program,
 )
-from opcert.run.call_protocol import SessionFault, SessionStep
+from opcert.run.session import SessionFault, Step
 
 # An example lists the values of tensors of so many elements; a pattern fills larger ones.
 _MAX_LISTED = 64
@@ -33,8 +33,8 @@ class Counterexample:
 
     operator: str
     fault: SessionFault
-    valid: SessionStep
-    steps: Sequence[SessionStep]
+    valid: Step
+    steps: Sequence[Step]
     repeatable: bool = True
 
     @property
@@ -88,7 +88,7 @@ def program_text(counterexample: Counterexample, setup: str) -> str:
     return write_program(calls, setup, [title])
 
 
-def _call_text(step: SessionStep, fatal_kind: str | None = None) -> CallText:
+def _call_text(step: Step, fatal_kind: str | None = None) -> CallText:
     """Return the call of a step as text; one of a fatal kind does not return."""
     inputs = {
         name: InputText(

@@ -23,8 +23,8 @@ from opcert.errors import OpcertError
 from opcert.exploration.calls import OperatorCalls, trials
 from opcert.exploration.counterexample import Counterexample, ExplorationResult
 from opcert.isolation.supervised import CALL_TIMEOUT, SupervisedBackend, start_backend
-from opcert.run.call_protocol import Session, SessionStep
 from opcert.run.outcome import IsolatedBackend
+from opcert.run.session import Session, Step
 from opcert.specification.files import read_specs_in
 from opcert.suite.support import declared_support
 
@@ -75,7 +75,7 @@ class Search:
         self._seconds = seconds
         self._tried = 0
         self._declined = 0
-        self._history: deque[SessionStep] = deque(maxlen=_MAX_HISTORY)
+        self._history: deque[Step] = deque(maxlen=_MAX_HISTORY)
         self._best: Counterexample | None = None
         # As it was found; and one that needs calls of former trials, which is second best.
         self._confirmed: Counterexample | None = None
@@ -139,7 +139,7 @@ class Search:
         except OpcertError as error:
             raise _Stop from error
 
-    def _fails(self, steps: Sequence[SessionStep]) -> bool:
+    def _fails(self, steps: Sequence[Step]) -> bool:
         if self._best is not None:
             # To start a process for each trial would take long. Whether the failure depends on
             # earlier calls is checked at the end, on a fresh backend.
@@ -163,9 +163,9 @@ class Search:
 
     def _run(
         self,
-        steps: Sequence[SessionStep],
+        steps: Sequence[Step],
         session: Session | None = None,
-        before: Iterable[SessionStep] = (),
+        before: Iterable[Step] = (),
     ) -> Counterexample | None:
         """Make calls, by default on a fresh backend; return them up to the first that fails.
 

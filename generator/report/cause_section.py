@@ -35,12 +35,18 @@ from opcert.verdicts.cause_text import (
     calls_of_case,
 )
 from opcert.verdicts.causes import Cause
-from opcert.verdicts.verdict import BACKEND_CONTRACT, FAILURE_STATUSES, STATUSES, Verdict
+from opcert.verdicts.verdict import (
+    BACKEND_CONTRACT,
+    CONTRACT_LINE,
+    FAILURE_STATUSES,
+    STATUSES,
+    Verdict,
+)
 
 # For a backend that was passed as an object, which no program can load.
 _OBJECT_BACKEND = "from my_backend import backend  # the object that was certified"
 _PRINTED = "    printed: "
-_IN_OTHER_PLACES = ("    in ", "    contract: ", "    confirmed: ")
+_IN_OTHER_PLACES = ("    in ", CONTRACT_LINE, "    confirmed: ")
 
 
 def cause_section(
@@ -133,6 +139,9 @@ def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: 
     ending = verdict.status if verdict.status in FATAL_OUTCOMES else verdict.kind
     ending = ending if ending in (*FATAL_OUTCOMES, "protocol") else None
     reproduction = certificate.reproductions.get(case.id)
+    if reproduction is not None and reproduction.reproduced == "never":
+        # Its own calls pass.
+        return ""
     if reproduction is not None and reproduction.reduced:
         calls = [_call_text(operator.index.operator, call) for call in reproduction.reduced]
         remarks.append("A smaller call that fails in the same way:")
@@ -141,7 +150,8 @@ def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: 
         if not reproduced:
             reproduced = list(calls_of_case(case))
             if verdict.kind == "state" and case.violated_rule and case.baseline:
-                reproduced.insert(0, ReproducedCall(case=case.baseline))
+                # The steps that the run makes after a rejection.
+                reproduced += [ReproducedCall(case=case.baseline), reproduced[0]]
         if not is_self_contained([operator.cases[call.case] for call in reproduced]):
             return ""
         calls = [

@@ -168,6 +168,10 @@ def table_cell(text: str) -> str:
     return escape(printable_line(text))
 
 
+# What happens after the last case.
+_CONFIRMING = "failures are repeated in fresh processes, and made smaller"
+
+
 @contextmanager
 def progress(console: Console) -> Iterator[OnVerdict]:
     """Show progress: a bar on a terminal; elsewhere a line for each operator and every 10 s."""
@@ -186,6 +190,9 @@ def progress(console: Console) -> Iterator[OnVerdict]:
                 operators.add(verdict.operator)
                 print_line(console, line)
             line += f": {failures:,} failures, {rate:,.0f}/s, {left} left"
+            if number == total and failures:
+                line = f"{number}/{total} {_CONFIRMING}"
+                print_line(console, line)
 
         def print_regularly() -> None:
             # A call may take a minute, and the confirmation of failures several.
@@ -219,7 +226,9 @@ def progress(console: Console) -> Iterator[OnVerdict]:
                 task,
                 completed=number,
                 total=total,
-                description=table_cell(verdict.operator),
+                description=(
+                    _CONFIRMING if number == total and failures else table_cell(verdict.operator)
+                ),
                 failures=f"{failures:,} failures" if failures else "",
             )
 

@@ -197,7 +197,8 @@ def _compare_one(i: int, golden: Array, output: Any) -> Difference | None:
     excerpt = excerpt_around(i, expected, output, position)
     first = next(islice(excerpt_rows(excerpt), position - excerpt.start, None))
     remark = " (values are equal, bits are not)" if kind == "bits" else ""
-    text = f"output {i} differs in {int(wrong.sum())} of {expected.size} elements{remark}"
+    elements = f"element{'s' * (expected.size > 1)}{remark}"
+    text = f"output {i} differs in {int(wrong.sum())} of {expected.size} {elements}"
     others = _others_at(position, golden)
     return Difference(kind, f"{text}; first at {first.summary}{others}", excerpt)
 

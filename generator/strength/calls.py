@@ -38,7 +38,7 @@ def suite_calls(operator: OperatorSuite, reference: Reference) -> Iterator[Finis
             # A baseline is decisive, too.
             yield from (call, call, calls[case.baseline or ""], call)
             continue
-        inverted = operator.inverted_data_inputs(case)
+        inverted = operator.inputs(case, inverted_data=True)
         # Only the suite knows what elements may be that the document leaves open.
         if case.open_elements:
             outputs = operator.outputs(case), operator.inverted_data_outputs(case)

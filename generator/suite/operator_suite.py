@@ -66,11 +66,19 @@ class OperatorSuite:
         keys = (key for case in self.index.cases for key in case.inputs)
         return list(dict.fromkeys(map(argument_of, keys)))
 
-    def inputs(self, case: IndexedCase) -> dict[str, Array]:
+    def elements(self, case: IndexedCase, inverted_data: bool = False) -> dict[str, Array]:
+        """Return the inputs in C order, read-only, perhaps with every bit of the data inverted."""
+        return {
+            name: invert_bits(array) if inverted_data and name in case.data_inputs else array
+            for name, record in case.inputs.items()
+            for array in [self.read_array(record)]
+        }
+
+    def inputs(self, case: IndexedCase, inverted_data: bool = False) -> dict[str, Array]:
         """Return fresh, writeable inputs in their memory layouts, by name in the spec's order."""
         return {
-            name: copy_in_layout(self.read_array(array), array.layout)
-            for name, array in case.inputs.items()
+            name: copy_in_layout(array, case.inputs[name].layout)
+            for name, array in self.elements(case, inverted_data).items()
         }
 
     def changed_inputs(self, case: IndexedCase) -> list[str]:
@@ -106,7 +114,7 @@ class OperatorSuite:
         """
         if case.id not in self._last_outputs:
             self._last_outputs.clear()
-            self._last_outputs[case.id] = self._golden_outputs(case, case.outputs, self.inputs)
+            self._last_outputs[case.id] = self._golden_outputs(case, case.outputs)
         return self._last_outputs[case.id]
 
     @cached_property
@@ -115,38 +123,30 @@ class OperatorSuite:
         # are slow to recompute, and too large to keep for more cases.
         return {}
 
-    def inverted_data_inputs(self, case: IndexedCase) -> dict[str, Array]:
-        """Return the inputs with every bit of the data inputs inverted."""
-        inputs = {}
-        for name, record in case.inputs.items():
-            array = self.read_array(record)
-            if name in case.data_inputs:
-                array = invert_bits(array)
-            inputs[name] = copy_in_layout(array, record.layout)
-        return inputs
-
     def inverted_data_outputs(self, case: IndexedCase) -> list[Array]:
-        """Return the golden outputs for `inverted_data_inputs`, read-only.
+        """Return the golden outputs for the inputs with inverted data, read-only.
 
         Raises:
             SuiteError: an output is not stored, and the reference does not reproduce it.
         """
         if case.inverted_data_outputs or not case.data_inputs:
             records = case.inverted_data_outputs or case.outputs
-            return self._golden_outputs(case, records, self.inverted_data_inputs)
+            return self._golden_outputs(case, records, inverted_data=True)
         return [*map(inverted_output, self.outputs(case))]
 
     def _golden_outputs(
         self,
         case: IndexedCase,
         records: Sequence[StoredArray | DigestedArray],
-        make_inputs: Callable[[IndexedCase], dict[str, Array]],
+        inverted_data: bool = False,
     ) -> list[Array]:
         """Read stored outputs from the pack, and recompute outputs that only have a digest."""
         if not any(isinstance(record, DigestedArray) for record in records):
             return [self._read_stored(r) for r in records if isinstance(r, StoredArray)]
         try:
-            computed = golden_outputs(self._reference, make_inputs(case), case.attributes)
+            computed = golden_outputs(
+                self._reference, self.inputs(case, inverted_data), case.attributes
+            )
         except RejectedError as error:
             raise self._irreproducible(case, error.raised) from None
         except OpcertError as error:

@@ -9,14 +9,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays.calls import argument_of
-from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of, type_name
+from opcert.arrays.calls import Call, argument_of
+from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, Array, bits_of, type_name
 from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions
 from opcert.cases.properties import Properties, range_of
@@ -26,6 +27,7 @@ from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import valid_calls
+from opcert.verdicts.fresh import FreshCall, FreshCalls
 from opcert.verdicts.reduction import Candidate
 
 # To how many bits integers may be narrowed.
@@ -41,24 +43,34 @@ class Narrowing:
         self._reference = spec_file.reference
         self._conditions = Conditions(spec_file.spec)
 
-    def levels(self, operator: OperatorSuite, case: IndexedCase) -> frozenset[str]:
+    def of_case(self, operator: OperatorSuite, case: IndexedCase) -> Point:
         """Return to how many bits the integers of a case cannot be narrowed without effect."""
         if sum(prod(stored.shape) for stored in case.inputs.values()) > _MAX_ELEMENTS:
-            return frozenset()
-        numbers = [
-            operator.read_array(stored)
+            return {NARROWED: frozenset()}
+        numbers = {
+            name: operator.read_array(stored)
             for name, stored in case.inputs.items()
             if _is_number(name, ELEMENT_TYPES[stored.type], case.data_inputs)
-        ]
-        widths = [bits for bits in _WIDTHS if any(_exceeds(array, bits) for array in numbers)]
-        if not widths:
-            return frozenset()
+        }
+        if not _widths(numbers.values()):
+            return {NARROWED: frozenset()}
         layouts = {name: stored.layout for name, stored in case.inputs.items()}
         call = Candidate(operator.inputs(case), case.attributes, layouts, case.data_inputs)
-        own = self._result(call) if case.expects == "outputs" else ()
-        return frozenset(
-            f"{bits} bits" for bits in widths if self._result(_narrowed(call, bits)) != own
+        return self.of_call(call, case.expects == "outputs")
+
+    def of_call(self, call: Candidate, is_valid: bool = True) -> Point:
+        """Return the same for a call with its arrays."""
+        widths = _widths(
+            array
+            for name, array in call.inputs.items()
+            if _is_number(name, array.dtype, call.data_inputs)
         )
+        own = self._result(call) if widths and is_valid else ()
+        return {
+            NARROWED: frozenset(
+                f"{bits} bits" for bits in widths if self._result(_narrowed(call, bits)) != own
+            )
+        }
 
     def _result(self, call: Candidate) -> Sequence[object]:
         """Return what determines the outputs of a call; nothing if the reference rejects it."""
@@ -75,6 +87,11 @@ class Narrowing:
 
 def _is_number(name: str, dtype: np.dtype[Any], data_inputs: Sequence[str]) -> bool:
     return dtype.kind in "iu" and name not in data_inputs
+
+
+def _widths(numbers: Iterable[Array]) -> list[int]:
+    arrays = [*numbers]
+    return [bits for bits in _WIDTHS if any(_exceeds(array, bits) for array in arrays)]
 
 
 def _exceeds(array: Array, bits: int) -> bool:
@@ -135,15 +152,43 @@ _CHANGES = {
 
 @dataclass(frozen=True)
 class CaseLevels:
-    """The levels of all cases of an operator.
+    """The levels of all cases of an operator, at each of their points.
 
-    `numbers` are the cases' numbers in the table.
+    Fresh calls can be added, if the spec is known. `numbers` are the cases' numbers in the table.
     """
 
     operator: OperatorSuite
-    table: LevelTable
-    numbers: Mapping[str, int]
+    points: Mapping[str, Sequence[Point]]
+    spec_file: SpecFile | None = None
     _visible: dict[str, tuple[bool, bool]] = field(default_factory=dict)
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of each case in the table."""
+        return {name: number for number, name in enumerate(self.points)}
+
+    @cached_property
+    def table(self) -> LevelTable:
+        """The levels as a table."""
+        # Of conditions that are worth the same, that of the first factors is preferred.
+        factors: dict[str, dict[str, None]] = {
+            name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
+        }
+        for case_points in self.points.values():
+            for point in case_points:
+                for name, levels in point.items():
+                    factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
+        present = {name: sorted(levels, key=_number) for name, levels in factors.items() if levels}
+        # Each rule that is not checked is a cause of its own, and so is each width of integers.
+        return LevelTable(present, [*self.points.values()], separate=(VIOLATED_RULE, NARROWED))
+
+    def with_fresh(self, calls: Sequence[FreshCall]) -> Self:
+        """Return the levels of the cases and of some fresh calls, which only a spec can draw."""
+        if not calls or self.spec_file is None:
+            return self
+        fresh = FreshPoints(self.spec_file)
+        points = {call.name: fresh.points(call.number) for call in calls}
+        return replace(self, points={**self.points, **points})
 
     def mask(self, cases: Iterable[str]) -> BoolArray:
         """Return flags of some cases."""
@@ -152,8 +197,9 @@ class CaseLevels:
         return flags
 
     def names(self, flags: BoolArray) -> list[str]:
-        """Return the flagged cases, in the order of the suite."""
-        return [name for name, number in self.numbers.items() if flags[number]]
+        """Return the flagged cases of the suite, in its order."""
+        cases = self.operator.cases
+        return [name for name, number in self.numbers.items() if flags[number] and name in cases]
 
     def can_show(self, kind: str, case: IndexedCase) -> bool:
         """Whether a case could fail in this way: a pass says nothing where no fault would show.
@@ -181,11 +227,7 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
             points[case.id] = _invalid_points(operator, case, points[case.baseline])
         else:
             shapes = [output.shape for output in case.outputs]
-            own = {
-                OUTPUT_SIZE: frozenset([range_of(sum(map(prod, shapes)))]),
-                OUTPUT_RANK: frozenset(str(len(shape)) for shape in shapes),
-            }
-            own |= {f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in case.rules}
+            own = _of_outputs(shapes, case.rules)
             if case.change is not None:
                 own[NEIGHBOUR] = frozenset([case.change.kind])
             known: list[Point] = [{}]
@@ -195,21 +237,38 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
                 known = properties.points(calls[case.id], shapes)
             points[case.id] = [{**levels, **own} for levels in known]
         if narrowing is not None:
-            narrowed = {NARROWED: narrowing.levels(operator, case)}
+            narrowed = narrowing.of_case(operator, case)
             points[case.id] = [{**point, **narrowed} for point in points[case.id]]
-    # Of conditions that are worth the same, that of the first factors is preferred.
-    factors: dict[str, dict[str, None]] = {
-        name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
+    return CaseLevels(operator, points, spec_file)
+
+
+class FreshPoints:
+    """The levels of fresh calls of one operator."""
+
+    def __init__(self, spec_file: SpecFile) -> None:
+        self.calls = FreshCalls(spec_file)
+        self._conditions = Conditions(spec_file.spec)
+        self._properties, self._spec = Properties(spec_file.spec), spec_file.spec
+        self._narrowing = Narrowing(spec_file)
+
+    def points(self, number: int, call: Call | None = None) -> list[Point]:
+        """Return the levels of the call with a number at each of its points."""
+        call = self.calls.call(number) if call is None else call
+        shapes = [output.shape for output in self._conditions.outputs(call)]
+        own = _of_outputs(shapes, self._spec.full_ids(*self._conditions.behaviours(call)))
+        values = [v for t in call.inputs.values() if t.type in INTEGERS for v in t.values or ()]
+        if values and max(map(abs, values)) >= 1 << (_WIDTHS[0] - 1):
+            own |= self._narrowing.of_call(self.calls.candidate(number, call))
+        return [{**levels, **own} for levels in self._properties.points(call, shapes)]
+
+
+def _of_outputs(shapes: Sequence[Sequence[int]], rules: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return the levels of outputs, and the behaviours that a call exhibits."""
+    return {
+        OUTPUT_SIZE: frozenset([range_of(sum(map(prod, shapes)))]),
+        OUTPUT_RANK: frozenset(str(len(shape)) for shape in shapes),
+        **{f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in rules},
     }
-    for case_points in points.values():
-        for point in case_points:
-            for name, levels in point.items():
-                factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
-    numbers = {name: number for number, name in enumerate(points)}
-    present = {name: sorted(levels, key=_number) for name, levels in factors.items() if levels}
-    # Each rule that is not checked is a cause of its own, and so is each width of integers.
-    table = LevelTable(present, [*points.values()], separate=(VIOLATED_RULE, NARROWED))
-    return CaseLevels(operator, table, numbers)
 
 
 def _number(level: str) -> int:

@@ -12,11 +12,12 @@ from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_of, t
 from opcert.arrays.patterns import alternatives_of, with_alternatives
 from opcert.cases.properties import level_text
 from opcert.diagnosis import Condition
-from opcert.run.call_protocol import SessionStep
 from opcert.run.comparison import FailureKind
+from opcert.run.session import Step
 from opcert.suite.format import IndexedCase, Shape, StoredArray, StrictModel, TypeName
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.case_levels import BEHAVIOUR, PHRASES, VIOLATED_RULE, CaseLevels
+from opcert.verdicts.dependence import Relation
 
 # The most elements of an array that people read.
 _READABLE = 64
@@ -157,15 +158,15 @@ def cause_statement(
     alternatives: Sequence[Sequence[Term]],
     explained: int,
     unmatched: int,
-    counts: Sequence[int],
+    counts: Sequence[Sequence[int]],
 ) -> tuple[str, str]:
     """Return a cause as a statement, and the figures that are its evidence, if it has some.
 
     `explained` failures have the cause, of which `unmatched` do not match its condition. `counts`
     are the cases that match and fail, match and pass, do not match and fail, and do not match and
-    pass.
+    pass, first of the suite, then of fresh calls.
     """
-    failing, passing, others_failing, others_passing = counts
+    (failing, passing, others_failing, others_passing), fresh = counts
     effects = [_EFFECTS.get(kind, "fails") for kind in kinds]
     effect = " or ".join(filter(None, [", ".join(effects[:-1]), effects[-1]]))
     subject = f"{operator.partition('/')[2]} {effect}"
@@ -191,6 +192,10 @@ def cause_statement(
         words += f" or, in the same cases, {'' if words else 'have '}{differing}"
     total, others = failing + passing, others_failing + others_passing
     figures = f"{failing:,} of {total:,} such cases fail, {others_failing:,} of {others:,} others"
+    if any(fresh):
+        failing, passing, others_failing, others_passing = fresh
+        figures += f"; of fresh calls, {failing:,} of {failing + passing:,} such, "
+        figures += f"{others_failing:,} of {others_failing + others_passing:,} others"
     if unmatched:
         figures += f", {unmatched:,} of them listed here without an explanation"
     return f"{subject}{words}", figures
@@ -253,7 +258,7 @@ class SerializedCall(StrictModel):
     outputs: tuple[SerializedArray, ...] | None
 
     @classmethod
-    def from_step(cls, step: SessionStep) -> Self:
+    def from_step(cls, step: Step) -> Self:
         """Return the call of a step in serialized form."""
         serialized, golden = SerializedArray.from_array, step.golden
         inputs = {n: serialized(array, step.layouts[n]) for n, array in step.inputs.items()}
@@ -267,13 +272,21 @@ class Reproduction(StrictModel):
     It was reproduced `alone`, by the calls of its own case; only `after-other-calls`; or `never`.
     `calls` reproduce it; the last one fails. They are empty if the failure was never reproduced, or
     depends on dirtied memory. `kind` is the kind of the failure in the run. `reduced` are smaller
-    calls that fail in the same way.
+    calls that fail in the same way. `relation` states which earlier calls make the last one fail.
     """
 
     reproduced: Literal["alone", "after-other-calls", "never"]
     calls: Annotated[tuple[ReproducedCall, ...], Field(max_length=_MAX_CALLS)]
     kind: FailureKind | None
     reduced: tuple[SerializedCall, ...]
+    relation: Relation | None = None
+
+
+def relation_statement(operator: str, reproduction: Reproduction) -> str:
+    """Return, as a statement, which earlier calls make a call fail, and how."""
+    kind, relation = reproduction.kind or "", reproduction.relation
+    effect = "fails" if kind == "state" or relation is None else _EFFECTS.get(kind, "fails")
+    return f"{operator.partition('/')[2]} {effect} after {relation and relation.text}"
 
 
 def calls_of_case(case: IndexedCase) -> list[ReproducedCall]:
@@ -282,19 +295,3 @@ def calls_of_case(case: IndexedCase) -> list[ReproducedCall]:
     if case.expects == "outputs" and case.data_inputs:
         return [call, ReproducedCall(case=case.id, inverted_data=True), call]
     return [call, call]
-
-
-def step_of_call(operator: OperatorSuite, call: ReproducedCall) -> SessionStep:
-    """Return a call with its arrays and expected outputs."""
-    case = operator.cases[call.case]
-    inverted = call.inverted_data
-    outputs = operator.inverted_data_outputs if inverted else operator.outputs
-    return SessionStep(
-        operator.index.operator,
-        operator.inverted_data_inputs(case) if inverted else operator.inputs(case),
-        case.attributes,
-        outputs(case) if case.expects == "outputs" else None,
-        {name: array.layout for name, array in case.inputs.items()},
-        case.data_inputs,
-        rule=case.violated_rule,
-    )

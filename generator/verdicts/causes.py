@@ -19,8 +19,11 @@ from opcert.verdicts.cause_text import (
     Term,
     cause_statement,
     easiest_to_read,
+    relation_statement,
     terms_of,
 )
+from opcert.verdicts.dependence import explained_by, known_cases
+from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 # What one bug does to different calls. Other kinds are causes of their own.
@@ -93,13 +96,17 @@ class Diagnosis:
         self._levels: dict[str, CaseLevels] = {}
 
     def causes(
-        self, verdicts: Iterable[Verdict], reproductions: Mapping[str, Reproduction] | None = None
+        self,
+        verdicts: Iterable[Verdict],
+        reproductions: Mapping[str, Reproduction] | None = None,
+        fresh: Mapping[str, Sequence[FreshCall]] | None = None,
     ) -> tuple[Cause, ...]:
         """Return the causes of all failures, the worst cause first.
 
         Crashes and hangs come first, failures of kind `bits` last; in between, causes with more
         failures come before causes with fewer. If one of the `reproductions` shows that a case
-        fails alone, such a case represents its cause.
+        fails alone, such a case represents its cause. The `fresh` calls of an operator, each with
+        how it failed, count as further cases when conditions are compared.
         """
         by_operator: dict[str, list[Verdict]] = {}
         for verdict in verdicts:
@@ -107,7 +114,9 @@ class Diagnosis:
         causes = [
             cause
             for name, own in by_operator.items()
-            for cause in self._operator_causes(name, own, reproductions or {})
+            for cause in self._operator_causes(
+                name, own, reproductions or {}, (fresh or {}).get(name, ())
+            )
         ]
 
         def order(cause: Cause) -> tuple[bool, bool, int]:
@@ -117,7 +126,11 @@ class Diagnosis:
         return tuple(sorted(causes, key=order))
 
     def _operator_causes(
-        self, name: str, verdicts: Sequence[Verdict], reproductions: Mapping[str, Reproduction]
+        self,
+        name: str,
+        verdicts: Sequence[Verdict],
+        reproductions: Mapping[str, Reproduction],
+        fresh: Sequence[FreshCall],
     ) -> list[Cause]:
         failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
         failed = {verdict.case for verdict in failures}
@@ -128,15 +141,26 @@ class Diagnosis:
         for verdict in failures:
             if verdict.case not in followed:
                 by_kind.setdefault(str(verdict.failure), []).append(verdict.case)
-        if not by_kind:
-            return []
-        passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
         operator = self.suite.operators[name]
-        levels = self._levels_of(name)
-        counted = {
-            kind: (levels.mask(cases), _comparable(levels, kind, cases, passed))
-            for kind, cases in by_kind.items()
-        }
+        causes: list[Cause] = []
+        if any(reproduction.relation for reproduction in reproductions.values()):
+            ran = (v.case for v in verdicts if v.observed != "not-run")
+            causes, left = _related(
+                operator, ran, by_kind.pop(_STATE, []), reproductions, attributed
+            )
+            by_kind |= {_STATE: left} if left else {}
+        if not by_kind:
+            return causes
+        passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
+        levels = self.levels_of(name)
+        fresh = fresh if levels.spec_file is not None else ()
+        levels = levels.with_fresh(fresh)
+        counted = {}
+        for kind, cases in by_kind.items():
+            failed_too = [call.name for call in fresh if call.failure == kind]
+            passed_too = [call.name for call in fresh if call.could_fail(kind)]
+            passing = _comparable(levels, kind, cases, passed, passed_too)
+            counted[kind] = levels.mask([*cases, *failed_too]), passing
         # What makes every call fail in one way explains failures of another kind, too.
         known = [
             condition
@@ -146,14 +170,16 @@ class Diagnosis:
         drafts: list[_Draft] = []
         for kind, (failing, passing) in counted.items():
             drafts += _drafts(levels, kind, failing, passing, known)
-        causes = []
         for draft in _merged(drafts, levels):
-            cases = levels.names(draft.explained)
+            # What only fresh calls show is no failure of the run.
+            if not (cases := levels.names(draft.explained)):
+                continue
             rejections = [v.case for v in attributed if v.attributed_to in set(cases)]
             causes.append(_cause(operator, levels, draft, cases, rejections, reproductions))
         return causes
 
-    def _levels_of(self, name: str) -> CaseLevels:
+    def levels_of(self, name: str) -> CaseLevels:
+        """Return the levels of the cases of an operator, made once."""
         if name not in self._levels:
             self._levels[name] = case_levels(self.suite.operators[name], self.specs.get(name))
         return self._levels[name]
@@ -162,6 +188,44 @@ class Diagnosis:
     def specs(self) -> Mapping[str, SpecFile]:
         """The specs of the suite by operator."""
         return self.suite.spec_files if self._given is None else self._given
+
+
+def _related(
+    operator: OperatorSuite,
+    ran: Iterable[str],
+    dependent: Sequence[str],
+    reproductions: Mapping[str, Reproduction],
+    attributed: Sequence[Verdict],
+) -> tuple[list[Cause], list[str]]:
+    """Return the causes of failures after related calls, and the failures that have none."""
+    causes, left = [], list(dependent)
+    known = known_cases(operator, ran) if dependent else {}
+    for case, reproduction in reproductions.items():
+        relation = reproduction.relation
+        if case not in left or relation is None:
+            continue
+        explained = {case, *explained_by(relation, left, known)}
+        cases = tuple(other for other in left if other in explained)
+        left = [other for other in left if other not in explained]
+        causes.append(
+            Cause(
+                operator=operator.index.operator,
+                kinds=(_STATE,),
+                condition=(),
+                cases=cases,
+                unmatched=(),
+                attributed=tuple(v.case for v in attributed if v.attributed_to in explained),
+                failing=len(cases),
+                passing=0,
+                others_failing=0,
+                others_passing=0,
+                representative=case,
+                alternatives=(),
+                statement=relation_statement(operator.index.operator, reproduction),
+                figures=relation.figures,
+            )
+        )
+    return causes, left
 
 
 @dataclass(frozen=True)
@@ -177,18 +241,24 @@ class _Draft:
 
 
 def _comparable(
-    levels: CaseLevels, kind: str, cases: Sequence[str], passed: Sequence[str]
+    levels: CaseLevels,
+    kind: str,
+    cases: Sequence[str],
+    passed: Sequence[str],
+    fresh: Sequence[str],
 ) -> BoolArray:
-    """Return flags of the passing cases that could have failed as `cases` do."""
+    """Return flags of the passing cases, and fresh calls, that could have failed as `cases` do."""
     operator = levels.operator
     # A kind of failure that only valid calls have says nothing about invalid ones, and vice versa.
     expectations = {operator.cases[case].expects for case in cases}
-    return levels.mask(
+    comparable = [
         case
         for case in passed
         if operator.cases[case].expects in expectations
         and levels.can_show(kind, operator.cases[case])
-    )
+    ]
+    # Fresh calls are valid.
+    return levels.mask([*comparable, *(fresh if "outputs" in expectations else ())])
 
 
 def _drafts(
@@ -289,13 +359,17 @@ def _cause(
 ) -> Cause:
     matched = levels.table.matching(draft.condition)
     ends = draft.failing, draft.passing
-    counts = [int((mask & end).sum()) for mask in (matched, ~matched) for end in ends]
+    own = levels.mask(operator.cases)
+    counts, fresh = (
+        [int((mask & end & part).sum()) for mask in (matched, ~matched) for end in ends]
+        for part in (own, ~own)
+    )
     condition = terms_of(draft.condition, levels)
     name = operator.index.operator
     alternatives = tuple(terms_of(other, levels) for other in draft.alternatives)
     unmatched = tuple(levels.names(draft.explained & ~matched))
     statement, figures = cause_statement(
-        name, draft.kinds, condition, alternatives, len(cases), len(unmatched), counts
+        name, draft.kinds, condition, alternatives, len(cases), len(unmatched), (counts, fresh)
     )
     typical = levels.names(draft.explained & matched) or cases
     tried = [case for case in cases if case in reproductions]

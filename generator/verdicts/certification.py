@@ -8,9 +8,9 @@ from time import perf_counter
 
 from opcert.backends.contract import Backend
 from opcert.errors import OpcertError, did_you_mean
-from opcert.run.call_protocol import run_repeatedly, run_vector
 from opcert.run.comparison import CallRecord, Excerpt, FailureKind
 from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome
+from opcert.run.session import run_case, run_repeatedly
 from opcert.suite.claims import Claim, Scope, unsupported_types
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
@@ -191,7 +191,7 @@ class Certification:
         # A passing baseline is called again after the rejection, which must not have changed it.
         passing = baseline is not None and baseline.status == "pass"
         valid_case = operator.cases[baseline.case] if baseline is not None and passing else None
-        outcome = run_vector(self.backend, operator, case, valid_case)
+        outcome = run_case(self.backend, operator, case, valid_case)
         name = operator.index.operator
         if (
             case.expects == "rejection"

@@ -11,43 +11,65 @@ from typing import Literal
 
 from opcert.errors import BackendError
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.run.call_protocol import ECHO_PREFIX, Session, SessionStep, repetition_plan, run_vector
+from opcert.run.session import ECHO_PREFIX, Session, Step, repetition_plan, run_case, step_of
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
+from opcert.verdicts.case_levels import FreshPoints
 from opcert.verdicts.cause_text import (
     ReproducedCall,
     Reproduction,
     SerializedCall,
     calls_of_case,
     easiest_to_read,
-    step_of_call,
 )
-from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.causes import Cause, Diagnosis
+from opcert.verdicts.dependence import Known, Relation, explained_by, known_cases, most_alike
+from opcert.verdicts.earlier_calls import (
+    KINDS_OF_SEVERAL_CALLS,
+    MAX_LISTED,
+    EarlierCalls,
+    FreshProcess,
+)
+from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.reduction import Candidate, Reduction, elements_to_read, is_small
-from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, cite_contract, judge
+from opcert.verdicts.trying import tried_calls
+from opcert.verdicts.verdict import (
+    CONTRACT_LINE,
+    FAILURE_STATUSES,
+    Verdict,
+    cite_contract,
+    judge,
+)
 
 # The maximum number of causes to confirm, and of failures to try for each cause.
 MAX_CAUSES, MAX_TRIES = 50, 3
 # The number of calls after which a backend with a ring of output buffers reuses the first one.
 _BUFFER_TURNS = 64
-# The number of cases before and after a failure that are tried as its cause.
-NEIGHBOURING_CASES = 20
-# Kinds of failure that only several calls together can show.
-_KINDS_OF_SEVERAL_CALLS = ("aliased-output", "mutated-input", "unstable")
-# The time limit in seconds for the reduction of all calls of a run.
-_REDUCTION_SECONDS = 60.0
-# Longer sequences of calls are not shortened call by call: each attempt takes a process.
-_MAX_CALLS_TO_SHORTEN = 12
-# A reduced call is kept if a program can list its elements; otherwise that of its case is shorter.
-_MAX_REDUCED_ELEMENTS = 1000
+# How many later cases may show that an output or an input was written to.
+_LATER_CASES = 20
+# The time limits in seconds: for the search of all earlier calls on which failures depend; for that
+# of one failure, for what its earlier calls have in common, and for those of further failures; for
+# all fresh calls; and for the reduction of all calls of a run.
+_SEARCH_SECONDS, _TRYING_SECONDS, _REDUCTION_SECONDS = 180.0, 30.0, 60.0
+_EARLIER_SECONDS, _RELATION_SECONDS, _DEPENDENT_SECONDS = 20.0, 45.0, 30.0
+# How often conditions are tried, and how often causes are looked for and confirmed.
+_TRYING_ROUNDS, _MAX_ROUNDS = 2, 5
+# How many failures are made alone to have a relation explain others.
+_SAMPLED = 8
+# The most relations to earlier calls that are looked for, for an operator.
+_MAX_RELATIONS = 4
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The verdicts that confirmation changed and the reproductions of failures, by case."""
+    """The verdicts that confirmation changed and the reproductions of failures, by case.
+
+    `fresh` are the further calls that it made, by operator.
+    """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     reproductions: dict[str, Reproduction] = field(default_factory=dict)
+    fresh: dict[str, tuple[FreshCall, ...]] = field(default_factory=dict)
 
 
 class Confirmation:
@@ -67,11 +89,15 @@ class Confirmation:
         """
         self._backend = backend
         self._suite = diagnosis.suite
-        self._verdicts = verdicts
+        self._verdicts = dict(verdicts)
         self._repeated = repeated
         self._diagnosis = diagnosis
         self._specs = diagnosis.specs
         self._confirmed = Confirmed()
+        self._process = FreshProcess(backend, _SEARCH_SECONDS)
+        self._cases: dict[str, Mapping[str, Known]] = {}
+        # The failures whose earlier calls were looked for.
+        self._related: set[str] = set()
 
     def confirm(self) -> Confirmed:
         """Confirm the failures of each cause that are easy to read, and return the results.
@@ -79,26 +105,69 @@ class Confirmation:
         A backend that cannot be restarted ends the confirmation.
         """
         failures = [v for v in self._verdicts.values() if v.status in FAILURE_STATUSES]
-        # Failures of these two kinds follow from other cases, not from their own calls.
-        causes = [
-            cause
-            for cause in self._diagnosis.causes(self._verdicts.values())
-            if not {"uncredited", "undeclared"} & set(cause.kinds)
-        ]
         try:
-            for cause in causes[:MAX_CAUSES]:
-                operator = self._suite.operators[cause.operator]
-                by_effort = easiest_to_read(operator, cause.cases)
-                # A case that matches the condition is better evidence than an easier one.
-                for case in [*dict.fromkeys([cause.representative, *by_effort])][:MAX_TRIES]:
-                    if self._confirm_failure(self._verdicts[case]).reproduced == "alone":
-                        break
-            self._recheck_echoes(failures)
-            self._recheck_acceptances(failures)
+            # Failures that turn out to need an earlier call leave others with other causes.
+            for _ in range(_MAX_ROUNDS):
+                known = len(self._dependent)
+                self._confirm_causes()
+                self._recheck_acceptances(failures)
+                self._relate(failures)
+                if len(self._dependent) == known:
+                    break
+            self._find_dependent(failures)
+            self._relate(failures)
+            self._try_conditions()
+            self._confirm_causes()
             self._reduce_calls()
         except BackendError:
             pass
         return self._confirmed
+
+    @property
+    def _dependent(self) -> list[Verdict]:
+        """The failures that were found to need an earlier call."""
+        return [v for v in self._confirmed.verdicts.values() if v.kind == "state"]
+
+    def _causes(self) -> Sequence[Cause]:
+        """Return the causes of what is known so far."""
+        confirmed = self._confirmed
+        verdicts = (self._verdicts | confirmed.verdicts).values()
+        causes = self._diagnosis.causes(verdicts, confirmed.reproductions, confirmed.fresh)
+        return causes[:MAX_CAUSES]
+
+    def _try_conditions(self) -> None:
+        """Try the conditions of causes, and of those that follow then.
+
+        What a backend keeps between calls would make fresh calls fail for another reason.
+        """
+        end = time.monotonic() + _TRYING_SECONDS
+        dependent = {verdict.operator for verdict in self._dependent}
+        for _ in range(_TRYING_ROUNDS):
+            by_operator: dict[str, list[Cause]] = {}
+            for cause in self._causes():
+                if cause.operator in self._specs and cause.operator not in dependent:
+                    by_operator.setdefault(cause.operator, []).append(cause)
+            for name, causes in by_operator.items():
+                former = self._confirmed.fresh.get(name, ())
+                levels, fresh = self._diagnosis.levels_of(name), FreshPoints(self._specs[name])
+                made = tried_calls(self._backend, levels, fresh, causes, former, end)
+                self._confirmed.fresh[name] = (*former, *made)
+
+    def _confirm_causes(self) -> None:
+        """Confirm a failure of each cause that has no confirmed one."""
+        reproductions = self._confirmed.reproductions
+        for cause in self._causes():
+            # Failures of these two kinds follow from other cases, not from their own calls.
+            if {"uncredited", "undeclared"} & set(cause.kinds):
+                continue
+            operator = self._suite.operators[cause.operator]
+            by_effort = easiest_to_read(operator, cause.cases)
+            # A case that matches the condition is better evidence than an easier one.
+            for case in [*dict.fromkeys([cause.representative, *by_effort])][:MAX_TRIES]:
+                if case not in reproductions:
+                    self._confirm_failure(self._verdicts[case])
+                if reproductions[case].reproduced != "never":
+                    break
 
     def _confirm_failure(self, verdict: Verdict) -> Reproduction:
         """Reproduce one failure, and update its verdict."""
@@ -111,126 +180,178 @@ class Confirmation:
         others = len(reproduction.calls) - 1
         after = f"it fails after {others} other call{'s' * (others > 1)}"
         text = after if others > 0 else "it was not reproduced"
-        self._confirmed.verdicts[verdict.case] = _as_state(verdict, text)
+        needs_others = any(call.case != verdict.case for call in reproduction.calls)
+        self._confirmed.verdicts[verdict.case] = _as_state(verdict, text, needs_others)
         return reproduction
 
     def _reproduce(self, verdict: Verdict) -> Reproduction:
+        """Find the fewest calls that fail as a case did in the run.
+
+        First the calls of its case are made, then also those of more and more cases before it.
+        """
+        self._process.begin(_EARLIER_SECONDS)
         operator, case = self._suite.cases[verdict.case]
-        kind = verdict.kind
-        extent: Literal["alone", "after-other-calls"]
-        self._backend.restart()
-        # Without the baseline: a cached valid call must not influence the result.
-        again = judge(verdict.operator, case, run_vector(self._backend, operator, case), None)
-        if (again.status, again.kind) == (verdict.status, kind):
-            calls = self._failing_calls(operator, calls_of_case(case))
-            # A wrong value may need the earlier calls of its own case.
-            needs_earlier = (
-                kind == "value" and len(calls) > 1 and not self._failing_calls(operator, calls[-1:])
-            )
-            extent = "after-other-calls" if needs_earlier else "alone"
-            return Reproduction(reproduced=extent, calls=tuple(calls), kind=kind, reduced=())
-        for candidate in self._candidates(verdict, operator, case):
-            if calls := self._failing_calls(operator, candidate):
-                calls = self._shorten(operator, calls)
-                own_calls = {call.case for call in calls} == {case.id}
-                alone = own_calls and kind in _KINDS_OF_SEVERAL_CALLS
+        kind, own = verdict.kind, self._own_calls(case)
+        for earlier, later in self._other_calls(verdict, operator, case):
+            made, start = [*earlier, *own, *later], len(earlier)
+            if calls := self._process.failing_calls(operator, made, verdict.failure, start):
+                calls = self._process.shorten(operator, calls, verdict.failure)
+                is_own = {call.case for call in calls} == {case.id}
+                alone = len(calls) == 1 or (is_own and kind in KINDS_OF_SEVERAL_CALLS)
+                # A rejection counts when it is repeated, too.
+                alone |= is_own and case.expects == "rejection" and kind == "accepted"
+                extent: Literal["alone", "after-other-calls"]
                 extent = "alone" if alone else "after-other-calls"
                 return Reproduction(reproduced=extent, calls=tuple(calls), kind=kind, reduced=())
+            if not earlier and not later and self._fails_in_dirtied_memory(verdict, operator, case):
+                return Reproduction(reproduced="alone", calls=(), kind=kind, reduced=())
+            if self._process.is_late:
+                break
         return Reproduction(reproduced="never", calls=(), kind=kind, reduced=())
 
-    def _candidates(
-        self, verdict: Verdict, operator: OperatorSuite, case: IndexedCase
-    ) -> Iterator[Sequence[ReproducedCall]]:
-        """Yield sequences of calls that may reproduce a failure, longer than its case alone."""
+    def _own_calls(self, case: IndexedCase) -> list[ReproducedCall]:
+        """Return the calls of a case as the run made them, without its baseline's before."""
         calls = calls_of_case(case)
-        if case.expects == "rejection" and case.baseline is not None:
-            baseline = ReproducedCall(case=case.baseline)
-            yield [baseline, calls[0]]
-            yield [calls[0], baseline, calls[0]]
         if case.id in self._repeated:
-            yield [ReproducedCall(case=case.id, inverted_data=i) for i in repetition_plan()]
-        # Other failing cases would end the sequence before this one.
+            calls += [ReproducedCall(case=case.id, inverted_data=i) for i in repetition_plan()]
+        if case.expects == "rejection" and case.baseline is not None:
+            calls += [ReproducedCall(case=case.baseline), calls[0]]
+        return calls
+
+    def _other_calls(
+        self, verdict: Verdict, operator: OperatorSuite, case: IndexedCase
+    ) -> Iterator[tuple[Sequence[ReproducedCall], Sequence[ReproducedCall]]]:
+        """Yield calls before and after those of a case that may make it fail, ever more."""
+        yield (), ()
+        if case.expects == "rejection" and case.baseline is not None:
+            yield [ReproducedCall(case=case.baseline)], ()
         ids = [
             name
             for name, other in self._verdicts.items()
-            if name == case.id or (other.operator == verdict.operator and other.status == "pass")
+            if other.operator == verdict.operator and other.observed != "not-run"
         ]
         position = ids.index(case.id)
         if verdict.kind in ("aliased-output", "mutated-input"):
             if case.expects == "outputs":
-                inverted_call = ReproducedCall(case=case.id, inverted_data=True)
-                yield [calls[0], *[inverted_call] * _BUFFER_TURNS]
-            after = ids[position + 1 :][:NEIGHBOURING_CASES]
-            yield [*calls, *(c for name in after for c in calls_of_case(operator.cases[name]))]
-        before = ids[:position][-NEIGHBOURING_CASES:]
-        calls_before = [c for name in before for c in calls_of_case(operator.cases[name])]
+                yield (), [ReproducedCall(case=case.id, inverted_data=True)] * _BUFFER_TURNS
+            after = ids[position + 1 :][:_LATER_CASES]
+            yield (), [c for name in after for c in calls_of_case(operator.cases[name])]
+        # A backend most often confuses calls that are alike.
+        known = self._known(operator.index.operator)
+        alike = most_alike(known[case.id], (known[name] for name in ids[:position]))
+        if alike:
+            yield [ReproducedCall(case=other.case) for other in alike], ()
         count = 1
-        while calls_before and count < 4 * len(calls_before):
-            yield [*calls_before[-count:], *calls]
+        while count < 4 * position:
+            before = ids[max(0, position - count) : position]
+            yield [c for name in before for c in calls_of_case(operator.cases[name])], ()
             count *= 4
 
-    def _failing_calls(
-        self, operator: OperatorSuite, calls: Sequence[ReproducedCall]
-    ) -> list[ReproducedCall]:
-        """Make calls in a fresh process; return them up to the first that fails, or []."""
+    def _fails_in_dirtied_memory(
+        self, verdict: Verdict, operator: OperatorSuite, case: IndexedCase
+    ) -> bool:
+        """Whether a case fails alone as a run makes its calls, which no other program does."""
         self._backend.restart()
-        steps = [step_of_call(operator, call) for call in calls]
-        fault = Session(self._backend, held=len(steps)).first_fault(steps)
-        return [] if fault is None else list(calls[: fault[0] + 1])
-
-    def _shorten(
-        self, operator: OperatorSuite, calls: list[ReproducedCall]
-    ) -> list[ReproducedCall]:
-        """Leave out calls without which the last one still fails."""
-        last = calls[-1]
-        # Much earlier calls seldom matter: find a short tail that fails.
-        count = 2
-        while count < len(calls):
-            tail = self._failing_calls(operator, calls[-count:])
-            if tail[-1:] == [last]:
-                calls = tail
-                break
-            count *= 2
-        number = 0
-        while len(calls) <= _MAX_CALLS_TO_SHORTEN and number < len(calls) - 1:
-            fewer = self._failing_calls(operator, [*calls[:number], *calls[number + 1 :]])
-            if fewer[-1:] == [last]:
-                calls = fewer
-            else:
-                number += 1
-        return calls
-
-    def _recheck_echoes(self, failures: Sequence[Verdict]) -> None:
-        """Find the failures that returned the previous call's result and depend on that call.
-
-        An operator that loses data, for example by saturation, returns equal results as well.
-        """
-        changed = self._confirmed.verdicts
-        unchanged = [verdict for verdict in failures if verdict.case not in changed]
-        echoes = [verdict for verdict in unchanged if verdict.detail.startswith(ECHO_PREFIX)]
-        for verdict in echoes[:MAX_CAUSES]:
-            operator, _ = self._suite.cases[verdict.case]
-            call = ReproducedCall(case=verdict.case, inverted_data=True)
-            if not self._failing_calls(operator, [call]):
-                changed[verdict.case] = _as_state(verdict, "it fails after 1 other call")
+        # Without the baseline: a cached valid call must not influence the result.
+        again = judge(verdict.operator, case, run_case(self._backend, operator, case), None)
+        return (again.status, again.kind) == (verdict.status, verdict.kind)
 
     def _recheck_acceptances(self, failures: Sequence[Verdict]) -> None:
         """Find the accepted calls that are rejected in a process that has made no valid call.
 
         A single process makes all of them, once each, since there may be hundreds.
         """
-        changed = self._confirmed.verdicts
-        accepted = [v for v in failures if v.kind == "accepted" and v.case not in changed]
+        accepted = [v for v in failures if v.kind == "accepted" and not self._is_known(v)]
         if not accepted:
             return
         self._backend.restart()
         session = Session(self._backend)
         for verdict in accepted:
-            operator, _ = self._suite.cases[verdict.case]
-            step = step_of_call(operator, ReproducedCall(case=verdict.case))
+            operator, case = self._suite.cases[verdict.case]
+            step = step_of(operator, case)
             if session.execute(step).observed == "rejected":
                 text = "it is rejected in a process that has made no valid call"
-                changed[verdict.case] = _as_state(verdict, text)
+                self._confirmed.verdicts[verdict.case] = _as_state(verdict, text)
+
+    def _find_dependent(self, failures: Sequence[Verdict]) -> None:
+        """Find further failures that need an earlier call, while there is time.
+
+        They are those of operators with such a failure, and those that returned the result of the
+        call before: an operator that saturates its data returns equal results as well.
+        """
+        self._process.begin(_DEPENDENT_SECONDS)
+        dependent = {verdict.operator for verdict in self._dependent}
+        for verdict in failures:
+            is_echo = verdict.detail.startswith(ECHO_PREFIX)
+            if (verdict.operator in dependent or is_echo) and not self._is_known(verdict):
+                if self._process.is_late:
+                    break
+                if self._passes_alone(verdict):
+                    text = "it needs an earlier call"
+                    self._confirmed.verdicts[verdict.case] = _as_state(verdict, text)
+
+    def _is_known(self, verdict: Verdict) -> bool:
+        """Whether nothing is left to find out about a failure."""
+        kinds = (*KINDS_OF_SEVERAL_CALLS, "uncredited", "undeclared", "state")
+        return verdict.case in self._confirmed.verdicts or verdict.kind in kinds
+
+    def _passes_alone(self, verdict: Verdict) -> bool:
+        """Whether none of the calls of a case fails in a process that has made no other."""
+        operator, case = self._suite.cases[verdict.case]
+        failing, failure = self._process.failing_calls, verdict.failure
+        calls = failing(operator, calls_of_case(case), failure)
+        # A wrong value may need the earlier calls of its own case.
+        return not calls or (len(calls) > 1 and not failing(operator, calls[-1:], failure))
+
+    def _known(self, operator: str) -> Mapping[str, Known]:
+        """Return what is known of the cases of an operator, in the order of the run."""
+        if operator not in self._cases:
+            ran = (v.case for v in self._verdicts.values() if v.operator == operator)
+            self._cases[operator] = known_cases(self._suite.operators[operator], ran)
+        return self._cases[operator]
+
+    def _relate(self, failures: Sequence[Verdict]) -> None:
+        """Find what earlier calls have in common that make others fail."""
+        confirmed, reproductions = self._confirmed.verdicts, self._confirmed.reproductions
+        for name, operator in self._suite.operators.items():
+            own = [confirmed.get(v.case, v) for v in failures if v.operator == name]
+            known = self._known(name) if any(v.kind == "state" for v in own) else {}
+            for _ in range(_MAX_RELATIONS):
+                left = [c.case for c in own if c.kind == "state" and c.case not in self._related]
+                self._process.begin(_RELATION_SECONDS)
+                if not left or self._process.is_late:
+                    break
+                case = easiest_to_read(operator, left)[0]
+                if case not in reproductions:
+                    self._confirm_failure(self._verdicts[case])
+                self._related.add(case)
+                if len(reproductions[case].calls) != 2:
+                    continue
+                self._process.begin(_RELATION_SECONDS)
+                earlier = EarlierCalls(self._process, operator, self._specs.get(name), known)
+                reproductions[case] = earlier.related(reproductions[case], left)
+                if (relation := reproductions[case].relation) is None:
+                    continue
+                self._related.update(explained_by(relation, left, known))
+                self._extend(relation, [v for v in own if not self._is_known(v)], known)
+                own = [confirmed.get(v.case, v) for v in own]
+
+    def _extend(
+        self, relation: Relation, failures: Sequence[Verdict], known: Mapping[str, Known]
+    ) -> None:
+        """Have a relation explain further failures, if none of some of them occurs alone."""
+        names = explained_by(relation, {v.case for v in failures}, known)
+        explained = [self._verdicts[name] for name in names]
+        sample = explained[:: max(1, len(explained) // _SAMPLED)][:_SAMPLED]
+        for number, verdict in enumerate(sample):
+            if self._process.is_late or not self._passes_alone(verdict):
+                del sample[number:]
+                explained = sample
+                break
+        text = f"{relation.text} was made before, and {len(sample)} such failures need one"
+        for verdict in explained:
+            self._confirmed.verdicts[verdict.case] = _as_state(verdict, text)
+            self._related.add(verdict.case)
 
     def _reduce_calls(self) -> None:
         """Reduce the calls that fail alone and are too large to read."""
@@ -245,12 +366,12 @@ class Confirmation:
             # Each attempt at a call that hangs would take the whole time limit.
             if spec_file is None or not fails_alone or verdict.status == "hang":
                 continue
-            first = step_of_call(operator, ReproducedCall(case=name))
+            first = step_of(operator, case)
             if is_small(first):
                 continue
             kind = reproduction.kind or verdict.status
 
-            def fails(steps: Sequence[SessionStep], kind: str = kind) -> bool:
+            def fails(steps: Sequence[Step], kind: str = kind) -> bool:
                 fault = Session(self._backend).first_fault(steps)
                 return fault is not None and fault[1].kind == kind and fault[0] == len(steps) - 1
 
@@ -263,16 +384,19 @@ class Confirmation:
             steps = reduction.steps(smaller)
             # The reduction used one process, in which earlier calls may have had an effect.
             self._backend.restart()
-            if fails(steps) and max(map(elements_to_read, steps)) <= _MAX_REDUCED_ELEMENTS:
+            if fails(steps) and max(map(elements_to_read, steps)) <= MAX_LISTED:
                 reduced = tuple(SerializedCall.from_step(step) for step in steps)
                 whole = reproduction.model_copy(update={"reduced": reduced})
                 self._confirmed.reproductions[name] = whole
 
 
-def _as_state(verdict: Verdict, text: str) -> Verdict:
-    """Return the verdict of a failure that depends on earlier calls."""
+def _as_state(verdict: Verdict, text: str, needs_others: bool = False) -> Verdict:
+    """Return the verdict of a failure that depends on earlier calls, perhaps of other cases."""
     in_run = verdict.kind or verdict.status
     detail = f"{verdict.detail}\n    {in_run} in the run, but its case passes alone; {text}"
-    if verdict.kind in (*_KINDS_OF_SEVERAL_CALLS, "state"):
+    kinds = ("aliased-output", "mutated-input", "state", *(() if needs_others else ("unstable",)))
+    if verdict.kind in kinds:
         return replace(verdict, detail=detail)
-    return replace(verdict, kind="state", detail=cite_contract("state", detail))
+    # The contract of its former kind is not what it breaks.
+    lines = [line for line in detail.splitlines() if not line.startswith(CONTRACT_LINE)]
+    return replace(verdict, kind="state", detail=cite_contract("state", "\n".join(lines)))

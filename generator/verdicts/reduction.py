@@ -17,11 +17,18 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic, group_variadic, keys_of
-from opcert.arrays.element_types import INTEGERS, Array, Layout, invert_bits, lowest, type_name
+from opcert.arrays.element_types import (
+    INTEGERS,
+    Array,
+    Layout,
+    invert_bits,
+    lowest,
+    type_name,
+)
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.run.call_protocol import SessionStep
+from opcert.run.session import Step
 from opcert.specification.files import SpecFile, golden_outputs
 
 # A call with at most this many elements and dimensions is readable and not reduced further.
@@ -29,7 +36,7 @@ SMALL_SIZE, SMALL_RANK = 20, 4
 # The time limit in seconds for the reduction of one call.
 SECONDS = 5.0
 
-Fails: TypeAlias = Callable[[Sequence[SessionStep]], bool]
+Fails: TypeAlias = Callable[[Sequence[Step]], bool]
 # The position of an integer in plain data: the keys and indices that lead to it.
 Path: TypeAlias = tuple[Any, ...]
 
@@ -44,7 +51,7 @@ class Candidate:
     data_inputs: tuple[str, ...]
 
     @classmethod
-    def from_step(cls, step: SessionStep) -> Self:
+    def from_step(cls, step: Step) -> Self:
         """Return the call of a step."""
         return cls(step.inputs, step.attributes, step.layouts, step.data_inputs)
 
@@ -130,7 +137,7 @@ class Reduction:
                     break
         return None if best is start else best
 
-    def steps(self, candidate: Candidate) -> list[SessionStep]:
+    def steps(self, candidate: Candidate) -> list[Step]:
         """Return the calls to make, or [] if the candidate is not a call of the same sort.
 
         It must be valid, or violate `rule` alone, and touch no ambiguity.
@@ -144,7 +151,7 @@ class Reduction:
         except (ExpressionError, Inapplicable, OpcertError):
             return []
 
-    def _step(self, candidate: Candidate, inverted: bool) -> SessionStep:
+    def _step(self, candidate: Candidate, inverted: bool) -> Step:
         spec, rule = self._file.spec, self._rule
         inputs = {
             name: invert_bits(array) if inverted and name in candidate.data_inputs else array
@@ -154,7 +161,7 @@ class Reduction:
         if rule is None:
             outputs = golden_outputs(self._file.reference, inputs, candidate.attributes)
             outputs = self._formulas.with_open_elements(candidate.call, inputs, outputs)
-        return SessionStep(
+        return Step(
             spec.operator,
             inputs,
             candidate.attributes,
@@ -165,13 +172,13 @@ class Reduction:
         )
 
 
-def is_small(step: SessionStep) -> bool:
+def is_small(step: Step) -> bool:
     """Whether a call is small enough to read."""
     arrays = (*step.inputs.values(), *(step.golden or ()))
     return elements_to_read(step) <= SMALL_SIZE and all(a.ndim <= SMALL_RANK for a in arrays)
 
 
-def elements_to_read(step: SessionStep) -> int:
+def elements_to_read(step: Step) -> int:
     """Return the number of elements of the inputs, or of the outputs if these have more."""
     return max(sum(a.size for a in side) for side in (step.inputs.values(), step.golden or ()))
 

@@ -290,12 +290,16 @@ def _judge_rejection(
     return "fail", "uncredited", text
 
 
+# How the line of a detail that cites the contract of a backend begins.
+CONTRACT_LINE = "    contract: "
+
+
 def cite_contract(kind: FailureKind | None, detail: str) -> str:
     """Return the detail of a failure, with the sentence of the contract that it violates."""
     if kind is None or kind not in BACKEND_CONTRACT:
         return detail
     first_line, newline, rest = detail.partition("\n")
-    return f"{first_line}\n    contract: {BACKEND_CONTRACT[kind]}{newline}{rest}"
+    return f"{first_line}\n{CONTRACT_LINE}{BACKEND_CONTRACT[kind]}{newline}{rest}"
 
 
 def unverified_reasons(verdicts: Collection[Verdict], claimed: Collection[str] = ()) -> list[str]:

@@ -94,7 +94,7 @@ def certification() -> Row:
         case.id: (
             operator.inputs(case),
             operator.outputs(case),
-            operator.inverted_data_inputs(case),
+            operator.inputs(case, inverted_data=True),
             operator.inverted_data_outputs(case),
         )
         for operator, case in suite

@@ -13,7 +13,7 @@ import opcert
 from opcert.errors import OpcertError, SpecError
 from opcert.exploration.calls import ExpectedCall, OperatorCalls, trials
 from opcert.reference import RuleBroken
-from opcert.run.call_protocol import Session, SessionStep
+from opcert.run.session import Session, Step
 from opcert.specification.files import read_spec, read_specs_in
 from tests.at_length import at_length
 from tests.faults.fault import BROADCAST, GATHER, OPERATORS, SLICE
@@ -35,7 +35,7 @@ def smallest(operator: str, condition: Any) -> ExpectedCall:
     return find(opcert.calls(operator), condition, settings=with_shrinking)
 
 
-def drawn_steps(operator: str) -> list[list[SessionStep]]:
+def drawn_steps(operator: str) -> list[list[Step]]:
     (file,) = read_specs_in(None, operator)
     drawn = []
 

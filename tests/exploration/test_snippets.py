@@ -20,8 +20,8 @@ from opcert.exploration.counterexample import (
     result_text,
 )
 from opcert.exploration.explore import explore
-from opcert.run.call_protocol import SessionStep
 from opcert.run.comparison import Difference
+from opcert.run.session import Step
 from opcert.specification.files import find_spec_files, read_spec
 from opcert.suite.spec_check import check_specs
 from tests.at_length import at_length
@@ -82,9 +82,7 @@ def test_the_example_can_be_pasted_into_the_spec(name: str, tmp_path: Path) -> N
 
 
 def made_up(array: Array, layout: Layout = "c") -> Counterexample:
-    step = SessionStep(
-        "a/B", {"data": array}, {"n": [1, "x"]}, [array], {"data": layout}, ("data",)
-    )
+    step = Step("a/B", {"data": array}, {"n": [1, "x"]}, [array], {"data": layout}, ("data",))
     return Counterexample("a/B", Difference("value", "all\nwrong"), step, [step])
 
 

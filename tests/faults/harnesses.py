@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opcert.arrays.element_types import Array, Layout, copy_in_layout
-from opcert.run import call_protocol, comparison
+from opcert.run import comparison, session
 from opcert.verdicts import certification
 from tests.faults import patches
 from tests.faults.fault import DML, SLUGS
@@ -56,9 +56,9 @@ HARNESSES = [
         *_of_split("after-a-rejection"))),
     Harness("same-data-twice", patches.same_data,
         (*_of_split("identity"), "gather-8/view-of-a-row")),
-    Harness("fresh-buffers", patches.setting(call_protocol, "fill_buffer", _fresh),
+    Harness("fresh-buffers", patches.setting(session, "fill_buffer", _fresh),
         (*_of_split("identity"), "gather-8/view-of-a-row")),
-    Harness("shares-its-own-arrays", patches.setting(call_protocol, "fill_buffer",
+    Harness("shares-its-own-arrays", patches.setting(session, "fill_buffer",
         lambda _buffer, array, _layout: array), (*_of_split("identity"), "gather-8/view-of-a-row")),
     Harness("ignores-inputs", patches.calling("find_mutation", lambda *_: None),
         (*_of_split("when-rejecting"), "slice-8/axes-normalised")),

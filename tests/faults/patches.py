@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from pytest import MonkeyPatch  # noqa: PT013 -- a type
 
-from opcert.arrays.element_types import Array, bits_of, copy_in_layout, invert_bits
-from opcert.run import call_protocol, comparison
-from opcert.run.comparison import Difference, compare_outputs, input_states
+from opcert.arrays.element_types import Array, bits_of, invert_bits
+from opcert.run import comparison, session
+from opcert.run.comparison import Difference, compare_outputs
 from opcert.run.outcome import Outcome
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
@@ -109,7 +109,7 @@ def calling(name: str, value: object) -> Patch:
     """Replace a part wherever calls are made and compared."""
 
     def patched(patch: MonkeyPatch) -> None:
-        for module in (comparison, call_protocol):
+        for module in (comparison, session):
             patch.setattr(module, name, value)
 
     return patched
@@ -119,42 +119,45 @@ def no_rejections(patch: MonkeyPatch) -> None:
     def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase, _: Any = None) -> Outcome:
         if case.expects == "rejection":
             return Outcome("rejected")
-        return call_protocol.run_vector(backend, operator, case)
+        return session.run_case(backend, operator, case)
 
-    patch.setattr(certification, "run_vector", wrong)
+    patch.setattr(certification, "run_case", wrong)
 
 
 def same_data(patch: MonkeyPatch) -> None:
-    patch.setattr(OperatorSuite, "inverted_data_inputs", OperatorSuite.inputs)
+    patch.setattr(
+        OperatorSuite, "elements", lambda self, case, _inverted=False: _ELEMENTS(self, case)
+    )
     patch.setattr(OperatorSuite, "inverted_data_outputs", OperatorSuite.outputs)
 
 
 def twice(patch: MonkeyPatch) -> None:
     """Make two calls of each case, and none for the third time."""
+    run_valid = session._run_valid
 
-    def run(self: call_protocol._ValidCalls) -> Outcome:
-        data, golden = self.operator.inputs(self.case), self.operator.outputs(self.case)
-        first, wrong = self.call(data, input_states(data), golden)
-        if first.observed != "outputs":
-            return first
-        other = self.operator.inverted_data_inputs(self.case)
-        other_golden = self.operator.inverted_data_outputs(self.case)
-        second, wrong_second = self.call(other, input_states(other), other_golden)
-        self.faults += [wrong] if wrong else []
-        self.faults += call_protocol._judge_inverted(second, wrong_second, golden)
-        fault = self.faults[0] if self.faults else None
-        return replace(first, fault=fault, records=self.records)
+    def run(made: session.Session, operator: OperatorSuite, case: IndexedCase) -> Outcome:
+        outcomes: list[Outcome] = []
+        execute = made.execute
 
-    patch.setattr(call_protocol._ValidCalls, "run", run)
+        def limited(step: session.Step, dirty_sizes: Sequence[int] = ()) -> Outcome:
+            if len(outcomes) == 2:
+                return outcomes[0]
+            outcomes.append(execute(step, dirty_sizes))
+            return outcomes[-1]
+
+        made.execute = limited  # type: ignore[method-assign]
+        return run_valid(made, operator, case)
+
+    patch.setattr(session, "_run_valid", run)
 
 
 def no_call_after(patch: MonkeyPatch) -> None:
     """Make no valid call after a rejected one."""
 
     def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase, _: Any = None) -> Outcome:
-        return call_protocol.run_vector(backend, operator, case)
+        return session.run_case(backend, operator, case)
 
-    patch.setattr(certification, "run_vector", wrong)
+    patch.setattr(certification, "run_case", wrong)
 
 
 def both(first: Patch, second: Patch) -> Patch:
@@ -201,7 +204,7 @@ def only(keep: Callable[[IndexedCase], Any]) -> Patch:
     return lambda patch: patch.setattr(finding, "suites", suites)
 
 
-_INPUTS = OperatorSuite.inputs
+_ELEMENTS = OperatorSuite.elements
 
 
 def without_showing(behaviour: str) -> Patch:
@@ -212,33 +215,22 @@ def without_showing(behaviour: str) -> Patch:
 def with_data(change: Callable[[Array], Array]) -> Patch:
     """Generate other data, and the golden outputs to it."""
 
-    def outputs_of(
-        self: OperatorSuite, case: IndexedCase, turn: Callable[[Array], Array]
-    ) -> Arrays:
-        found = _INPUTS(self, case)
-        first = next(iter(found), None)
-        return {
-            name: copy_in_layout(turn(change(array)), case.inputs[name].layout)
-            if name == first
-            else array
-            for name, array in found.items()
-        }
-
-    def inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
-        return outputs_of(self, case, np.array)
-
-    def inverted_data_inputs(self: OperatorSuite, case: IndexedCase) -> Arrays:
-        return outputs_of(self, case, invert_bits if case.data_inputs else np.array)
+    def elements(self: OperatorSuite, case: IndexedCase, inverted_data: bool = False) -> Arrays:
+        found = _ELEMENTS(self, case)
+        name = next(iter(found), None)
+        turn = invert_bits if inverted_data and case.data_inputs else np.array
+        return {n: turn(change(array)) if n == name else array for n, array in found.items()}
 
     def outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
         return right(self.index.operator, Call(self.inputs(case), case.attributes))
 
     def inverted_data_outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
-        return right(self.index.operator, Call(self.inverted_data_inputs(case), case.attributes))
+        return right(
+            self.index.operator, Call(self.inputs(case, inverted_data=True), case.attributes)
+        )
 
     def patched(patch: MonkeyPatch) -> None:
-        patch.setattr(OperatorSuite, "inputs", inputs)
-        patch.setattr(OperatorSuite, "inverted_data_inputs", inverted_data_inputs)
+        patch.setattr(OperatorSuite, "elements", elements)
         patch.setattr(OperatorSuite, "outputs", outputs)
         patch.setattr(OperatorSuite, "inverted_data_outputs", inverted_data_outputs)
 

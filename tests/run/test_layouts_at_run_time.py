@@ -9,8 +9,8 @@ import pytest
 
 from opcert.arrays.element_types import LAYOUTS, Array
 from opcert.backends.reference import Reference
-from opcert.run.call_protocol import run_vector
 from opcert.run.outcome import Outcome
+from opcert.run.session import run_case
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from tests.at_length import at_length
@@ -69,7 +69,7 @@ def test_each_input_has_the_layout_of_the_index_at_every_call(name: str) -> None
     operator, backend = SUITE.operators[name], RecordsLayouts()
     for case in operator.index.cases:
         backend.calls.clear()
-        outcome = run_vector(backend, operator, case)
+        outcome = run_case(backend, operator, case)
         assert outcome.fault is None
         assert len(backend.calls) == (2 if case.expects == "rejection" else 3), case.id
         expected = {name: (tensor.layout, True) for name, tensor in case.inputs.items()}
@@ -152,14 +152,14 @@ def kind(outcome: Outcome) -> str | None:
 @pytest.mark.parametrize("at", [1, 2, 3])
 @pytest.mark.parametrize("change", ["first_element", "last_element", "writeable", "order"])
 def test_a_changed_input_fails_in_every_layout(layout: str, at: int, change: str) -> None:
-    outcome = run_vector(Spoils(at, change), *a_case(layout))
+    outcome = run_case(Spoils(at, change), *a_case(layout))
     assert kind(outcome) == "mutated-input"
 
 
 @pytest.mark.parametrize("layout", ["gapped", "pitched"])
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_writing_between_the_elements_fails(layout: str, at: int) -> None:
-    outcome = run_vector(Spoils(at, "gap"), *a_case(layout))
+    outcome = run_case(Spoils(at, "gap"), *a_case(layout))
     assert outcome.fault is not None
     assert outcome.fault.text == (
         "the call changed memory between the elements of its input 'InputTensor'"
@@ -182,7 +182,7 @@ def test_a_rejection_that_changes_an_input_fails_in_every_layout(layout: str) ->
         and case.inputs.get("InputTensor")
         and case.inputs["InputTensor"].layout == layout
     )
-    outcome = run_vector(SpoilsAndRejects(), operator, case)
+    outcome = run_case(SpoilsAndRejects(), operator, case)
     assert (outcome.observed, kind(outcome)) == ("rejected", "mutated-input")
 
 
@@ -194,7 +194,7 @@ def test_a_view_of_the_input_fails_in_every_layout(layout: str) -> None:
             ends = np.cumsum([each["Sizes"][axis] for each in attributes["OutputTensors"]])
             return np.split(data, ends[:-1].tolist(), axis)
 
-    assert kind(run_vector(Views(), *a_case(layout))) == "aliased-output"
+    assert kind(run_case(Views(), *a_case(layout))) == "aliased-output"
 
 
 @odd_layouts
@@ -206,7 +206,7 @@ def test_reading_the_memory_in_c_order_fails(layout: str) -> None:
             as_c = np.ascontiguousarray(flat).ravel(order="K")[: data.size].reshape(data.shape)
             return super().run(operator, {"InputTensor": as_c}, attributes)
 
-    assert kind(run_vector(IgnoresStrides(), *a_case(layout))) == "value"
+    assert kind(run_case(IgnoresStrides(), *a_case(layout))) == "value"
 
 
 @odd_layouts

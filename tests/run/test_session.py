@@ -8,9 +8,9 @@ import pytest
 
 from opcert.arrays.element_types import Array
 from opcert.backends.contract import Backend
-from opcert.run.call_protocol import Session, SessionStep
 from opcert.run.comparison import Difference
 from opcert.run.outcome import IsolatedBackend, Outcome
+from opcert.run.session import Session, Step
 from tests.wrong_backends import (
     AcceptsEverything,
     Attributes,
@@ -35,7 +35,7 @@ INPUTS: dict[str, Array] = {
     "indices": np.array([1], np.int8),
     "axis": np.array(1, np.int8),
 }
-VALID = SessionStep(
+VALID = Step(
     "openvino/Gather-8",
     INPUTS,
     {},
@@ -50,7 +50,7 @@ BROKEN = replace(
 )
 
 
-def kinds(backend: Backend, *steps: SessionStep) -> tuple[int, str] | None:
+def kinds(backend: Backend, *steps: Step) -> tuple[int, str] | None:
     fault = Session(backend).first_fault(steps)
     return None if fault is None else (fault[0], fault[1].kind)
 
@@ -112,7 +112,7 @@ class Answers(Right, IsolatedBackend):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_dead_process_and_a_malformed_answer_are_no_rejections(
-    answer: Outcome, kind: str, step: SessionStep
+    answer: Outcome, kind: str, step: Step
 ) -> None:
     assert kinds(Answers(answer), step) == (0, kind)
 

@@ -1,5 +1,6 @@
 """Confirmation: what fails alone, what needs earlier calls, and the calls that reproduce it."""
 
+import re
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.verdicts import confirmation, reduction
+from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
 
@@ -38,12 +40,35 @@ def test_a_cache_key_without_the_axis_is_of_kind_state_and_names_the_baseline() 
         ]
 
 
+def test_the_cause_says_which_earlier_calls_make_others_fail() -> None:
+    found = certificate("PlansByShape", "variadic-split-1/axis-range.*")
+    (cause,) = found.causes
+    begin = "VariadicSplit-1 accepts invalid calls after a valid call with the same "
+    assert cause.statement.startswith(begin)
+    assert set(cause.cases) == {v.case for v in found.verdicts if v.status == "fail"}
+
+
 def test_a_failure_that_needs_no_earlier_call_is_reproduced_alone() -> None:
     found = certificate("RoundsThroughF16", "dml-split/drawn-f32-[12]-*")
     assert found.reproductions
     for case, reproduction in found.reproductions.items():
         assert (reproduction.reproduced, reproduction.kind) == ("alone", "value")
         assert {call.case for call in reproduction.calls} == {case}
+
+
+def test_a_condition_is_tried_on_fresh_calls() -> None:
+    found = certificate("RoundsThroughF16", "dml-split/drawn-f*")
+    (cause,) = found.causes
+    assert re.search(r"of fresh calls, (\d\d) of \1 such, 0 of \d+ others", cause.figures)
+    assert found.fresh
+    assert not verify_certificate(found, core_suite())
+
+
+def test_one_failure_has_a_cause_because_fresh_calls_are_like_it() -> None:
+    many = certificate("RoundsThroughF16", "dml-split/drawn-f*")
+    one = certificate("RoundsThroughF16", next(v.case for v in many.verdicts if v.failure))
+    factors = [term.factor for cause in one.causes for term in cause.condition]
+    assert factors == ["InputTensor type"]
 
 
 @pytest.mark.slow

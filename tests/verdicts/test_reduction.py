@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from opcert.cases.conditions import Conditions
-from opcert.run.call_protocol import Session, SessionStep
-from opcert.verdicts.cause_text import ReproducedCall, step_of_call
+from opcert.run.session import Session, Step, step_of
 from opcert.verdicts.reduction import Candidate, Reduction, is_small
 from tests import shipped
 from tests.at_length import at_length
@@ -28,16 +27,16 @@ NAMES = [
 ]
 
 
-def reduced(name: str) -> tuple[Candidate, list[SessionStep], str | None]:
+def reduced(name: str) -> tuple[Candidate, list[Step], str | None]:
     """Return the first failing call of a fault made smaller, its step, and the rule it breaks."""
     verdict = found(name)
     assert verdict is not None
     operator, case = core_suite().cases[verdict.case]
-    first = step_of_call(operator, ReproducedCall(case=case.id))
+    first = step_of(operator, case)
     start = Candidate.from_step(first)
     rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
 
-    def fails(steps: Sequence[SessionStep]) -> bool:
+    def fails(steps: Sequence[Step]) -> bool:
         fault = Session(FAULTS[name].make()).first_fault(steps)
         return fault is not None and fault[1].kind == verdict.kind
 
@@ -67,12 +66,12 @@ def test_a_call_of_rank_7_that_fails_for_its_rank_keeps_it() -> None:
 
 def test_a_small_call_has_few_elements_and_dimensions() -> None:
     data = np.zeros((2, 2, 2, 2), np.int8)
-    step = SessionStep("a/B", {"data": data}, {}, [data], {"data": "c"}, ("data",))
+    step = Step("a/B", {"data": data}, {}, [data], {"data": "c"}, ("data",))
     assert is_small(step)
     high = np.zeros((1, 1, 1, 1, 1), np.int8)
-    assert not is_small(SessionStep("a/B", {"data": high}, {}, [], {"data": "c"}, ("data",)))
+    assert not is_small(Step("a/B", {"data": high}, {}, [], {"data": "c"}, ("data",)))
     long = np.zeros(21, np.int8)
-    assert not is_small(SessionStep("a/B", {"data": data}, {}, [long], {"data": "c"}, ("data",)))
+    assert not is_small(Step("a/B", {"data": data}, {}, [long], {"data": "c"}, ("data",)))
 
 
 def test_tensors_of_a_variadic_input_are_removed() -> None:
@@ -81,7 +80,7 @@ def test_tensors_of_a_variadic_input_are_removed() -> None:
     inputs = {f"inputs[{k}]": array for k, array in enumerate(arrays)}
     start = Candidate(inputs, {"axis": 0}, dict.fromkeys(inputs, "c"), tuple(inputs))
 
-    def fails(steps: Sequence[SessionStep]) -> bool:
+    def fails(steps: Sequence[Step]) -> bool:
         return len(steps[0].inputs) > 2
 
     smallest = Reduction(spec_file, None, [False], fails).reduce(start, ENOUGH_SECONDS)

@@ -10,8 +10,8 @@ import pytest
 
 from opcert.arrays.element_types import Array, bits_of
 from opcert.run import outcome as outcome_module
-from opcert.run.call_protocol import run_repeatedly, run_vector
 from opcert.run.outcome import Outcome
+from opcert.run.session import run_case, run_repeatedly
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
@@ -69,7 +69,7 @@ def test_a_valid_case_is_called_with_its_data_then_other_data_then_its_own(
     operator: OperatorSuite,
 ) -> None:
     case, backend = a_case(operator), Recorder()
-    assert kind(run_vector(backend, operator, case)) is None
+    assert kind(run_case(backend, operator, case)) is None
     first, second, third = (call["InputTensor"] for call in backend.calls)
     assert np.array_equal(second, ~first)
     assert np.array_equal(third, first)
@@ -77,7 +77,7 @@ def test_a_valid_case_is_called_with_its_data_then_other_data_then_its_own(
 
 def test_the_calls_share_their_buffers(operator: OperatorSuite) -> None:
     backend = Recorder()
-    run_vector(backend, operator, a_case(operator))
+    run_case(backend, operator, a_case(operator))
     assert len(set(backend.buffers)) == 1
 
 
@@ -88,12 +88,12 @@ def test_the_calls_share_their_buffers(operator: OperatorSuite) -> None:
 def test_each_of_the_three_calls_is_judged(
     operator: OperatorSuite, wrong_at: dict[str, Any], expected: str
 ) -> None:
-    assert kind(run_vector(Recorder(**wrong_at), operator, a_case(operator))) == expected
+    assert kind(run_case(Recorder(**wrong_at), operator, a_case(operator))) == expected
 
 
 @pytest.mark.parametrize("at", ["_2", "_3"])
 def test_a_call_that_is_rejected_later_is_unstable(operator: OperatorSuite, at: str) -> None:
-    outcome = run_vector(Recorder(**{at: rejecting}), operator, a_case(operator))
+    outcome = run_case(Recorder(**{at: rejecting}), operator, a_case(operator))
     assert kind(outcome) == "unstable"
 
 
@@ -110,10 +110,10 @@ def test_an_invalid_call_is_repeated_only_if_it_is_rejected(
     operator: OperatorSuite, negative: IndexedCase
 ) -> None:
     backend = Recorder()
-    assert run_vector(backend, operator, negative).observed == "rejected"
+    assert run_case(backend, operator, negative).observed == "rejected"
     assert len(backend.calls) == 2
     accepting = Accepts()
-    assert run_vector(accepting, operator, negative).observed == "outputs"
+    assert run_case(accepting, operator, negative).observed == "outputs"
     assert accepting.calls == 1
 
 
@@ -122,7 +122,7 @@ def test_an_invalid_call_is_repeated_after_its_baseline(
 ) -> None:
     assert negative.baseline is not None
     backend = Recorder()
-    outcome = run_vector(backend, operator, negative, operator.cases[negative.baseline])
+    outcome = run_case(backend, operator, negative, operator.cases[negative.baseline])
     assert (outcome.observed, outcome.fault) == ("rejected", None)
     assert len(backend.calls) == 4
 
@@ -145,7 +145,7 @@ def test_a_rejection_that_becomes_an_acceptance_is_of_the_kind_state(
             return [] if self.calls == accepts_in else super().run(operator, inputs, attributes)
 
     assert negative.baseline is not None
-    outcome = run_vector(Forgets(), operator, negative, operator.cases[negative.baseline])
+    outcome = run_case(Forgets(), operator, negative, operator.cases[negative.baseline])
     assert kind(outcome) == "state"
     assert outcome.fault is not None
     assert outcome.fault.text.startswith(text)
@@ -156,7 +156,7 @@ def test_a_baseline_that_goes_wrong_after_a_rejection_is_of_the_kind_state(
 ) -> None:
     assert negative.baseline is not None
     backend = SpoiledByRejections()
-    outcome = run_vector(backend, operator, negative, operator.cases[negative.baseline])
+    outcome = run_case(backend, operator, negative, operator.cases[negative.baseline])
     assert kind(outcome) == "state"
     assert outcome.fault is not None
     assert f"after the rejection, the valid {negative.baseline} failed" in outcome.fault.text
@@ -201,7 +201,7 @@ def test_an_output_that_is_never_written_to_fails_where_it_must_be_zero(
     case = next(case for case in gather.index.cases if all_zero(gather, case))
     if not dirtied:
         monkeypatch.setattr(outcome_module, "dirty_freed_memory", lambda _: None)
-    outcome = run_vector(NeverWrites(gather.outputs(case)[0]), gather, case)
+    outcome = run_case(NeverWrites(gather.outputs(case)[0]), gather, case)
     assert kind(outcome) == expected
 
 
@@ -248,7 +248,7 @@ def test_any_change_to_an_input_is_a_failure(operator: OperatorSuite, spoil: str
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        outcome = run_vector(Spoils(), operator, a_case(operator))
+        outcome = run_case(Spoils(), operator, a_case(operator))
     assert kind(outcome) == "mutated-input"
 
 
@@ -259,7 +259,7 @@ def test_a_huge_virtual_output_fails_by_its_shape(operator: OperatorSuite) -> No
     def vast(outputs: list[Array]) -> list[Array]:
         return [np.broadcast_to(np.zeros((), each.dtype), (1 << 40,)) for each in outputs]
 
-    outcome = run_vector(Recorder(_1=vast), operator, a_case(operator))
+    outcome = run_case(Recorder(_1=vast), operator, a_case(operator))
     assert kind(outcome) == "unstable"
     assert outcome.fault is not None
     assert "1099511627776" in outcome.fault.text
@@ -274,7 +274,7 @@ def test_a_subclass_cannot_change_its_comparison(operator: OperatorSuite) -> Non
         return [np.zeros_like(each).view(Agreeable) for each in outputs]
 
     backend = Recorder(_1=lying, _2=lying, _3=lying)
-    assert kind(run_vector(backend, operator, a_case(operator))) == "value"
+    assert kind(run_case(backend, operator, a_case(operator))) == "value"
 
 
 def test_golden_outputs_for_inverted_data_are_stored_where_they_are_not_the_inverted_ones() -> None:

@@ -1,0 +1,264 @@
+"""Failures that need an earlier call: what the two calls share, and in what they differ.
+
+A plan cache whose key lacks the axis fails in a call after another one with the same shapes and
+another axis. No levels of the failing call say so. So earlier calls are tried, and a relation is
+the least that those share which make the call fail, and that no other one shares.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Annotated, Literal, Protocol, TypeAlias
+
+from pydantic import Field
+
+from opcert.arrays.element_types import bit_width
+from opcert.suite.format import IndexedCase, StrictModel
+from opcert.suite.operator_suite import OperatorSuite
+
+# What a backend could keep of a call, by name in words; equal in two calls that share it.
+Facts: TypeAlias = Mapping[str, object]
+# How many earlier calls are tried that are alike, and how many of all sorts.
+ALIKE = 12
+# Values of so many elements are compared.
+_MAX_ELEMENTS = 1 << 12
+_Count = Annotated[int, Field(ge=0)]
+
+
+class Relation(StrictModel):
+    """Which earlier calls make a call fail.
+
+    They have the facts `same` in common with it, and differ from it in each fact of `other`.
+    `outcome` is what is expected of them. `counts` are the trials that match and fail, match and
+    pass, do not match and fail, and do not match and pass.
+    """
+
+    outcome: Literal["outputs", "rejection"] | None
+    same: tuple[str, ...]
+    other: tuple[str, ...]
+    counts: tuple[_Count, _Count, _Count, _Count]
+
+    @property
+    def text(self) -> str:
+        """The earlier calls in words."""
+        call = {"outputs": "a valid call", "rejection": "a rejected call"}.get(self.outcome or "")
+        call = call or ("another call" if self.same or self.other else "any call")
+        same = f" with the same {_listed(self.same)}" if self.same else ""
+        other = _listed([f"another {name}" for name in self.other])
+        other = f"{', but' if same else ' with'} {other}" if other else ""
+        return f"{call}{same}{other}"
+
+    @property
+    def figures(self) -> str:
+        """How many of the earlier calls that were tried made the call fail, in words."""
+        failing, passing, others_failing, others_passing = self.counts
+        return (
+            f"tried: after {failing} of {failing + passing} such calls, "
+            f"after {others_failing} of {others_failing + others_passing} others"
+        )
+
+    def explains(self, earlier: "Known", later: "Known") -> bool:
+        """Whether an earlier call is one after which a later one fails."""
+        return (
+            self.outcome in (None, earlier.outcome)
+            and all(earlier.facts.get(n) == later.facts.get(n) for n in self.same)
+            and all(earlier.facts.get(n) != later.facts.get(n) for n in self.other)
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+class Described(Protocol):
+    """An input by its type, shape and layout."""
+
+    @property
+    def type(self) -> str:
+        """The name of the element type."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+
+    @property
+    def layout(self) -> str:
+        """The memory layout."""
+
+
+def call_facts(
+    inputs: Mapping[str, Described],
+    values: Mapping[str, Sequence[object]],
+    attributes: Mapping[str, object],
+) -> dict[str, object]:
+    """Return the facts of a call: of its inputs, their `values` if it reads them, and attributes.
+
+    A fact precedes those that it implies.
+    """
+    facts: dict[str, object] = {}
+    for name, elements in values.items():
+        facts[f"value of {name}"] = inputs[name].shape, tuple(elements)
+    for name, value in attributes.items():
+        facts[f"value of {name}"] = json.dumps(value)
+        if isinstance(value, list):
+            facts[f"length of {name}"] = len(value)
+    for name, array in inputs.items():
+        facts[f"shape of {name}"] = array.shape
+        facts[f"type of {name}"] = array.type
+        facts[f"layout of {name}"] = array.layout
+        facts[f"element size of {name}"] = bit_width(array.type)
+        facts[f"number of elements of {name}"] = prod(array.shape)
+        facts[f"rank of {name}"] = len(array.shape)
+    return facts
+
+
+def differing(one: Facts, other: Facts) -> tuple[str, ...]:
+    """Return in which facts two calls differ, without those that follow from others."""
+    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    implied = {
+        "shape": ["value"],
+        "length": ["value"],
+        "element size": ["type"],
+        "number of elements": ["value", "shape"],
+        "rank": ["value", "shape"],
+    }
+    # The type and the layout of an input that only one of them has.
+    omitted = {"type": ["rank"], "layout": ["rank"], "element size": ["rank"]}
+    only_one = {name for name in names if (name in one) != (name in other)}
+    return tuple(
+        name
+        for name in names
+        for aspect, _, argument in [name.rpartition(" of ")]
+        if not {f"{by} of {argument}" for by in implied.get(aspect, ())} & {*names}
+        and not {f"{by} of {argument}" for by in omitted.get(aspect, ())} & only_one
+    )
+
+
+@dataclass(frozen=True)
+class Known:
+    """A case with its facts, the most specific ones first, and what is expected of it."""
+
+    case: str
+    baseline: str | None
+    facts: Facts
+    outcome: Literal["outputs", "rejection"]
+
+    @classmethod
+    def of(cls, case: IndexedCase, operator: OperatorSuite) -> "Known":
+        """Return the facts of a case."""
+        values = {
+            name: operator.read_array(array).ravel().tolist()
+            for name, array in case.inputs.items()
+            if name not in case.data_inputs and prod(array.shape) <= _MAX_ELEMENTS
+        }
+        facts = call_facts(case.inputs, values, case.attributes)
+        if case.expects == "outputs":
+            facts["shapes of outputs"] = tuple(output.shape for output in case.outputs)
+            facts["types of outputs"] = tuple(output.type for output in case.outputs)
+        baseline = case.baseline if case.expects == "rejection" else None
+        return cls(case.id, baseline, facts, case.expects)
+
+    def shared(self, other: "Known") -> list[str]:
+        """Return the names of the facts that two cases share."""
+        names = dict.fromkeys([*self.facts, *other.facts])
+        return [name for name in names if self.facts.get(name) == other.facts.get(name)]
+
+
+def known_cases(operator: OperatorSuite, cases: Iterable[str]) -> dict[str, Known]:
+    """Return cases in their order, each after its baseline."""
+    known: dict[str, Known] = {}
+    for name in cases:
+        for made in (operator.cases[name].baseline, name):
+            if made is not None and made not in known:
+                known[made] = Known.of(operator.cases[made], operator)
+    return known
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A call that was made after another one in a fresh process, and whether it failed."""
+
+    first: Known
+    last: Known
+    fails: bool
+
+    def shares(self, name: str) -> bool:
+        """Whether both calls have a fact in common."""
+        return self.first.facts.get(name) == self.last.facts.get(name)
+
+
+def most_alike(last: Known, cases: Iterable[Known]) -> list[Known]:
+    """Return the cases that share the most facts with another one, the most alike last."""
+    return sorted(cases, key=lambda case: len(case.shared(last)))[-ALIKE:]
+
+
+def candidates(last: Known, cases: Sequence[Known]) -> list[Known]:
+    """Return the earlier calls to try: those that are most alike, the call itself too, and any."""
+    some = (*most_alike(last, cases), *cases[:: max(1, len(cases) // ALIKE)])
+    return [*{case.case: case for case in some}.values()]
+
+
+def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relation:
+    """Return the least that earlier calls share with those that fail after them.
+
+    An earlier call is known that differs in the facts `different` alone.
+    """
+    failing = [trial for trial in trials if trial.fails]
+    different = [name for name in different if not any(trial.shares(name) for trial in failing)]
+    outcomes = {trial.first.outcome for trial in failing}
+    outcome = outcomes.pop() if len(outcomes) == 1 else None
+    # What passes after a call of the other sort is explained by the sort alone.
+    unexplained = [
+        trial
+        for trial in trials
+        if not trial.fails
+        and outcome in (None, trial.first.outcome)
+        and not any(trial.shares(name) for name in different)
+    ]
+    names = dict.fromkeys(name for trial in trials for name in trial.last.facts)
+    common = [name for name in names if all(trial.shares(name) for trial in failing)]
+    # If it is known in what they must differ, nothing else need differ.
+    never = [n for n in names if not different and not any(t.shares(n) for t in failing)]
+    often = {name: sum(trial.shares(name) for trial in trials) for name in names}
+    same, other = list[str](), [*different]
+    while unexplained:
+        # A greedy cover: the fact that the most of them lack, or have although no failing one does.
+        # Of equals, the one that is shared most often differs least often by chance.
+        ranked = [(sum(not t.shares(name) for t in unexplained), 0, True, name) for name in common]
+        ranked += [
+            (sum(t.shares(name) for t in unexplained), often[name], False, name) for name in never
+        ]
+        count, _, is_common, name = max(ranked, key=lambda r: r[:2], default=(0, 0, True, ""))
+        if not count:
+            break
+        (same if is_common else other).append(name)
+        unexplained = [t for t in unexplained if t.shares(name) == is_common]
+    if all(trial.first.outcome == outcome for trial in trials):
+        outcome = None
+    relation = Relation(outcome=outcome, same=tuple(same), other=tuple(other), counts=(0, 0, 0, 0))
+    counts = Counter((relation.explains(t.first, t.last), t.fails) for t in trials)
+    order = [(True, True), (True, False), (False, True), (False, False)]
+    return relation.model_copy(update={"counts": tuple(counts[both] for both in order)})
+
+
+def explained_by(
+    relation: Relation, cases: Collection[str], known: Mapping[str, Known]
+) -> list[str]:
+    """Return those of some failing cases that have such an earlier call.
+
+    `known` are all cases in the order of the run. A valid case makes its own call again, and a case
+    that must be rejected is followed by the call of its baseline.
+    """
+    explained = []
+    seen: dict[tuple[object, ...], list[Known]] = defaultdict(list)
+    for name, own in known.items():
+        earlier = seen[tuple(own.facts.get(fact) for fact in relation.same)]
+        earlier.append(own)
+        if name not in cases:
+            continue
+        followed = own.baseline is not None and relation.explains(own, known[own.baseline])
+        if followed or any(relation.explains(other, own) for other in earlier):
+            explained.append(name)
+    return explained

@@ -1,0 +1,257 @@
+"""The earlier calls on which a failure depends: the fewest, and what they have in common."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from opcert.arrays.element_types import Array, same_bytes
+from opcert.isolation.supervised import SupervisedBackend
+from opcert.run.session import HELD, Session, Step, step_of
+from opcert.specification.files import SpecFile
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.verdicts.cause_text import (
+    ReproducedCall,
+    Reproduction,
+    SerializedCall,
+    easiest_to_read,
+)
+from opcert.verdicts.dependence import (
+    Known,
+    Trial,
+    call_facts,
+    candidates,
+    differing,
+    explained_by,
+    relation_of,
+)
+from opcert.verdicts.reduction import Candidate, Reduction, elements_to_read
+
+# Kinds of failure that only several calls together can show.
+KINDS_OF_SEVERAL_CALLS = ("aliased-output", "mutated-input", "unstable")
+# A call is printed with its elements if it has no more.
+MAX_LISTED = 1000
+# The time limit in seconds to leave out calls.
+_SHORTENING_SECONDS = 15.0
+# From how many cases parts are taken for further trials, and how often a part is changed.
+_VARIED, _VARIATIONS = 40, 2
+# Fewer trials do not separate what matters about earlier calls.
+_MIN_TRIALS = 8
+
+
+class FreshProcess:
+    """Makes calls in fresh processes of a backend, within time limits."""
+
+    def __init__(self, backend: SupervisedBackend, seconds: float) -> None:
+        """Begin a search that may take some seconds."""
+        self._backend = backend
+        self._end = self._deadline = time.monotonic() + seconds
+
+    def begin(self, seconds: float) -> None:
+        """Begin a part of the search that may take some seconds."""
+        self._deadline = min(self._end, time.monotonic() + seconds)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time for this part has passed."""
+        return time.monotonic() > self._deadline
+
+    def session(self, held: int = HELD) -> Session:
+        """Start a process, and return a session in it."""
+        self._backend.restart()
+        return Session(self._backend, held=held)
+
+    def failing_calls(
+        self,
+        operator: OperatorSuite,
+        calls: Sequence[ReproducedCall],
+        failure: str | None = None,
+        start: int = 0,
+    ) -> list[ReproducedCall]:
+        """Make calls in a fresh process; return them up to the first that fails, or [].
+
+        That one is not before `start`, and fails in the same way as a `failure` of the run, where a
+        single call can.
+        """
+        # One after the other, since there may be thousands.
+        steps = (step_of(operator, operator.cases[call.case], call.inverted_data) for call in calls)
+        held = len(calls) if failure == "aliased-output" else HELD
+        # These may show in any way.
+        kind = None if failure in ("state", *KINDS_OF_SEVERAL_CALLS) else failure
+        fault = self.session(held).first_fault(steps, kind, start)
+        return [] if fault is None else list(calls[: fault[0] + 1])
+
+    def shorten(
+        self, operator: OperatorSuite, calls: list[ReproducedCall], failure: str | None
+    ) -> list[ReproducedCall]:
+        """Leave out calls without which the last one still fails.
+
+        As in delta debugging, halves are left out first, then smaller and smaller parts.
+        """
+        deadline = time.monotonic() + _SHORTENING_SECONDS
+        last, size = calls[-1], len(calls) - 1
+        while size:
+            start = 0
+            while start < len(calls) - 1 and time.monotonic() < deadline:
+                kept = [*calls[:start], *calls[start + size : -1], last]
+                if self.failing_calls(operator, kept, failure, len(kept) - 1):
+                    calls = kept
+                else:
+                    start += size
+            size //= 2
+        return calls
+
+
+class EarlierCalls:
+    """Finds what earlier calls have in common that make calls of an operator fail."""
+
+    def __init__(
+        self,
+        process: FreshProcess,
+        operator: OperatorSuite,
+        spec_file: SpecFile | None,
+        known: Mapping[str, Known],
+    ) -> None:
+        """Prepare for an operator; `known` are its cases in the order of the run."""
+        self._process, self._operator = process, operator
+        self._spec_file, self._known = spec_file, known
+
+    def related(self, reproduction: Reproduction, failures: Sequence[str]) -> Reproduction:
+        """Return a reproduction by two calls with the relation between them.
+
+        Further `failures` make it more exact. It is missing if time allows too few trials.
+        """
+        operator, known = self._operator, self._known
+        first, last = reproduction.calls
+        pair = self._most_alike_pair(first, last)
+        different = () if pair is None else differing(*map(facts_of, pair))
+        trials = [Trial(known[first.case], known[last.case], True)]
+        trials += self._trials(last)
+        trials += [] if pair is None else self._variations(pair[0], known[last.case])
+        # The program of the report makes the call that is the easiest to read.
+        failing = (t.first.case for t in trials if t.fails and t.first.case in known)
+        firsts = easiest_to_read(operator, failing)
+        calls = (ReproducedCall(case=firsts[0]), last) if first.case != last.case else (first, last)
+        others = explained_by(relation_of(trials, different), failures, known)
+        # Failures of further calls show what the first one shares by chance.
+        for other in [c for c in others if c != last.case and known[c].outcome == "outputs"][:2]:
+            trials += self._trials(ReproducedCall(case=other))
+        relation = relation_of(trials, different) if len(trials) >= _MIN_TRIALS else None
+        update = {"relation": relation, "calls": calls, "reduced": self._serialized(pair)}
+        return reproduction.model_copy(update=update)
+
+    def _most_alike_pair(
+        self, first: ReproducedCall, last: ReproducedCall
+    ) -> tuple[Candidate, Candidate] | None:
+        """Return a valid earlier call and the one that fails after it, as alike as possible.
+
+        As in delta debugging, the calls are made more alike, argument by argument (Zeller,
+        "Isolating cause-effect chains from computer programs", 2002).
+        """
+        earlier, failing = map(self._step, (first.case, last.case))
+        if last.inverted_data or earlier.golden is None:
+            return None
+        target, best = Candidate.from_step(failing), Candidate.from_step(earlier)
+
+        def fails(candidate: Candidate) -> bool:
+            return bool(self._fails_after(candidate, failing))
+
+        # One difference is most likely enough; if not, each that can be left out is.
+        if found := next(filter(fails, parts_taken(target, best)), None):
+            return found, target
+        while found := next(filter(fails, parts_taken(best, target)), None):
+            best = found
+        return best, target
+
+    def _step(self, case: str) -> Step:
+        return step_of(self._operator, self._operator.cases[case])
+
+    def _fails_after(self, candidate: Candidate, failing: Step) -> bool | None:
+        """Whether a call fails after another one; None if that is not valid, or fails itself."""
+        steps = [] if self._process.is_late else self._valid(candidate)
+        if not steps:
+            return None
+        fault = self._process.session().first_fault([*steps, failing])
+        return fault is not None if fault is None or fault[0] == 1 else None
+
+    def _variations(self, candidate: Candidate, last: Known) -> Iterator[Trial]:
+        """Make a call after one that differs in one more part, which other cases have."""
+        failing = self._step(last.case)
+        valid = [case.case for case in self._known.values() if case.outcome == "outputs"]
+        made: Counter[tuple[str, ...]] = Counter()
+        for case in valid[:: max(1, len(valid) // _VARIED)]:
+            for varied in parts_taken(candidate, Candidate.from_step(self._step(case))):
+                what = differing(facts_of(varied), facts_of(candidate))
+                if made[what] < _VARIATIONS:
+                    fails = self._fails_after(varied, failing)
+                    if fails is not None:
+                        made[what] += 1
+                        yield Trial(Known("", None, facts_of(varied), "outputs"), last, fails)
+
+    def _valid(self, candidate: Candidate) -> list[Step]:
+        """Return a valid call with its golden outputs, or []."""
+        if self._spec_file is None:
+            return []
+        return Reduction(self._spec_file, None, (False,), lambda _: False).steps(candidate)
+
+    def _serialized(self, pair: Sequence[Candidate] | None) -> tuple[SerializedCall, ...]:
+        """Return two calls for a program, if it can list their elements."""
+        steps = [step for candidate in pair or () for step in self._valid(candidate)]
+        is_readable = len(steps) == 2 and max(map(elements_to_read, steps)) <= MAX_LISTED
+        return tuple(map(SerializedCall.from_step, steps)) if is_readable else ()
+
+    def _trials(self, last: ReproducedCall) -> Iterator[Trial]:
+        """Make a call after each of some others, in a fresh process each time."""
+        target = self._known[last.case]
+        for first in candidates(target, [*self._known.values()]):
+            if self._process.is_late:
+                break
+            made = self._process.failing_calls(
+                self._operator, [ReproducedCall(case=first.case), last]
+            )
+            # An earlier call that fails by itself says nothing.
+            if len(made) != 1:
+                yield Trial(first, target, bool(made))
+
+
+def facts_of(candidate: Candidate) -> dict[str, object]:
+    """Return what a backend could keep of a call."""
+    tensors = candidate.call.inputs
+    values = {name: t.values for name, t in tensors.items() if t.values is not None}
+    return call_facts(tensors, values, candidate.attributes)
+
+
+def parts_taken(one: Candidate, other: Candidate) -> Iterator[Candidate]:
+    """Yield a call with one part of another one each, of those in which they differ."""
+    for name in {**one.inputs, **other.inputs}:
+        array, its_layout = other.inputs.get(name), other.layouts.get(name, "c")
+        own = one.inputs.get(name)
+        if own is not None and array is not None:
+            if one.layouts[name] != its_layout:
+                yield replace(one, layouts={**one.layouts, name: its_layout})
+            if own.dtype != array.dtype and own.shape != array.shape:
+                with np.errstate(all="ignore"):
+                    yield one.with_inputs(**{name: own.astype(array.dtype)})
+        if array is None:
+            inputs = {key: kept for key, kept in one.inputs.items() if key != name}
+            yield replace(one, inputs=inputs)
+        elif own is None or not _are_equal(own, array):
+            # In the order of the spec, which both calls have.
+            inputs = {
+                key: array if key == name else one.inputs[key]
+                for key in {**other.inputs, **one.inputs}
+                if key == name or key in one.inputs
+            }
+            yield replace(one, inputs=inputs, layouts={**one.layouts, name: its_layout})
+    for name in {**one.attributes, **other.attributes}:
+        if one.attributes.get(name) != other.attributes.get(name):
+            attributes = {key: v for key, v in one.attributes.items() if key != name}
+            if name in other.attributes:
+                attributes[name] = other.attributes[name]
+            yield replace(one, attributes=attributes)
+
+
+def _are_equal(one: Array, other: Array) -> bool:
+    return (one.dtype, one.shape) == (other.dtype, other.shape) and same_bytes(one, other)

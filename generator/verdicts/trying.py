@@ -1,0 +1,67 @@
+"""Conditions of causes x backend -> fresh calls that try them."""
+
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+
+from opcert.arrays.calls import Call
+from opcert.isolation.supervised import SupervisedBackend
+from opcert.run.session import Session
+from opcert.verdicts.case_levels import CaseLevels, FreshPoints
+from opcert.verdicts.causes import Cause
+from opcert.verdicts.fresh import FreshCall, likeness, shows_values, unmatched_terms
+
+# How many fresh calls that match a condition are made, and how many that lack one term of it; and
+# how many are drawn at the most.
+_TRIED, _MAX_DRAWS = 10, 2000
+# So few failures get calls that are like one of them, too.
+_FEW = 4
+# Kinds of failure that valid calls do not have, that follow from other calls, or take too long.
+_NOT_TRIED = {"accepted", "uncredited", "undeclared", "state", "hang"}
+
+
+def tried_calls(
+    backend: SupervisedBackend,
+    levels: CaseLevels,
+    fresh: FreshPoints,
+    causes: Sequence[Cause],
+    former: Collection[FreshCall],
+    end: float,
+) -> Iterator[FreshCall]:
+    """Make fresh calls that match the conditions of causes of one operator, or lack one term each.
+
+    `former` calls are not made again, and none after the time `end`.
+    """
+    causes = [cause for cause in causes if not _NOT_TRIED & set(cause.kinds)]
+    conditions = [tuple((term.factor, term.levels) for term in c.condition) for c in causes]
+    wanted = Counter({(c, lacks): _TRIED for c in conditions if c for lacks in (0, 1)})
+    # A condition of a few failures may be anything: calls that are like these narrow it down.
+    few = [levels.points[c.representative] for c in causes if len(c.cases) <= _FEW]
+    alike: list[list[tuple[int, int]]] = [[] for _ in few]
+    chosen: dict[int, Call] = {}
+    made = {call.number for call in former}
+    for number, call in islice(fresh.calls, _MAX_DRAWS):
+        if time.monotonic() > end or not (few or wanted.total()):
+            break
+        if number in made:
+            continue
+        points = fresh.points(number, call)
+        uses = [(condition, unmatched_terms(points, condition)) for condition in conditions]
+        uses = [use for use in uses if wanted[use] > 0]
+        wanted.subtract(uses)
+        if uses:
+            chosen[number] = call
+        for target, ranked in zip(few, alike, strict=True):
+            ranked.append((-likeness(points, target), number))
+    for number in {number for ranked in alike for _, number in sorted(ranked)[:_TRIED]}:
+        chosen.setdefault(number, fresh.calls.call(number))
+    for number, call in chosen.items():
+        if time.monotonic() > end:
+            break
+        steps = fresh.calls.steps(fresh.calls.candidate(number, call))
+        session = Session(backend)
+        fault = session.first_fault(steps)
+        if steps and not session.declined:
+            failure = None if fault is None else fault[1].kind
+            yield FreshCall(number=number, failure=failure, shows=shows_values(steps))

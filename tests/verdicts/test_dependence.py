@@ -1,0 +1,70 @@
+"""Which earlier calls make a call fail, found from trials in fresh processes."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from opcert.verdicts.dependence import Known, Trial, explained_by, relation_of
+
+Outcome = Literal["outputs", "rejection"]
+
+
+def known(
+    name: str, outcome: Outcome = "outputs", baseline: str | None = None, **facts: object
+) -> Known:
+    return Known(name, baseline, facts, outcome)
+
+
+LAST = known("last", shape=(2, 3), axis=1)
+SAME_SHAPE = known("same-shape", shape=(2, 3), axis=0)
+OTHER_SHAPE = known("other-shape", shape=(4,), axis=0)
+REJECTED = known("rejected", "rejection", "last", shape=(2, 3), axis=7)
+
+
+FAILS_AFTER_ANOTHER_AXIS = ((SAME_SHAPE, True), (OTHER_SHAPE, False), (LAST, False))
+
+
+def tried(*outcomes: tuple[Known, bool]) -> list[Trial]:
+    return [Trial(first, LAST, fails) for first, fails in outcomes]
+
+
+def test_a_key_that_lacks_an_attribute_is_found_by_what_is_shared_and_what_differs() -> None:
+    relation = relation_of(tried(*FAILS_AFTER_ANOTHER_AXIS))
+    assert relation.text == "another call with the same shape, but another axis"
+    assert relation.figures == "tried: after 1 of 1 such calls, after 0 of 2 others"
+
+
+def test_what_only_rejected_calls_do_is_found_by_their_outcome_alone() -> None:
+    relation = relation_of(tried((REJECTED, True), (SAME_SHAPE, False), (LAST, False)))
+    assert relation.text == "a rejected call"
+
+
+def test_what_any_earlier_call_does_has_no_condition() -> None:
+    relation = relation_of(tried((REJECTED, True), (SAME_SHAPE, True), (LAST, True)))
+    assert relation.text == "any call"
+
+
+def test_what_no_fact_separates_is_counted() -> None:
+    relation = relation_of(tried((SAME_SHAPE, True), (SAME_SHAPE, False)))
+    assert relation.counts == (1, 1, 0, 0)
+
+
+def test_of_facts_that_separate_the_same_the_one_that_differs_least_often_is_named() -> None:
+    last = known("last", values=5, type="i8")
+    firsts = [known("a", values=1, type="f32"), known("b", values=2, type="i8"), last]
+    trials = [Trial(first, last, first.case == "a") for first in firsts]
+    assert relation_of(trials).text == "another call with another type"
+
+
+def names(cases: Iterable[Known], failing: list[str], *trials: tuple[Known, bool]) -> list[str]:
+    return explained_by(relation_of(tried(*trials)), failing, {case.case: case for case in cases})
+
+
+def test_a_failure_is_explained_by_a_call_that_the_run_made_before_it() -> None:
+    failing, made = ["last", "other-shape"], FAILS_AFTER_ANOTHER_AXIS
+    assert names([SAME_SHAPE, LAST, OTHER_SHAPE], failing, *made) == ["last"]
+    assert names([LAST, SAME_SHAPE, OTHER_SHAPE], failing, *made) == []
+
+
+def test_a_rejection_is_followed_by_the_call_of_its_baseline() -> None:
+    made = ((REJECTED, True), (SAME_SHAPE, False), (LAST, False))
+    assert names([LAST, REJECTED], ["rejected"], *made) == ["rejected"]
