@@ -9,8 +9,8 @@ cases          spec -> cases -> vectors: calls drawn, mutated, and proved; formu
 backends       what is certified: the contract, the lookup, one file for each runtime
 suite          vectors -> suite, and back: packs, indexes, pytest files, manifest, coverage;
                what counts: declared support, claims, feature levels, waivers
-programs       calls -> a Python program that makes them
 run            call x backend -> outcome: called, repeated, compared
+programs       calls -> a Python program that makes them
 isolation      the same in separate processes: workers, drivers, configurations
 verdicts       vector, outcome -> verdict: causes, confirmation, reduction
 strength       spec x suite -> which faults of backends the suite finds, at random and systematic

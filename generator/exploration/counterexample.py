@@ -2,22 +2,14 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array, type_name
 from opcert.cases.case import short_digest
 from opcert.errors import printable_line
 from opcert.exploration.calls import call_line
-from opcert.programs.program import (
-    CallText,
-    InputText,
-    array_expression,
-    is_exact_as_text,
-    layout_expression,
-    output_expression,
-    write_program,
-)
+from opcert.programs.program import is_exact_as_text, step_text, write_program
 from opcert.run.session import SessionFault, Step
 
 # An example lists the values of tensors of so many elements; a pattern fills larger ones.
@@ -81,27 +73,17 @@ def program_text(counterexample: Counterexample, setup: str) -> str:
     lines, and ml_dtypes where NumPy lacks a type.
     """
     fault = counterexample.fault
-    *before, last = counterexample.steps
     fatal_kind = fault.kind if fault.kind in ("crash", "hang", "protocol") else None
-    calls = [*map(_call_text, before), _call_text(last, fatal_kind)]
+    calls = [step_text(step, _remark(step)) for step in counterexample.steps]
+    calls[-1] = replace(calls[-1], ending=fatal_kind)
     title = f"{counterexample.operator}, {fault.kind}: {printable_line(fault.text)}"
     return write_program(calls, setup, [title])
 
 
-def _call_text(step: Step, fatal_kind: str | None = None) -> CallText:
-    """Return the call of a step as text; one of a fatal kind does not return."""
-    inputs = {
-        name: InputText(
-            layout_expression(array_expression(array), array.shape, step.layouts[name]),
-            (array.dtype, array.shape, step.layouts[name]),
-        )
-        for name, array in step.inputs.items()
-    }
-    remark = step.relation or "a valid call"
+def _remark(step: Step) -> str:
     if step.golden is None:
-        remark = f"one change to a valid call ({step.relation}) violates {step.rule}"
-    expected = None if step.golden is None else [*map(output_expression, step.golden)]
-    return CallText(remark, step.operator, inputs, step.attributes, expected, fatal_kind)
+        return f"one change to a valid call ({step.relation}) violates {step.rule}"
+    return step.relation or "a valid call"
 
 
 def example_text(counterexample: Counterexample) -> str:

@@ -24,7 +24,7 @@ from opcert.exploration.calls import OperatorCalls, trials
 from opcert.exploration.counterexample import Counterexample, ExplorationResult
 from opcert.isolation.supervised import CALL_TIMEOUT, SupervisedBackend, start_backend
 from opcert.run.outcome import IsolatedBackend
-from opcert.run.session import Session, Step
+from opcert.run.session import Session, Step, shortened
 from opcert.specification.files import read_specs_in
 from opcert.suite.support import declared_support
 
@@ -183,22 +183,23 @@ class Search:
 
     def _shortened(self, counterexample: Counterexample) -> Counterexample:
         """Drop earlier calls without which the last one still fails in the same way."""
-        size = len(counterexample.steps) - 1
-        while size:
-            start = 0
-            while (
-                start < len(counterexample.steps) - 1
-                and time.monotonic() < self._begin + self._seconds
+        best = counterexample
+
+        def fails(steps: Sequence[Step]) -> bool:
+            nonlocal best
+            is_late = time.monotonic() > self._begin + self._seconds
+            shorter = None if is_late else self._run(steps)
+            if (
+                shorter is None
+                or shorter.failure != best.failure
+                or len(shorter.steps) < len(steps)
             ):
-                steps = counterexample.steps
-                end = min(start + size, len(steps) - 1)
-                shorter = self._run([*steps[:start], *steps[end:]])
-                if shorter is not None and shorter.failure == counterexample.failure:
-                    counterexample = replace(shorter, valid=counterexample.valid)
-                else:
-                    start = end
-            size //= 2
-        return counterexample
+                return False
+            best = replace(shorter, valid=best.valid)
+            return True
+
+        shortened(counterexample.steps, fails)
+        return best
 
 
 def explore(

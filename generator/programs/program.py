@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import LONG_AXES_NEEDED, Array, Layout, bits_dtype
+from opcert.arrays.element_types import LONG_AXES_NEEDED, Array, Layout, bits_dtype, type_name
 from opcert.arrays.patterns import alternatives_of
 from opcert.errors import printable_line
+from opcert.run.session import Step
 
 # The most elements 1, 2, 3, ... that are listed instead of written as a range.
 _MAX_LISTED_NUMBERS = 16
@@ -230,6 +231,19 @@ class CallText:
     def buffer_formats(self) -> dict[str, tuple[object, ...]]:
         """The formats of the inputs; a call can use the buffers of one that has the same."""
         return {name: text.buffer_format for name, text in self.inputs.items()}
+
+
+def step_text(step: Step, comment: str = "", ending: str | None = None) -> CallText:
+    """Return the call of a step, with its elements, as text."""
+    inputs = {
+        name: InputText(
+            layout_expression(array_expression(array), array.shape, step.layouts[name]),
+            (type_name(array.dtype), array.shape, step.layouts[name]),
+        )
+        for name, array in step.inputs.items()
+    }
+    expected = None if step.golden is None else [*map(output_expression, step.golden)]
+    return CallText(comment, step.operator, inputs, step.attributes, expected, ending)
 
 
 def write_program(

@@ -8,14 +8,7 @@ from typing import Any
 from opcert.backends.lookup import load_code
 from opcert.certificate.certificate import Certificate
 from opcert.programs.case_programs import case_call_text, case_reason, is_self_contained
-from opcert.programs.program import (
-    CallText,
-    InputText,
-    array_expression,
-    layout_expression,
-    output_expression,
-    write_program,
-)
+from opcert.programs.program import step_text, write_program
 from opcert.report.explain import describe_case
 from opcert.report.side_by_side import (
     KIND_MEANINGS,
@@ -31,7 +24,6 @@ from opcert.suite.suite import Suite
 from opcert.verdicts.cause_text import (
     ReproducedCall,
     Reproduction,
-    SerializedCall,
     calls_of_case,
 )
 from opcert.verdicts.causes import Cause
@@ -143,8 +135,10 @@ def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: 
         # Its own calls pass.
         return ""
     if reproduction is not None and reproduction.reduced:
-        calls = [_call_text(operator.index.operator, call) for call in reproduction.reduced]
-        remarks.append("A smaller call that fails in the same way:")
+        calls = [step_text(call.step(operator.index.operator)) for call in reproduction.reduced]
+        smaller = "A smaller call that fails in the same way:"
+        alike = "The second call fails after the first one, which is as much like it as possible:"
+        remarks.append(smaller if reproduction.relation is None else alike)
     else:
         reproduced = [] if reproduction is None else list(reproduction.calls)
         if not reproduced:
@@ -164,21 +158,6 @@ def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: 
     return write_program(calls, backend, remarks)
 
 
-def _call_text(operator: str, call: SerializedCall) -> CallText:
-    """Return a call of a reduced failure as Python text."""
-    inputs = {
-        name: InputText(
-            layout_expression(array_expression(record.array), record.shape, record.layout),
-            (record.type, record.shape, record.layout),
-        )
-        for name, record in call.inputs.items()
-    }
-    outputs = None
-    if call.outputs is not None:
-        outputs = [output_expression(record.array) for record in call.outputs]
-    return CallText("", operator, inputs, call.attributes, outputs)
-
-
 def _remark(call: ReproducedCall, case: IndexedCase) -> str:
     """Return a comment on a call of the program of `case`."""
     data = ", every bit of its data inverted" if call.inverted_data else ""
@@ -196,6 +175,8 @@ def _describe_reproduction(reproduction: Reproduction | None) -> str:
         return "Confirmed: it fails alone in a fresh process."
     if reproduction.reproduced == "never":
         return "It passed alone in a fresh process, and did not fail again."
+    if (relation := reproduction.relation) is not None:
+        return f"It passes alone in a fresh process, and fails after {relation.text}."
     count = len(reproduction.calls) - 1
     calls = f"{count} other call{'s' * (count > 1)}"
     return f"It passes alone in a fresh process, and fails after {calls}."

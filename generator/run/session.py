@@ -4,10 +4,10 @@ A case is a list of steps: make this call, expect that. A run, the confirmation 
 and `explore` execute steps in the same way.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from opcert.arrays.element_types import Array, InputArrays, Layout, copy_in_layout
 from opcert.backends.contract import Backend
@@ -25,6 +25,8 @@ from opcert.run.comparison import (
 from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome, call_backend
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
+
+Made = TypeVar("Made")
 
 # The beginning of a failure's text, if it occurs only with inverted data.
 INVERTED_PREFIX = "with every bit of the data inverted"
@@ -170,6 +172,24 @@ class Session:
         if isinstance(self.backend, IsolatedBackend):
             return [*self._records]
         return [*self._records, CallRecord(inputs=self._buffers, states=self._states)]
+
+
+def shortened(calls: Sequence[Made], fails: Callable[[Sequence[Made]], bool]) -> Sequence[Made]:
+    """Leave out calls without which the last one still `fails`.
+
+    As in delta debugging, halves are left out first, then smaller and smaller parts.
+    """
+    size = len(calls) - 1
+    while size:
+        start = 0
+        while start < len(calls) - 1:
+            fewer = [*calls[:start], *calls[start + size : -1], calls[-1]]
+            if fails(fewer):
+                calls = fewer
+            else:
+                start += size
+        size //= 2
+    return calls
 
 
 def _judge(step: Step, outcome: Outcome) -> Difference | None:

@@ -265,6 +265,17 @@ class SerializedCall(StrictModel):
         outputs = None if golden is None else tuple(serialized(array, "c") for array in golden)
         return cls(inputs=inputs, attributes=dict(step.attributes), outputs=outputs)
 
+    def step(self, operator: str) -> Step:
+        """Return the call with its arrays."""
+        return Step(
+            operator,
+            {name: record.array for name, record in self.inputs.items()},
+            self.attributes,
+            None if self.outputs is None else [record.array for record in self.outputs],
+            {name: record.layout for name, record in self.inputs.items()},
+            data_inputs=(),
+        )
+
 
 class Reproduction(StrictModel):
     """How a failure was reproduced in fresh processes.

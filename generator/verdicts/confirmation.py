@@ -194,8 +194,8 @@ class Confirmation:
         kind, own = verdict.kind, self._own_calls(case)
         for earlier, later in self._other_calls(verdict, operator, case):
             made, start = [*earlier, *own, *later], len(earlier)
-            if calls := self._process.failing_calls(operator, made, verdict.failure, start):
-                calls = self._process.shorten(operator, calls, verdict.failure)
+            if failing := self._process.failing_calls(operator, made, verdict.failure, start):
+                calls = self._process.shorten(operator, failing, verdict.failure)
                 is_own = {call.case for call in calls} == {case.id}
                 alone = len(calls) == 1 or (is_own and kind in KINDS_OF_SEVERAL_CALLS)
                 # A rejection counts when it is repeated, too.

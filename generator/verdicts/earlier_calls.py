@@ -9,7 +9,7 @@ import numpy as np
 
 from opcert.arrays.element_types import Array, same_bytes
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.run.session import HELD, Session, Step, step_of
+from opcert.run.session import HELD, Session, Step, shortened, step_of
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.cause_text import (
@@ -84,24 +84,17 @@ class FreshProcess:
         return [] if fault is None else list(calls[: fault[0] + 1])
 
     def shorten(
-        self, operator: OperatorSuite, calls: list[ReproducedCall], failure: str | None
-    ) -> list[ReproducedCall]:
-        """Leave out calls without which the last one still fails.
+        self, operator: OperatorSuite, calls: Sequence[ReproducedCall], failure: str | None
+    ) -> Sequence[ReproducedCall]:
+        """Leave out calls without which the last one still fails, while there is time."""
+        end = time.monotonic() + _SHORTENING_SECONDS
 
-        As in delta debugging, halves are left out first, then smaller and smaller parts.
-        """
-        deadline = time.monotonic() + _SHORTENING_SECONDS
-        last, size = calls[-1], len(calls) - 1
-        while size:
-            start = 0
-            while start < len(calls) - 1 and time.monotonic() < deadline:
-                kept = [*calls[:start], *calls[start + size : -1], last]
-                if self.failing_calls(operator, kept, failure, len(kept) - 1):
-                    calls = kept
-                else:
-                    start += size
-            size //= 2
-        return calls
+        def fails(fewer: Sequence[ReproducedCall]) -> bool:
+            start = len(fewer) - 1
+            in_time = time.monotonic() < end
+            return in_time and bool(self.failing_calls(operator, fewer, failure, start))
+
+        return shortened(calls, fails)
 
 
 class EarlierCalls:
