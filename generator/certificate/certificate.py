@@ -15,8 +15,7 @@ from opcert.run.outcome import Rejecter
 from opcert.suite.claims import ClaimContent, Scope, Waiver
 from opcert.suite.format import Digest, StrictModel, SuiteEntry
 from opcert.suite.support import OperatorSupport, Support
-from opcert.verdicts.cause_text import Reproduction
-from opcert.verdicts.causes import Cause
+from opcert.verdicts.cause_text import Cause, Reproduction
 from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 

@@ -39,7 +39,7 @@ from opcert.report.side_by_side import (
 )
 from opcert.suite.suite import Suite
 from opcert.system import FileContents, template_environment
-from opcert.verdicts.causes import Cause
+from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import CLAIM_FILE, WAIVERS_FILE
 from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
 from opcert.specification.files import shipped_operators
-from opcert.verdicts.causes import Cause
+from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
     FAILURE_KINDS,

@@ -293,6 +293,51 @@ class Reproduction(StrictModel):
     relation: Relation | None = None
 
 
+@dataclass(frozen=True)
+class Cause:
+    """Failures of an operator that a combination of levels explains.
+
+    Attributes:
+        kinds: The kinds of failure, or "crash" or "hang"; the most frequent one first.
+        condition: A conjunction of up to three terms; empty if no levels explain the failures.
+        cases: The failing cases, in the order of the suite. Each failure has one cause.
+        unmatched: Those of them that do not match the condition. No condition explains these, and
+            they may have another cause.
+        attributed: The rejections that are not credited because their baselines are among these.
+        failing: How many of the cases that match the condition fail in these ways.
+        passing: How many of the cases that match the condition pass.
+        others_failing: How many of the cases that do not match it fail in these ways.
+        others_passing: How many of the cases that do not match it pass.
+        representative: The failing case that is the easiest to read.
+        alternatives: Conditions that match the same cases.
+        statement: The cause in words.
+        figures: The numbers above in words; empty if no levels explain the failures.
+    """
+
+    # Read by pydantic when it parses a certificate.
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
+
+    operator: str
+    kinds: tuple[str, ...]
+    condition: tuple[Term, ...]
+    cases: tuple[str, ...]
+    unmatched: tuple[str, ...]
+    attributed: tuple[str, ...]
+    failing: int
+    passing: int
+    others_failing: int
+    others_passing: int
+    representative: str
+    alternatives: tuple[tuple[Term, ...], ...]
+    statement: str
+    figures: str
+
+    @property
+    def sentence(self) -> str:
+        """The cause in words, with the figures."""
+        return f"{self.statement} ({self.figures})" if self.figures else self.statement
+
+
 def relation_statement(operator: str, reproduction: Reproduction) -> str:
     """Return, as a statement, which earlier calls make a call fail, and how."""
     kind, relation = reproduction.kind or "", reproduction.relation

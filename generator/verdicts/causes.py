@@ -4,10 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
-from pydantic import ConfigDict
 
 from opcert.diagnosis import BoolArray, Condition, explain_failures, separate_causes
 from opcert.specification.files import SpecFile
@@ -15,8 +13,8 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.verdicts.case_levels import CaseLevels, case_levels
 from opcert.verdicts.cause_text import (
+    Cause,
     Reproduction,
-    Term,
     cause_statement,
     easiest_to_read,
     relation_statement,
@@ -41,51 +39,6 @@ _SHARED, _TOLERANCE = 0.75, 3.0
 _SEVERE = ("crash", "hang")
 
 
-@dataclass(frozen=True)
-class Cause:
-    """Failures of an operator that a combination of levels explains.
-
-    Attributes:
-        kinds: The kinds of failure, or "crash" or "hang"; the most frequent one first.
-        condition: A conjunction of up to three terms; empty if no levels explain the failures.
-        cases: The failing cases, in the order of the suite. Each failure has one cause.
-        unmatched: Those of them that do not match the condition. No condition explains these, and
-            they may have another cause.
-        attributed: The rejections that are not credited because their baselines are among these.
-        failing: How many of the cases that match the condition fail in these ways.
-        passing: How many of the cases that match the condition pass.
-        others_failing: How many of the cases that do not match it fail in these ways.
-        others_passing: How many of the cases that do not match it pass.
-        representative: The failing case that is the easiest to read.
-        alternatives: Conditions that match the same cases.
-        statement: The cause in words.
-        figures: The numbers above in words; empty if no levels explain the failures.
-    """
-
-    # Read by pydantic when it parses a certificate.
-    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
-
-    operator: str
-    kinds: tuple[str, ...]
-    condition: tuple[Term, ...]
-    cases: tuple[str, ...]
-    unmatched: tuple[str, ...]
-    attributed: tuple[str, ...]
-    failing: int
-    passing: int
-    others_failing: int
-    others_passing: int
-    representative: str
-    alternatives: tuple[tuple[Term, ...], ...]
-    statement: str
-    figures: str
-
-    @property
-    def sentence(self) -> str:
-        """The cause in words, with the figures."""
-        return f"{self.statement} ({self.figures})" if self.figures else self.statement
-
-
 class Diagnosis:
     """Finds the causes of the failures of a suite's cases."""
 
@@ -94,6 +47,8 @@ class Diagnosis:
         self.suite = suite
         self._given = specs
         self._levels: dict[str, CaseLevels] = {}
+        # What was searched last for an operator, and the result.
+        self._last: dict[str, tuple[object, tuple[CaseLevels, list[_Draft]]]] = {}
 
     def causes(
         self,
@@ -152,6 +107,29 @@ class Diagnosis:
         if not by_kind:
             return causes
         passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
+        levels, drafts = self._searched(name, by_kind, passed, fresh)
+        for draft in drafts:
+            # What only fresh calls show is no failure of the run.
+            if not (cases := levels.names(draft.explained)):
+                continue
+            rejections = [v.case for v in attributed if v.attributed_to in set(cases)]
+            causes.append(_cause(operator, levels, draft, cases, rejections, reproductions))
+        return causes
+
+    def _searched(
+        self,
+        name: str,
+        by_kind: Mapping[str, Sequence[str]],
+        passed: Sequence[str],
+        fresh: Sequence[FreshCall],
+    ) -> tuple[CaseLevels, list["_Draft"]]:
+        """Return the causes of failures as masks, with the levels of their cases.
+
+        The search takes seconds for thousands of cases, so the last one of each operator is kept.
+        """
+        searched = {kind: (*cases,) for kind, cases in by_kind.items()}, (*passed,), (*fresh,)
+        if name in self._last and self._last[name][0] == searched:
+            return self._last[name][1]
         levels = self.levels_of(name)
         fresh = fresh if levels.spec_file is not None else ()
         levels = levels.with_fresh(fresh)
@@ -170,13 +148,8 @@ class Diagnosis:
         drafts: list[_Draft] = []
         for kind, (failing, passing) in counted.items():
             drafts += _drafts(levels, kind, failing, passing, known)
-        for draft in _merged(drafts, levels):
-            # What only fresh calls show is no failure of the run.
-            if not (cases := levels.names(draft.explained)):
-                continue
-            rejections = [v.case for v in attributed if v.attributed_to in set(cases)]
-            causes.append(_cause(operator, levels, draft, cases, rejections, reproductions))
-        return causes
+        self._last[name] = searched, (levels, _merged(drafts, levels))
+        return self._last[name][1]
 
     def levels_of(self, name: str) -> CaseLevels:
         """Return the levels of the cases of an operator, made once."""

@@ -14,15 +14,15 @@ from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import ECHO_PREFIX, Session, Step, repetition_plan, run_case, step_of
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.case_levels import FreshPoints
 from opcert.verdicts.cause_text import (
+    Cause,
     ReproducedCall,
     Reproduction,
     SerializedCall,
     calls_of_case,
     easiest_to_read,
 )
-from opcert.verdicts.causes import Cause, Diagnosis
+from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.dependence import Known, Relation, explained_by, known_cases, most_alike
 from opcert.verdicts.earlier_calls import (
     KINDS_OF_SEVERAL_CALLS,
@@ -32,7 +32,7 @@ from opcert.verdicts.earlier_calls import (
 )
 from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.reduction import Candidate, Reduction, elements_to_read, is_small
-from opcert.verdicts.trying import tried_calls
+from opcert.verdicts.trying import try_conditions
 from opcert.verdicts.verdict import (
     CONTRACT_LINE,
     FAILURE_STATUSES,
@@ -48,12 +48,12 @@ _BUFFER_TURNS = 64
 # How many later cases may show that an output or an input was written to.
 _LATER_CASES = 20
 # The time limits in seconds: for the search of all earlier calls on which failures depend; for that
-# of one failure, for what its earlier calls have in common, and for those of further failures; for
-# all fresh calls; and for the reduction of all calls of a run.
-_SEARCH_SECONDS, _TRYING_SECONDS, _REDUCTION_SECONDS = 180.0, 30.0, 60.0
+# of one failure, for what its earlier calls have in common, and for those of further failures; and
+# for the reduction of all calls of a run.
+_SEARCH_SECONDS, _REDUCTION_SECONDS = 180.0, 60.0
 _EARLIER_SECONDS, _RELATION_SECONDS, _DEPENDENT_SECONDS = 20.0, 45.0, 30.0
-# How often conditions are tried, and how often causes are looked for and confirmed.
-_TRYING_ROUNDS, _MAX_ROUNDS = 2, 5
+# How often causes are looked for and confirmed.
+_MAX_ROUNDS = 5
 # How many failures are made alone to have a relation explain others.
 _SAMPLED = 8
 # The most relations to earlier calls that are looked for, for an operator.
@@ -116,7 +116,10 @@ class Confirmation:
                     break
             self._find_dependent(failures)
             self._relate(failures)
-            self._try_conditions()
+            # What a backend keeps would make fresh calls fail for another reason.
+            left_out = {verdict.operator for verdict in self._dependent}
+            fresh = self._confirmed.fresh
+            try_conditions(self._backend, self._diagnosis, self._causes, left_out, fresh)
             self._confirm_causes()
             self._reduce_calls()
         except BackendError:
@@ -134,24 +137,6 @@ class Confirmation:
         verdicts = (self._verdicts | confirmed.verdicts).values()
         causes = self._diagnosis.causes(verdicts, confirmed.reproductions, confirmed.fresh)
         return causes[:MAX_CAUSES]
-
-    def _try_conditions(self) -> None:
-        """Try the conditions of causes, and of those that follow then.
-
-        What a backend keeps between calls would make fresh calls fail for another reason.
-        """
-        end = time.monotonic() + _TRYING_SECONDS
-        dependent = {verdict.operator for verdict in self._dependent}
-        for _ in range(_TRYING_ROUNDS):
-            by_operator: dict[str, list[Cause]] = {}
-            for cause in self._causes():
-                if cause.operator in self._specs and cause.operator not in dependent:
-                    by_operator.setdefault(cause.operator, []).append(cause)
-            for name, causes in by_operator.items():
-                former = self._confirmed.fresh.get(name, ())
-                levels, fresh = self._diagnosis.levels_of(name), FreshPoints(self._specs[name])
-                made = tried_calls(self._backend, levels, fresh, causes, former, end)
-                self._confirmed.fresh[name] = (*former, *made)
 
     def _confirm_causes(self) -> None:
         """Confirm a failure of each cause that has no confirmed one."""

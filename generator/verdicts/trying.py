@@ -2,26 +2,56 @@
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 
 from opcert.arrays.calls import Call
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import Session
 from opcert.verdicts.case_levels import CaseLevels, FreshPoints
-from opcert.verdicts.causes import Cause
+from opcert.verdicts.cause_text import Cause
+from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.fresh import FreshCall, likeness, shows_values, unmatched_terms
 
 # How many fresh calls that match a condition are made, and how many that lack one term of it; and
 # how many are drawn at the most.
 _TRIED, _MAX_DRAWS = 10, 2000
+# The time limit in seconds, and how often causes are tried.
+_SECONDS, _ROUNDS = 30.0, 2
 # So few failures get calls that are like one of them, too.
 _FEW = 4
 # Kinds of failure that valid calls do not have, that follow from other calls, or take too long.
 _NOT_TRIED = {"accepted", "uncredited", "undeclared", "state", "hang"}
 
 
-def tried_calls(
+def try_conditions(
+    backend: SupervisedBackend,
+    diagnosis: Diagnosis,
+    find: Callable[[], Sequence[Cause]],
+    left_out: Collection[str],
+    fresh: dict[str, tuple[FreshCall, ...]],
+) -> None:
+    """Add calls to the `fresh` ones of each operator: they try its causes, and those that follow.
+
+    `find` returns the causes so far. Operators can be left out.
+    """
+    end = time.monotonic() + _SECONDS
+    tried: set[object] = set()
+    for _ in range(_ROUNDS):
+        by_operator: dict[str, list[Cause]] = {}
+        for cause in find():
+            # Failures that nothing explains yet get more calls that are like them.
+            is_new = not cause.condition or (cause.operator, cause.condition) not in tried
+            if is_new and cause.operator in diagnosis.specs and cause.operator not in left_out:
+                by_operator.setdefault(cause.operator, []).append(cause)
+                tried.add((cause.operator, cause.condition))
+        for name, causes in by_operator.items():
+            former = fresh.get(name, ())
+            levels, points = diagnosis.levels_of(name), FreshPoints(diagnosis.specs[name])
+            fresh[name] = (*former, *_tried(backend, levels, points, causes, former, end))
+
+
+def _tried(
     backend: SupervisedBackend,
     levels: CaseLevels,
     fresh: FreshPoints,
@@ -29,9 +59,9 @@ def tried_calls(
     former: Collection[FreshCall],
     end: float,
 ) -> Iterator[FreshCall]:
-    """Make fresh calls that match the conditions of causes of one operator, or lack one term each.
+    """Yield fresh calls that match the conditions of causes of one operator, or lack one term each.
 
-    `former` calls are not made again, and none after the time `end`.
+    `former` calls are not made again, and none is made after the time `end`.
     """
     causes = [cause for cause in causes if not _NOT_TRIED & set(cause.kinds)]
     conditions = [tuple((term.factor, term.levels) for term in c.condition) for c in causes]

@@ -14,7 +14,8 @@ from opcert.diagnosis import Condition
 from opcert.run.comparison import FailureKind, compare_outputs
 from opcert.suite.format import IndexedCase
 from opcert.verdicts.case_levels import CaseLevels, case_levels
-from opcert.verdicts.causes import Cause, Diagnosis
+from opcert.verdicts.cause_text import Cause
+from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.verdict import Verdict
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import SLUGS

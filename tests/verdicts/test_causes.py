@@ -15,7 +15,8 @@ from opcert.arrays.element_types import Array
 from opcert.cases.case import short_digest
 from opcert.suite.format import IndexedCase
 from opcert.suite.suite import Suite
-from opcert.verdicts.causes import Cause, Diagnosis
+from opcert.verdicts.cause_text import Cause
+from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from tests import samples
 from tests.faults.fault import BROADCAST, SLICE
