@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from functools import cache
+from hashlib import sha256
 from math import prod
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 from opcert.arrays.element_types import ELEMENT_TYPES, LAYOUTS
 from opcert.backends.lookup import setup_code
 from opcert.programs.case_programs import case_program
+from opcert.programs.program import CallText, InputText, write_program
 from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite
@@ -135,3 +139,26 @@ def test_nan_payloads_are_written_as_bits() -> None:
             if np.isnan(array.astype(np.float32)).any():
                 return
     raise AssertionError("no case has a NaN in so few elements")
+
+
+@pytest.mark.parametrize("wrong", ["listed", "digested", None])
+def test_a_program_checks_outputs_that_are_listed_and_others_by_their_digest(
+    wrong: str | None,
+) -> None:
+    digest = sha256(np.zeros(2, np.int8).tobytes()).hexdigest()
+    expected = {
+        "listed": "np.zeros(2, np.int8)",
+        "digested": f'Digest(np.dtype(np.int8), (2,), "{digest}")',
+    }
+    inputs = {
+        name: InputText(f"np.full(2, {int(name == wrong)}, np.int8)", ("i8", (2,), "c"))
+        for name in expected
+    }
+    calls = [
+        CallText("", "an/operator", {"data": inputs[name]}, {}, [text])
+        for name, text in expected.items()
+    ]
+    copies = SimpleNamespace(run=lambda _, inputs, __: [inputs["data"].copy()])
+    program = write_program(calls, "backend = copies")
+    with nullcontext() if wrong is None else pytest.raises(AssertionError):
+        exec(program, {"copies": copies})  # noqa: S102 -- what is printed is to be run
