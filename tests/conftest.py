@@ -17,6 +17,7 @@ from opcert.specification.files import find_spec_files
 from opcert.suite.format import OperatorEntry
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite, core_suite_folder
+from opcert.verdicts import confirmation, earlier_calls, trying
 from opcert.verdicts.case_levels import CaseLevels
 from opcert.verdicts.causes import Diagnosis
 from tests import short_suite
@@ -58,6 +59,22 @@ def few_calls() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(PROFILES, "core", replace(PROFILES["core"], calls=150))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _few_fresh_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw few fresh calls, which each run with a failure tries, but for the tests of these."""
+    if "tried_at_length" not in request.fixturenames:
+        monkeypatch.setattr(trying, "_MAX_DRAWS", 100)
+
+
+@pytest.fixture
+def tried_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw as many fresh calls as a run of its own, and search as long as a busy machine needs."""
+    monkeypatch.setattr(trying, "_SECONDS", 600.0)
+    monkeypatch.setattr(earlier_calls, "_SHORTENING_SECONDS", 600.0)
+    for limit in ("_SEARCH_SECONDS", "_EARLIER_SECONDS", "_RELATION_SECONDS"):
+        monkeypatch.setattr(confirmation, limit, 600.0)
 
 
 def operator_of(test: str) -> str | None:

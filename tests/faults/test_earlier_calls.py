@@ -13,6 +13,7 @@ PLANS = [name for name in FAULTS if LACKS in name][::4]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("tried_at_length")
 @pytest.mark.parametrize("name", PLANS)
 def test_the_cause_names_what_the_key_lacks(name: str) -> None:
     found = certify(MADE, core_suite(), options={"name": name}, operator=FAULTS[name].operator)

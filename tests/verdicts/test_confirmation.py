@@ -13,6 +13,8 @@ from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
 
+pytestmark = pytest.mark.usefixtures("tried_at_length")
+
 HOSTED = str(Path(__file__).with_name("hosted.py"))
 
 
