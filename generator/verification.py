@@ -36,7 +36,7 @@ from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
-from opcert.verdicts.fresh import FreshCalls
+from opcert.verdicts.fresh import NumberedCalls
 from opcert.verdicts.verdict import Verdict
 from opcert.yaml_files import YamlSource, validated_content
 
@@ -131,9 +131,9 @@ def _fresh_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
         if name not in certificate.operators or name not in suite.spec_files:
             yield Finding(f"fresh, {name}", "expected an operator of the certificate with a spec")
             continue
-        known = FreshCalls(suite.spec_files[name])
+        known = NumberedCalls(suite.spec_files[name])
         for call in calls:
-            if not known.has(call.number):
+            if known.call(call.number) is None:
                 yield Finding(f"fresh, {name}", f"found {call.number}, which draws no valid call")
 
 

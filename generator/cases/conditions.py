@@ -307,6 +307,19 @@ class Conditions:
         """
         return are_small(self.outputs(call), most)
 
+    def is_decided(self, call: Call, most: int) -> bool:
+        """Whether a call is valid, touches no ambiguity, and has at most `most` output elements.
+
+        Raises:
+            ExpressionError: a condition cannot be evaluated.
+            Inapplicable: it has no value on the call.
+        """
+        return (
+            not self.ambiguity(call)
+            and not self.check(call).violated
+            and self.has_small_outputs(call, most)
+        )
+
     def contradicted(
         self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]
     ) -> list[str]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from opcert.arrays.calls import Call, argument_of, group_variadic
+from opcert.arrays.calls import Call, group_variadic
 from opcert.arrays.element_types import Array, copy_in_layout, invert_bits, type_name
 from opcert.arrays.patterns import materialize, materialize_numbered, with_special_values
 from opcert.cases.candidates import violating_alone
@@ -23,7 +23,7 @@ from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
 from opcert.run.comparison import compare_outputs
 from opcert.run.session import Step
 from opcert.specification.files import SpecFile, golden_outputs, read_specs_in
-from opcert.suite.support import Support
+from opcert.suite.support import CallProperties, Support
 from opcert.yaml_files import YamlPath
 
 # How many data patterns there are; the first means elements numbered from 1.
@@ -175,16 +175,6 @@ class DrawnCall:
     step: Step
 
 
-class _Properties(NamedTuple):
-    """The properties of a call that a declaration of support can exclude."""
-
-    input_types: Mapping[str, str]
-    type: str
-    index_types: frozenset[str]
-    rank: int
-    rules: tuple[str, ...]
-
-
 class OperatorCalls:
     """Draws the calls of one operator that a backend supports, with their expected outcome."""
 
@@ -262,12 +252,8 @@ class OperatorCalls:
         choices = FromHypothesis(draw, former)
         try:
             call = draw_call(self.spec, choices)
-            if (
-                self._conditions.ambiguity(call)
-                or self._conditions.check(call).violated
-                or not self._conditions.has_small_outputs(call, MAX_OUTPUT_ELEMENTS)
-                or self._is_excluded(call)
-            ):
+            is_decided = self._conditions.is_decided(call, MAX_OUTPUT_ELEMENTS)
+            if not is_decided or self._is_excluded(call):
                 return None
         except Inapplicable:
             return None
@@ -318,10 +304,5 @@ class OperatorCalls:
         """Whether the declared support of a backend excludes a valid call."""
         if self.support.declared is None:
             return False
-        satisfied = self._conditions.check(call).satisfied
-        rules = self.spec.full_ids(*satisfied, *self._conditions.behaviours(call))
-        types = {argument_of(key): tensor.type for key, tensor in reversed([*call.inputs.items()])}
-        first, *others = call.inputs.values()
-        index_types = frozenset(tensor.type for tensor in others)
-        properties = _Properties(types, first.type, index_types, first.rank, rules)
+        properties = CallProperties.of(call, self._conditions)
         return self.support.exclusion_reason(self.spec.operator, properties) is not None

@@ -169,7 +169,7 @@ def table_cell(text: str) -> str:
 
 
 # What happens after the last case.
-_CONFIRMING = "failures are repeated in fresh processes, and made smaller"
+_CONFIRMING = "the causes of failures are searched"
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome, call_ba
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 
-Made = TypeVar("Made")
+Item = TypeVar("Item")
 
 # The beginning of a failure's text, if it occurs only with inverted data.
 INVERTED_PREFIX = "with every bit of the data inverted"
@@ -174,7 +174,7 @@ class Session:
         return [*self._records, CallRecord(inputs=self._buffers, states=self._states)]
 
 
-def shortened(calls: Sequence[Made], fails: Callable[[Sequence[Made]], bool]) -> Sequence[Made]:
+def shortened(calls: Sequence[Item], fails: Callable[[Sequence[Item]], bool]) -> Sequence[Item]:
     """Leave out calls without which the last one still `fails`.
 
     As in delta debugging, halves are left out first, then smaller and smaller parts.

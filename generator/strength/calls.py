@@ -97,9 +97,8 @@ class FreshCalls:
         with suppress(ExpressionError, Inapplicable):
             replay = Replay(choices, own.one("anew", choices.levels), own.integer("seed", 0, 99))
             call = draw_call(self._spec, replay)
-            is_decided = not (conditions.open_elements(call) or conditions.ambiguity(call))
-            is_valid = is_decided and not conditions.check(call).violated
-            if is_valid and conditions.has_small_outputs(call, MAX_OUTPUT_ELEMENTS):
+            is_decided = conditions.is_decided(call, MAX_OUTPUT_ELEMENTS)
+            if is_decided and not conditions.open_elements(call):
                 return call
         return None
 

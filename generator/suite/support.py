@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
+from opcert.arrays.calls import Call, argument_of
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.backends.contract import as_backend_error
+from opcert.cases.conditions import Conditions
 from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
 from opcert.specification.files import shipped_operators
 from opcert.suite.suite import Suite
@@ -94,6 +96,29 @@ class CaseProperties(Protocol):
     @property
     def rules(self) -> tuple[str, ...]:
         """The ids of the rules that the case exercises."""
+
+
+class CallProperties(NamedTuple):
+    """The properties of a valid call that no case has."""
+
+    type: str
+    rank: int
+    index_types: frozenset[str]
+    input_types: Mapping[str, str]
+    rules: tuple[str, ...]
+
+    @classmethod
+    def of(cls, call: Call, conditions: Conditions) -> Self:
+        """Return the properties of a call of the operator that has these conditions."""
+        satisfied = conditions.check(call).satisfied
+        first, *others = call.inputs.values()
+        return cls(
+            first.type,
+            first.rank,
+            frozenset(tensor.type for tensor in others),
+            {argument_of(key): tensor.type for key, tensor in reversed([*call.inputs.items()])},
+            conditions.spec.full_ids(*satisfied, *conditions.behaviours(call)),
+        )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ dictionary, the cases that reveal a common fault are listed, here with the help 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,7 +27,7 @@ from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import valid_calls
-from opcert.verdicts.fresh import FreshCall, FreshCalls
+from opcert.verdicts.fresh import VALUE_KINDS, FreshCall, NumberedCalls, have_different_elements
 from opcert.verdicts.reduction import Candidate
 
 # To how many bits integers may be narrowed.
@@ -43,34 +43,33 @@ class Narrowing:
         self._reference = spec_file.reference
         self._conditions = Conditions(spec_file.spec)
 
-    def of_case(self, operator: OperatorSuite, case: IndexedCase) -> Point:
-        """Return to how many bits the integers of a case cannot be narrowed without effect."""
-        if sum(prod(stored.shape) for stored in case.inputs.values()) > _MAX_ELEMENTS:
+    def level(
+        self, numbers: Iterable[Array], is_valid: bool, make_call: Callable[[], Candidate]
+    ) -> Point:
+        """Return to how many bits the integers of a call cannot be narrowed without effect."""
+        arrays = [*numbers]
+        widths = [bits for bits in _WIDTHS if any(_exceeds(array, bits) for array in arrays)]
+        if not widths:
             return {NARROWED: frozenset()}
-        numbers = {
-            name: operator.read_array(stored)
-            for name, stored in case.inputs.items()
-            if _is_number(name, ELEMENT_TYPES[stored.type], case.data_inputs)
-        }
-        if not _widths(numbers.values()):
-            return {NARROWED: frozenset()}
-        layouts = {name: stored.layout for name, stored in case.inputs.items()}
-        call = Candidate(operator.inputs(case), case.attributes, layouts, case.data_inputs)
-        return self.of_call(call, case.expects == "outputs")
+        call = make_call()
+        own = self._result(call) if is_valid else ()
+        differing = [bits for bits in widths if self._result(_narrowed(call, bits)) != own]
+        return {NARROWED: frozenset(f"{bits} bits" for bits in differing)}
 
-    def of_call(self, call: Candidate, is_valid: bool = True) -> Point:
-        """Return the same for a call with its arrays."""
-        widths = _widths(
-            array
-            for name, array in call.inputs.items()
-            if _is_number(name, array.dtype, call.data_inputs)
+    def level_of_case(self, operator: OperatorSuite, case: IndexedCase) -> Point:
+        """Return the same for a case."""
+
+        def call() -> Candidate:
+            layouts = {name: stored.layout for name, stored in case.inputs.items()}
+            return Candidate(operator.inputs(case), case.attributes, layouts, case.data_inputs)
+
+        is_small = sum(prod(stored.shape) for stored in case.inputs.values()) <= _MAX_ELEMENTS
+        numbers = (
+            operator.read_array(stored)
+            for name, stored in case.inputs.items()
+            if is_small and _is_number(name, ELEMENT_TYPES[stored.type], case.data_inputs)
         )
-        own = self._result(call) if widths and is_valid else ()
-        return {
-            NARROWED: frozenset(
-                f"{bits} bits" for bits in widths if self._result(_narrowed(call, bits)) != own
-            )
-        }
+        return self.level(numbers, case.expects == "outputs", call)
 
     def _result(self, call: Candidate) -> Sequence[object]:
         """Return what determines the outputs of a call; nothing if the reference rejects it."""
@@ -87,11 +86,6 @@ class Narrowing:
 
 def _is_number(name: str, dtype: np.dtype[Any], data_inputs: Sequence[str]) -> bool:
     return dtype.kind in "iu" and name not in data_inputs
-
-
-def _widths(numbers: Iterable[Array]) -> list[int]:
-    arrays = [*numbers]
-    return [bits for bits in _WIDTHS if any(_exceeds(array, bits) for array in arrays)]
 
 
 def _exceeds(array: Array, bits: int) -> bool:
@@ -133,8 +127,6 @@ PHRASES = {
     TYPE: "a first input of {}",
     RANK: "a first input of rank {}",
 }
-# A case without elements, or with equal ones, passes in spite of a fault of these kinds.
-_VALUE_KINDS = ("value", "bits", "unstable", "state", "aliased-output")
 # Which mutations change the same property of an argument, by what their names contain.
 _CHANGES = {
     "an omitted argument": r"^omitted",
@@ -186,9 +178,12 @@ class CaseLevels:
         """Return the levels of the cases and of some fresh calls, which only a spec can draw."""
         if not calls or self.spec_file is None:
             return self
-        fresh = FreshPoints(self.spec_file)
-        points = {call.name: fresh.points(call.number) for call in calls}
-        return replace(self, points={**self.points, **points})
+        known, points = LevelledCalls(self.spec_file), dict(self.points)
+        for fresh in calls:
+            call = known.call(fresh.number)
+            if call is not None and (own := known.points(fresh.number, call)):
+                points[fresh.name] = own
+        return replace(self, points=points)
 
     def mask(self, cases: Iterable[str]) -> BoolArray:
         """Return flags of some cases."""
@@ -204,11 +199,10 @@ class CaseLevels:
     def can_show(self, kind: str, case: IndexedCase) -> bool:
         """Whether a case could fail in this way: a pass says nothing where no fault would show.
 
-        Wrong values show if not all elements of an output are equal, since elements that change
-        places are wrong values too. Other bits of equal values show in signalling NaNs, since few
-        faults change the sign of a zero.
+        Other bits of equal values show in signalling NaNs, since few faults change the sign of a
+        zero.
         """
-        if kind not in _VALUE_KINDS or case.expects == "rejection":
+        if kind not in VALUE_KINDS or case.expects == "rejection":
             return True
         if case.id not in self._visible:
             self._visible[case.id] = _visible(self.operator, case)
@@ -237,29 +231,33 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
                 known = properties.points(calls[case.id], shapes)
             points[case.id] = [{**levels, **own} for levels in known]
         if narrowing is not None:
-            narrowed = narrowing.of_case(operator, case)
+            narrowed = narrowing.level_of_case(operator, case)
             points[case.id] = [{**point, **narrowed} for point in points[case.id]]
     return CaseLevels(operator, points, spec_file)
 
 
-class FreshPoints:
-    """The levels of fresh calls of one operator."""
+class LevelledCalls(NumberedCalls):
+    """Calls with their levels."""
 
     def __init__(self, spec_file: SpecFile) -> None:
-        self.calls = FreshCalls(spec_file)
-        self._conditions = Conditions(spec_file.spec)
-        self._properties, self._spec = Properties(spec_file.spec), spec_file.spec
-        self._narrowing = Narrowing(spec_file)
+        super().__init__(spec_file)
+        self._properties, self._narrowing = Properties(spec_file.spec), Narrowing(spec_file)
 
-    def points(self, number: int, call: Call | None = None) -> list[Point]:
-        """Return the levels of the call with a number at each of its points."""
-        call = self.calls.call(number) if call is None else call
-        shapes = [output.shape for output in self._conditions.outputs(call)]
-        own = _of_outputs(shapes, self._spec.full_ids(*self._conditions.behaviours(call)))
-        values = [v for t in call.inputs.values() if t.type in INTEGERS for v in t.values or ()]
-        if values and max(map(abs, values)) >= 1 << (_WIDTHS[0] - 1):
-            own |= self._narrowing.of_call(self.calls.candidate(number, call))
-        return [{**levels, **own} for levels in self._properties.points(call, shapes)]
+    def points(self, number: int, call: Call) -> list[Point]:
+        """Return the levels of a call at each of its points; none if the spec is at fault."""
+        numbers = (
+            np.array(tensor.values, ELEMENT_TYPES[tensor.type])
+            for tensor in call.inputs.values()
+            if tensor.values is not None and tensor.type in INTEGERS
+        )
+        with suppress(OpcertError, Inapplicable):
+            shapes = [output.shape for output in self._conditions.outputs(call)]
+            own = {
+                **_of_outputs(shapes, self._spec.full_ids(*self._conditions.behaviours(call))),
+                **self._narrowing.level(numbers, True, lambda: self.candidate(number, call)),
+            }
+            return [{**levels, **own} for levels in self._properties.points(call, shapes)]
+        return []
 
 
 def _of_outputs(shapes: Sequence[Sequence[int]], rules: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -324,9 +322,8 @@ def _visible(operator: OperatorSuite, case: IndexedCase) -> tuple[bool, bool]:
     if not 0 < size <= _MAX_ELEMENTS:
         return size > 0, size > 0
     outputs = operator.outputs(case)
-    elements = [bits_of(output).ravel() for output in outputs]
     return (
-        any(bool((bits[1:] != bits[:1]).any()) for bits in elements),
+        have_different_elements(outputs),
         any(_has_fragile_bits(o) for o in outputs if type_name(o.dtype) in FLOATS),
     )
 

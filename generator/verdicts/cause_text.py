@@ -192,12 +192,12 @@ def cause_statement(
         words += f" or, in the same cases, {'' if words else 'have '}{differing}"
     total, others = failing + passing, others_failing + others_passing
     figures = f"{failing:,} of {total:,} such cases fail, {others_failing:,} of {others:,} others"
+    if unmatched:
+        figures += f", {unmatched:,} of them listed here without an explanation"
     if any(fresh):
         failing, passing, others_failing, others_passing = fresh
         figures += f"; of fresh calls, {failing:,} of {failing + passing:,} such, "
         figures += f"{others_failing:,} of {others_failing + others_passing:,} others"
-    if unmatched:
-        figures += f", {unmatched:,} of them listed here without an explanation"
     return f"{subject}{words}", figures
 
 
@@ -338,11 +338,10 @@ class Cause:
         return f"{self.statement} ({self.figures})" if self.figures else self.statement
 
 
-def relation_statement(operator: str, reproduction: Reproduction) -> str:
-    """Return, as a statement, which earlier calls make a call fail, and how."""
-    kind, relation = reproduction.kind or "", reproduction.relation
-    effect = "fails" if kind == "state" or relation is None else _EFFECTS.get(kind, "fails")
-    return f"{operator.partition('/')[2]} {effect} after {relation and relation.text}"
+def relation_statement(operator: str, kind: FailureKind | None, relation: Relation) -> str:
+    """Return, as a statement, how calls fail after which others."""
+    effect = "fails" if kind in (None, "state") else _EFFECTS[kind]
+    return f"{operator.partition('/')[2]} {effect} after {relation.text}"
 
 
 def calls_of_case(case: IndexedCase) -> list[ReproducedCall]:

@@ -20,7 +20,7 @@ from opcert.verdicts.cause_text import (
     relation_statement,
     terms_of,
 )
-from opcert.verdicts.dependence import explained_by, known_cases
+from opcert.verdicts.dependence import Known, KnownCases, explained_by
 from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
@@ -46,6 +46,7 @@ class Diagnosis:
         """Prepare for cases of `suite`; `specs` are by default those that it was generated from."""
         self.suite = suite
         self._given = specs
+        self.known = KnownCases(suite)
         self._levels: dict[str, CaseLevels] = {}
         # What was searched last for an operator, and the result.
         self._last: dict[str, tuple[object, tuple[CaseLevels, list[_Draft]]]] = {}
@@ -98,11 +99,10 @@ class Diagnosis:
                 by_kind.setdefault(str(verdict.failure), []).append(verdict.case)
         operator = self.suite.operators[name]
         causes: list[Cause] = []
-        if any(reproduction.relation for reproduction in reproductions.values()):
-            ran = (v.case for v in verdicts if v.observed != "not-run")
-            causes, left = _related(
-                operator, ran, by_kind.pop(_STATE, []), reproductions, attributed
-            )
+        if _STATE in by_kind and any(r.relation for r in reproductions.values()):
+            known = self.known.of_run(name, verdicts)
+            dependent = by_kind.pop(_STATE)
+            causes, left = _related(name, known, dependent, reproductions, attributed)
             by_kind |= {_STATE: left} if left else {}
         if not by_kind:
             return causes
@@ -130,9 +130,8 @@ class Diagnosis:
         searched = {kind: (*cases,) for kind, cases in by_kind.items()}, (*passed,), (*fresh,)
         if name in self._last and self._last[name][0] == searched:
             return self._last[name][1]
-        levels = self.levels_of(name)
-        fresh = fresh if levels.spec_file is not None else ()
-        levels = levels.with_fresh(fresh)
+        levels = self.levels_of(name).with_fresh(fresh)
+        fresh = [call for call in fresh if call.name in levels.numbers]
         counted = {}
         for kind, cases in by_kind.items():
             failed_too = [call.name for call in fresh if call.failure == kind]
@@ -164,15 +163,14 @@ class Diagnosis:
 
 
 def _related(
-    operator: OperatorSuite,
-    ran: Iterable[str],
+    operator: str,
+    known: Mapping[str, Known],
     dependent: Sequence[str],
     reproductions: Mapping[str, Reproduction],
     attributed: Sequence[Verdict],
 ) -> tuple[list[Cause], list[str]]:
     """Return the causes of failures after related calls, and the failures that have none."""
     causes, left = [], list(dependent)
-    known = known_cases(operator, ran) if dependent else {}
     for case, reproduction in reproductions.items():
         relation = reproduction.relation
         if case not in left or relation is None:
@@ -182,7 +180,7 @@ def _related(
         left = [other for other in left if other not in explained]
         causes.append(
             Cause(
-                operator=operator.index.operator,
+                operator=operator,
                 kinds=(_STATE,),
                 condition=(),
                 cases=cases,
@@ -194,7 +192,7 @@ def _related(
                 others_passing=0,
                 representative=case,
                 alternatives=(),
-                statement=relation_statement(operator.index.operator, reproduction),
+                statement=relation_statement(operator, reproduction.kind, relation),
                 figures=relation.figures,
             )
         )

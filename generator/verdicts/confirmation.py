@@ -23,7 +23,7 @@ from opcert.verdicts.cause_text import (
     easiest_to_read,
 )
 from opcert.verdicts.causes import Diagnosis
-from opcert.verdicts.dependence import Known, Relation, explained_by, known_cases, most_alike
+from opcert.verdicts.dependence import Known, Relation, explained_by, most_alike
 from opcert.verdicts.earlier_calls import (
     KINDS_OF_SEVERAL_CALLS,
     MAX_LISTED,
@@ -31,7 +31,7 @@ from opcert.verdicts.earlier_calls import (
     FreshProcess,
 )
 from opcert.verdicts.fresh import FreshCall
-from opcert.verdicts.reduction import Candidate, Reduction, elements_to_read, is_small
+from opcert.verdicts.reduction import Candidate, Reduction, StepMaker, elements_to_read, is_small
 from opcert.verdicts.trying import try_conditions
 from opcert.verdicts.verdict import (
     CONTRACT_LINE,
@@ -95,7 +95,6 @@ class Confirmation:
         self._specs = diagnosis.specs
         self._confirmed = Confirmed()
         self._process = FreshProcess(backend, _SEARCH_SECONDS)
-        self._cases: dict[str, Mapping[str, Known]] = {}
         # The failures whose earlier calls were looked for.
         self._related: set[str] = set()
 
@@ -116,8 +115,10 @@ class Confirmation:
                     break
             self._find_dependent(failures)
             self._relate(failures)
-            # What a backend keeps would make fresh calls fail for another reason.
+            # What a backend keeps would make fresh calls fail for another reason, and nobody
+            # claims what happens outside a claim.
             left_out = {verdict.operator for verdict in self._dependent}
+            left_out |= {v.operator for v in self._verdicts.values() if v.status == "out-of-claim"}
             fresh = self._confirmed.fresh
             try_conditions(self._backend, self._diagnosis, self._causes, left_out, fresh)
             self._confirm_causes()
@@ -164,7 +165,7 @@ class Confirmation:
             return reproduction
         others = len(reproduction.calls) - 1
         after = f"it fails after {others} other call{'s' * (others > 1)}"
-        text = after if others > 0 else "it was not reproduced"
+        text = f"its case passes alone; {after if others > 0 else 'it was not reproduced'}"
         needs_others = any(call.case != verdict.case for call in reproduction.calls)
         self._confirmed.verdicts[verdict.case] = _as_state(verdict, text, needs_others)
         return reproduction
@@ -183,8 +184,6 @@ class Confirmation:
                 calls = self._process.shorten(operator, failing, verdict.failure)
                 is_own = {call.case for call in calls} == {case.id}
                 alone = len(calls) == 1 or (is_own and kind in KINDS_OF_SEVERAL_CALLS)
-                # A rejection counts when it is repeated, too.
-                alone |= is_own and case.expects == "rejection" and kind == "accepted"
                 extent: Literal["alone", "after-other-calls"]
                 extent = "alone" if alone else "after-other-calls"
                 return Reproduction(reproduced=extent, calls=tuple(calls), kind=kind, reduced=())
@@ -235,7 +234,7 @@ class Confirmation:
     def _fails_in_dirtied_memory(
         self, verdict: Verdict, operator: OperatorSuite, case: IndexedCase
     ) -> bool:
-        """Whether a case fails alone as a run makes its calls, which no other program does."""
+        """Whether a case fails alone, in memory that a run has dirtied, as no program can."""
         self._backend.restart()
         # Without the baseline: a cached valid call must not influence the result.
         again = judge(verdict.operator, case, run_case(self._backend, operator, case), None)
@@ -272,7 +271,7 @@ class Confirmation:
                 if self._process.is_late:
                     break
                 if self._passes_alone(verdict):
-                    text = "it needs an earlier call"
+                    text = "its case passes alone"
                     self._confirmed.verdicts[verdict.case] = _as_state(verdict, text)
 
     def _is_known(self, verdict: Verdict) -> bool:
@@ -289,11 +288,7 @@ class Confirmation:
         return not calls or (len(calls) > 1 and not failing(operator, calls[-1:], failure))
 
     def _known(self, operator: str) -> Mapping[str, Known]:
-        """Return what is known of the cases of an operator, in the order of the run."""
-        if operator not in self._cases:
-            ran = (v.case for v in self._verdicts.values() if v.operator == operator)
-            self._cases[operator] = known_cases(self._suite.operators[operator], ran)
-        return self._cases[operator]
+        return self._diagnosis.known.of_run(operator, self._verdicts.values())
 
     def _relate(self, failures: Sequence[Verdict]) -> None:
         """Find what earlier calls have in common that make others fail."""
@@ -333,7 +328,7 @@ class Confirmation:
                 del sample[number:]
                 explained = sample
                 break
-        text = f"{relation.text} was made before, and {len(sample)} such failures need one"
+        text = f"it comes after {relation.text}; none of {len(sample)} such cases fails alone"
         for verdict in explained:
             self._confirmed.verdicts[verdict.case] = _as_state(verdict, text)
             self._related.add(verdict.case)
@@ -362,11 +357,11 @@ class Confirmation:
 
             rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
             inverted_data = [call.inverted_data for call in reproduction.calls]
-            reduction = Reduction(spec_file, rule, inverted_data, fails)
-            smaller = reduction.reduce(Candidate.from_step(first))
+            maker = StepMaker(spec_file, rule)
+            smaller = Reduction(maker, inverted_data, fails).reduce(Candidate.from_step(first))
             if smaller is None:
                 continue
-            steps = reduction.steps(smaller)
+            steps = maker.steps(smaller, inverted_data)
             # The reduction used one process, in which earlier calls may have had an effect.
             self._backend.restart()
             if fails(steps) and max(map(elements_to_read, steps)) <= MAX_LISTED:
@@ -378,7 +373,7 @@ class Confirmation:
 def _as_state(verdict: Verdict, text: str, needs_others: bool = False) -> Verdict:
     """Return the verdict of a failure that depends on earlier calls, perhaps of other cases."""
     in_run = verdict.kind or verdict.status
-    detail = f"{verdict.detail}\n    {in_run} in the run, but its case passes alone; {text}"
+    detail = f"{verdict.detail}\n    {in_run} in the run, but {text}"
     kinds = ("aliased-output", "mutated-input", "state", *(() if needs_others else ("unstable",)))
     if verdict.kind in kinds:
         return replace(verdict, detail=detail)

@@ -10,13 +10,16 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Annotated, Literal, Protocol, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import bit_width
-from opcert.suite.format import IndexedCase, StrictModel
+from opcert.suite.format import IndexedCase, InputArray, StrictModel
 from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import Verdict
 
 # What a backend could keep of a call, by name in words; equal in two calls that share it.
 Facts: TypeAlias = Mapping[str, object]
@@ -72,24 +75,8 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-class Described(Protocol):
-    """An input by its type, shape and layout."""
-
-    @property
-    def type(self) -> str:
-        """The name of the element type."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The extents."""
-
-    @property
-    def layout(self) -> str:
-        """The memory layout."""
-
-
 def call_facts(
-    inputs: Mapping[str, Described],
+    inputs: Mapping[str, InputArray | Tensor],
     values: Mapping[str, Sequence[object]],
     attributes: Mapping[str, object],
 ) -> dict[str, object]:
@@ -117,23 +104,24 @@ def call_facts(
 def differing(one: Facts, other: Facts) -> tuple[str, ...]:
     """Return in which facts two calls differ, without those that follow from others."""
     names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
-    implied = {
+    # What an input or an attribute has follows from its value, and its type and layout, too, where
+    # only one of the calls has it.
+    follows_from = {
         "shape": ["value"],
         "length": ["value"],
         "element size": ["type"],
         "number of elements": ["value", "shape"],
         "rank": ["value", "shape"],
     }
-    # The type and the layout of an input that only one of them has.
-    omitted = {"type": ["rank"], "layout": ["rank"], "element size": ["rank"]}
-    only_one = {name for name in names if (name in one) != (name in other)}
-    return tuple(
-        name
-        for name in names
-        for aspect, _, argument in [name.rpartition(" of ")]
-        if not {f"{by} of {argument}" for by in implied.get(aspect, ())} & {*names}
-        and not {f"{by} of {argument}" for by in omitted.get(aspect, ())} & only_one
-    )
+    in_one = {name for name in names if (name in one) != (name in other)}
+
+    def follows(name: str) -> bool:
+        aspect, _, argument = name.rpartition(" of ")
+        others = {f"{by} of {argument}" for by in follows_from.get(aspect, ())}
+        is_omitted = name in in_one and aspect in ("type", "layout")
+        return is_omitted or not others.isdisjoint(names)
+
+    return tuple(name for name in names if not follows(name))
 
 
 @dataclass(frozen=True)
@@ -166,14 +154,32 @@ class Known:
         return [name for name in names if self.facts.get(name) == other.facts.get(name)]
 
 
-def known_cases(operator: OperatorSuite, cases: Iterable[str]) -> dict[str, Known]:
-    """Return cases in their order, each after its baseline."""
-    known: dict[str, Known] = {}
-    for name in cases:
-        for made in (operator.cases[name].baseline, name):
-            if made is not None and made not in known:
-                known[made] = Known.of(operator.cases[made], operator)
-    return known
+class KnownCases:
+    """Knows the cases of a suite, each read once."""
+
+    def __init__(self, suite: Suite) -> None:
+        self._suite = suite
+        self._known: dict[str, Known] = {}
+
+    def of_run(self, operator: str, verdicts: Iterable[Verdict]) -> dict[str, Known]:
+        """Return the cases of an operator in the order of a run, each after its baseline.
+
+        A call that the backend declines shows nothing.
+        """
+        known: dict[str, Known] = {}
+        for verdict in verdicts:
+            if verdict.operator == operator and verdict.observed not in ("not-run", "unsupported"):
+                own = self._of(verdict.case)
+                if own.baseline is not None:
+                    known.setdefault(own.baseline, self._of(own.baseline))
+                known.setdefault(own.case, own)
+        return known
+
+    def _of(self, case: str) -> Known:
+        if case not in self._known:
+            operator, indexed = self._suite.cases[case]
+            self._known[case] = Known.of(indexed, operator)
+        return self._known[case]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, same_bytes
+from opcert.arrays.element_types import same_bytes
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import HELD, Session, Step, shortened, step_of
 from opcert.specification.files import SpecFile
@@ -27,7 +27,7 @@ from opcert.verdicts.dependence import (
     explained_by,
     relation_of,
 )
-from opcert.verdicts.reduction import Candidate, Reduction, elements_to_read
+from opcert.verdicts.reduction import Candidate, StepMaker, elements_to_read
 
 # Kinds of failure that only several calls together can show.
 KINDS_OF_SEVERAL_CALLS = ("aliased-output", "mutated-input", "unstable")
@@ -108,8 +108,8 @@ class EarlierCalls:
         known: Mapping[str, Known],
     ) -> None:
         """Prepare for an operator; `known` are its cases in the order of the run."""
-        self._process, self._operator = process, operator
-        self._spec_file, self._known = spec_file, known
+        self._process, self._operator, self._known = process, operator, known
+        self._maker = None if spec_file is None else StepMaker(spec_file)
 
     def related(self, reproduction: Reproduction, failures: Sequence[str]) -> Reproduction:
         """Return a reproduction by two calls with the relation between them.
@@ -162,12 +162,17 @@ class EarlierCalls:
         return step_of(self._operator, self._operator.cases[case])
 
     def _fails_after(self, candidate: Candidate, failing: Step) -> bool | None:
-        """Whether a call fails after another one; None if that is not valid, or fails itself."""
-        steps = [] if self._process.is_late else self._valid(candidate)
+        """Whether a call fails after another one; None if that is not valid, or does not pass."""
+        if self._maker is None or self._process.is_late:
+            return None
+        steps = self._maker.steps(candidate)
         if not steps:
             return None
-        fault = self._process.session().first_fault([*steps, failing])
-        return fault is not None if fault is None or fault[0] == 1 else None
+        session = self._process.session()
+        fault = session.first_fault([*steps, failing])
+        if session.declined or (fault is not None and fault[0] == 0):
+            return None
+        return fault is not None
 
     def _variations(self, candidate: Candidate, last: Known) -> Iterator[Trial]:
         """Make a call after one that differs in one more part, which other cases have."""
@@ -183,15 +188,9 @@ class EarlierCalls:
                         made[what] += 1
                         yield Trial(Known("", None, facts_of(varied), "outputs"), last, fails)
 
-    def _valid(self, candidate: Candidate) -> list[Step]:
-        """Return a valid call with its golden outputs, or []."""
-        if self._spec_file is None:
-            return []
-        return Reduction(self._spec_file, None, (False,), lambda _: False).steps(candidate)
-
     def _serialized(self, pair: Sequence[Candidate] | None) -> tuple[SerializedCall, ...]:
         """Return two calls for a program, if it can list their elements."""
-        steps = [step for candidate in pair or () for step in self._valid(candidate)]
+        steps = [step for c in pair or () if self._maker for step in self._maker.steps(c)]
         is_readable = len(steps) == 2 and max(map(elements_to_read, steps)) <= MAX_LISTED
         return tuple(map(SerializedCall.from_step, steps)) if is_readable else ()
 
@@ -219,32 +218,31 @@ def facts_of(candidate: Candidate) -> dict[str, object]:
 def parts_taken(one: Candidate, other: Candidate) -> Iterator[Candidate]:
     """Yield a call with one part of another one each, of those in which they differ."""
     for name in {**one.inputs, **other.inputs}:
-        array, its_layout = other.inputs.get(name), other.layouts.get(name, "c")
-        own = one.inputs.get(name)
-        if own is not None and array is not None:
-            if one.layouts[name] != its_layout:
-                yield replace(one, layouts={**one.layouts, name: its_layout})
-            if own.dtype != array.dtype and own.shape != array.shape:
-                with np.errstate(all="ignore"):
-                    yield one.with_inputs(**{name: own.astype(array.dtype)})
-        if array is None:
-            inputs = {key: kept for key, kept in one.inputs.items() if key != name}
-            yield replace(one, inputs=inputs)
-        elif own is None or not _are_equal(own, array):
-            # In the order of the spec, which both calls have.
-            inputs = {
-                key: array if key == name else one.inputs[key]
-                for key in {**other.inputs, **one.inputs}
-                if key == name or key in one.inputs
-            }
-            yield replace(one, inputs=inputs, layouts={**one.layouts, name: its_layout})
+        if name in one.inputs and name in other.inputs:
+            yield from _parts_of_input(one, other, name)
+            continue
+        inputs = {key: array for key, array in one.inputs.items() if key != name}
+        if name in other.inputs:
+            # The inputs of a call are in the order of the spec, which the other call has.
+            inputs = {key: inputs.get(key, array) for key, array in other.inputs.items()}
+        # Otherwise another input would change, too.
+        if inputs.keys() == {*one.inputs} ^ {name}:
+            yield replace(one, inputs=inputs, layouts={**other.layouts, **one.layouts})
     for name in {**one.attributes, **other.attributes}:
         if one.attributes.get(name) != other.attributes.get(name):
-            attributes = {key: v for key, v in one.attributes.items() if key != name}
-            if name in other.attributes:
-                attributes[name] = other.attributes[name]
-            yield replace(one, attributes=attributes)
+            kept = {key: value for key, value in one.attributes.items() if key != name}
+            taken = {key: value for key, value in other.attributes.items() if key == name}
+            yield replace(one, attributes={**kept, **taken})
 
 
-def _are_equal(one: Array, other: Array) -> bool:
-    return (one.dtype, one.shape) == (other.dtype, other.shape) and same_bytes(one, other)
+def _parts_of_input(one: Candidate, other: Candidate, name: str) -> Iterator[Candidate]:
+    """Yield a call with the layout, the type, and all of an input of another one."""
+    own, array = one.inputs[name], other.inputs[name]
+    layouts = {**one.layouts, name: other.layouts[name]}
+    if layouts != one.layouts:
+        yield replace(one, layouts=layouts)
+    if own.dtype != array.dtype:
+        with np.errstate(all="ignore"):
+            yield one.with_inputs(**{name: own.astype(array.dtype)})
+    if (own.dtype, own.shape) != (array.dtype, array.shape) or not same_bytes(own, array):
+        yield replace(one.with_inputs(**{name: array}), layouts=layouts)

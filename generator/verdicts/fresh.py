@@ -5,24 +5,28 @@ calls that match it but for one term, show whether it holds; the diagnosis takes
 cases. A number determines a call, so that a certificate needs no more of it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from opcert.arrays.calls import Call
-from opcert.arrays.element_types import bits_of
+from opcert.arrays.element_types import Array, bits_of
 from opcert.arrays.patterns import materialize, with_special_values
 from opcert.cases.conditions import Conditions
-from opcert.cases.drawn import choices_of, draw_call, drawn_calls
+from opcert.cases.drawn import choices_of, draw_call
 from opcert.diagnosis import Condition, Point
-from opcert.errors import ExpressionError, Inapplicable
+from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.run.comparison import FailureKind
 from opcert.run.session import Step
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.format import StrictModel
-from opcert.verdicts.reduction import Candidate, Reduction
+from opcert.suite.support import CallProperties
+from opcert.verdicts.reduction import Candidate, StepMaker
 
+# A call without elements, or with equal ones, passes in spite of a fault of these kinds.
+VALUE_KINDS = ("value", "bits", "unstable", "state", "aliased-output")
 # The seed of fresh calls; suites are not likely to have it.
 _SEED = 0xF4E54
 # The most elements of the outputs of a fresh call.
@@ -43,49 +47,39 @@ class FreshCall(StrictModel):
 
     def could_fail(self, kind: str) -> bool:
         """Whether the call passes, and a failure of this kind would have been visible."""
-        shows = self.shows or kind not in ("value", "unstable", "aliased-output")
-        return self.failure is None and shows and kind != "bits"
+        return self.failure is None and kind != "bits" and (self.shows or kind not in VALUE_KINDS)
 
 
-class FreshCalls:
-    """Draws valid calls of one operator that no ambiguity touches."""
+class NumberedCalls:
+    """Draws valid calls of one operator that no ambiguity touches; a number determines each."""
 
     def __init__(self, spec_file: SpecFile) -> None:
-        self._file = spec_file
+        self._reference, self._spec = spec_file.reference, spec_file.spec
         self._conditions = Conditions(spec_file.spec)
-        self._reduction = Reduction(spec_file, None, (False, True), lambda _: False)
+        self._maker = StepMaker(spec_file)
 
-    def __iter__(self) -> Iterator[tuple[int, Call]]:
-        """Yield calls with their numbers."""
-        for number, call, _ in drawn_calls(self._file.spec, _SEED):
-            if self._is_decided(call):
-                yield number, call
+    def call(self, number: int) -> Call | None:
+        """Return the call with a number, if that draws one."""
+        # A spec that has not been checked may contradict itself on a call.
+        with suppress(Inapplicable, ExpressionError):
+            call = draw_call(self._spec, choices_of(self._spec, _SEED, number))
+            if self._conditions.is_decided(call, _MAX_ELEMENTS):
+                return call
+        return None
 
-    def _is_decided(self, call: Call) -> bool:
-        """Whether a call is valid, small, and touched by no ambiguity."""
-        try:
-            is_valid = not self._conditions.check(call).violated
-            is_small = is_valid and self._conditions.has_small_outputs(call, _MAX_ELEMENTS)
-            return is_small and self._conditions.ambiguity(call) is None
-        except (ExpressionError, Inapplicable):
-            return False
-
-    def has(self, number: int) -> bool:
-        """Whether a number draws a call."""
-        try:
-            return self._is_decided(self.call(number))
-        except Inapplicable:
-            return False
-
-    def call(self, number: int) -> Call:
-        """Return the call with a number."""
-        return draw_call(self._file.spec, choices_of(self._file.spec, _SEED, number))
+    def properties(self, call: Call) -> CallProperties:
+        """Return what a declaration of support can exclude."""
+        return CallProperties.of(call, self._conditions)
 
     def candidate(self, number: int, call: Call) -> Candidate:
-        """Return a call with its arrays."""
+        """Return a call with its arrays.
+
+        Raises:
+            OpcertError: the reference rejects the call.
+        """
         tensors = call.patterned(f"fresh|{number}").inputs
         arrays = {name: materialize(tensor) for name, tensor in tensors.items()}
-        outputs = golden_outputs(self._file.reference, arrays, call.attributes)
+        outputs = golden_outputs(self._reference, arrays, call.attributes)
         return Candidate(
             with_special_values(arrays, tensors, outputs),
             call.attributes,
@@ -93,15 +87,20 @@ class FreshCalls:
             tuple(name for name, tensor in tensors.items() if tensor.values is None),
         )
 
-    def steps(self, candidate: Candidate) -> list[Step]:
-        """Return the calls to make, with other data the second time."""
-        return self._reduction.steps(candidate)
+    def steps(self, number: int, call: Call) -> list[Step]:
+        """Return the calls to make, with other data the second time; [] if there is no result."""
+        with suppress(OpcertError):
+            return self._maker.steps(self.candidate(number, call), (False, True))
+        return []
 
 
-def shows_values(steps: Sequence[Step]) -> bool:
-    """Whether outputs have different elements, so that wrong ones would show."""
-    outputs = [bits_of(output).ravel() for step in steps for output in step.golden or ()]
-    return any(bool((bits[1:] != bits[:1]).any()) for bits in outputs)
+def have_different_elements(outputs: Iterable[Array]) -> bool:
+    """Whether an output has different elements, so that wrong values show.
+
+    Elements that change places are wrong values, too.
+    """
+    every = (bits_of(output).ravel() for output in outputs)
+    return any(bool((bits[1:] != bits[:1]).any()) for bits in every)
 
 
 def likeness(one: Sequence[Point], other: Sequence[Point]) -> int:

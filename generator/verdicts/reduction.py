@@ -27,7 +27,7 @@ from opcert.arrays.element_types import (
 )
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
-from opcert.errors import ExpressionError, Inapplicable, OpcertError
+from opcert.errors import Inapplicable, OpcertError
 from opcert.run.session import Step
 from opcert.specification.files import SpecFile, golden_outputs
 
@@ -98,57 +98,23 @@ class Candidate:
 Edit: TypeAlias = Callable[[Candidate], Candidate]
 
 
-class Reduction:
-    """Reduces a failing call of one operator."""
+class StepMaker:
+    """Makes steps of calls of one operator that are valid, or violate one `rule`."""
 
-    def __init__(
-        self, spec_file: SpecFile, rule: str | None, inverted_data: Sequence[bool], fails: Fails
-    ) -> None:
-        """Prepare to reduce a call that violates `rule`, or a valid call if `rule` is None.
-
-        Each item of `inverted_data` is a call that the failure needs: True if every bit of its data
-        is inverted. `fails` makes these calls and returns whether the last one fails in the same
-        way.
-        """
-        self._file = spec_file
-        self._rule = rule
-        self._inverted_data = inverted_data
-        self._fails = fails
+    def __init__(self, spec_file: SpecFile, rule: str | None = None) -> None:
+        self._file, self._rule = spec_file, rule
         self._conditions = Conditions(spec_file.spec)
         self._formulas = ElementFormulas(spec_file)
 
-    def reduce(self, start: Candidate, seconds: float | None = None) -> Candidate | None:
-        """Return the smallest call found that fails as `start` does, or None if none is smaller.
-
-        It takes `seconds`, by default `SECONDS`.
-        """
-        best = start
-        deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
-        steps = self.steps(start)
-        progress = bool(steps)
-        while progress and not is_small(steps[0]):
-            progress = False
-            for candidate in _smaller_candidates(best):
-                if time.monotonic() > deadline:
-                    break
-                smaller = self.steps(candidate)
-                if smaller and self._fails(smaller):
-                    best, steps, progress = candidate, smaller, True
-                    break
-        return None if best is start else best
-
-    def steps(self, candidate: Candidate) -> list[Step]:
-        """Return the calls to make, or [] if the candidate is not a call of the same sort.
-
-        It must be valid, or violate `rule` alone, and touch no ambiguity.
-        """
+    def steps(self, candidate: Candidate, inverted_data: Sequence[bool] = (False,)) -> list[Step]:
+        """Return the calls to make, if the candidate is of this sort and touches no ambiguity."""
         try:
             violated = self._conditions.check(candidate.call).violated
             ambiguity = self._conditions.ambiguity(candidate.call)
             if ambiguity or violated != (() if self._rule is None else (self._rule,)):
                 return []
-            return [self._step(candidate, inverted) for inverted in self._inverted_data]
-        except (ExpressionError, Inapplicable, OpcertError):
+            return [self._step(candidate, inverted) for inverted in inverted_data]
+        except (Inapplicable, OpcertError):
             return []
 
     def _step(self, candidate: Candidate, inverted: bool) -> Step:
@@ -170,6 +136,41 @@ class Reduction:
             candidate.data_inputs,
             rule=None if rule is None else spec.full_id(rule),
         )
+
+
+class Reduction:
+    """Reduces a failing call of one operator."""
+
+    def __init__(self, maker: StepMaker, inverted_data: Sequence[bool], fails: Fails) -> None:
+        """Prepare to reduce a call of which `maker` makes steps.
+
+        Each item of `inverted_data` is a call that the failure needs: True if every bit of its data
+        is inverted. `fails` makes these calls and returns whether the last one fails in the same
+        way.
+        """
+        self._maker = maker
+        self._inverted_data = inverted_data
+        self._fails = fails
+
+    def reduce(self, start: Candidate, seconds: float | None = None) -> Candidate | None:
+        """Return the smallest call found that fails as `start` does, or None if none is smaller.
+
+        It takes `seconds`, by default `SECONDS`.
+        """
+        best = start
+        deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
+        steps = self._maker.steps(start, self._inverted_data)
+        progress = bool(steps)
+        while progress and not is_small(steps[0]):
+            progress = False
+            for candidate in _smaller_candidates(best):
+                if time.monotonic() > deadline:
+                    break
+                smaller = self._maker.steps(candidate, self._inverted_data)
+                if smaller and self._fails(smaller):
+                    best, steps, progress = candidate, smaller, True
+                    break
+        return None if best is start else best
 
 
 def is_small(step: Step) -> bool:

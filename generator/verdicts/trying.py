@@ -3,15 +3,19 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import islice
 
-from opcert.arrays.calls import Call
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import Session
-from opcert.verdicts.case_levels import CaseLevels, FreshPoints
+from opcert.suite.support import declared_support
+from opcert.verdicts.case_levels import CaseLevels, LevelledCalls
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.causes import Diagnosis
-from opcert.verdicts.fresh import FreshCall, likeness, shows_values, unmatched_terms
+from opcert.verdicts.fresh import (
+    FreshCall,
+    have_different_elements,
+    likeness,
+    unmatched_terms,
+)
 
 # How many fresh calls that match a condition are made, and how many that lack one term of it; and
 # how many are drawn at the most.
@@ -20,8 +24,8 @@ _TRIED, _MAX_DRAWS = 10, 2000
 _SECONDS, _ROUNDS = 30.0, 2
 # So few failures get calls that are like one of them, too.
 _FEW = 4
-# Kinds of failure that valid calls do not have, that follow from other calls, or take too long.
-_NOT_TRIED = {"accepted", "uncredited", "undeclared", "state", "hang"}
+# Kinds of failure that follow from other calls or declarations, or take too long.
+_NOT_TRIED = {"uncredited", "undeclared", "state", "hang"}
 
 
 def try_conditions(
@@ -47,14 +51,14 @@ def try_conditions(
                 tried.add((cause.operator, cause.condition))
         for name, causes in by_operator.items():
             former = fresh.get(name, ())
-            levels, points = diagnosis.levels_of(name), FreshPoints(diagnosis.specs[name])
-            fresh[name] = (*former, *_tried(backend, levels, points, causes, former, end))
+            levels, drawn = diagnosis.levels_of(name), LevelledCalls(diagnosis.specs[name])
+            fresh[name] = (*former, *_tried(backend, levels, drawn, causes, former, end))
 
 
 def _tried(
     backend: SupervisedBackend,
     levels: CaseLevels,
-    fresh: FreshPoints,
+    drawn: LevelledCalls,
     causes: Sequence[Cause],
     former: Collection[FreshCall],
     end: float,
@@ -63,35 +67,46 @@ def _tried(
 
     `former` calls are not made again, and none is made after the time `end`.
     """
-    causes = [cause for cause in causes if not _NOT_TRIED & set(cause.kinds)]
-    conditions = [tuple((term.factor, term.levels) for term in c.condition) for c in causes]
-    wanted = Counter({(c, lacks): _TRIED for c in conditions if c for lacks in (0, 1)})
+    operator = levels.operator
+    causes = [
+        cause
+        for cause in causes
+        if operator.cases[cause.representative].expects == "outputs"
+        and not _NOT_TRIED & set(cause.kinds)
+    ]
+    conditions = {tuple((term.factor, term.levels) for term in c.condition) for c in causes} - {()}
+    wanted = Counter({(condition, lacks): _TRIED for condition in conditions for lacks in (0, 1)})
     # A condition of a few failures may be anything: calls that are like these narrow it down.
-    few = [levels.points[c.representative] for c in causes if len(c.cases) <= _FEW]
+    few = [levels.points[cause.representative] for cause in causes if len(cause.cases) <= _FEW]
     alike: list[list[tuple[int, int]]] = [[] for _ in few]
-    chosen: dict[int, Call] = {}
-    made = {call.number for call in former}
-    for number, call in islice(fresh.calls, _MAX_DRAWS):
-        if time.monotonic() > end or not (few or wanted.total()):
+    chosen: set[int] = set()
+    made, support = {call.number for call in former}, declared_support(backend)
+    for number in range(_MAX_DRAWS):
+        if time.monotonic() > end or not (few or any(wanted.values())):
             break
-        if number in made:
+        call = None if number in made else drawn.call(number)
+        # What the backend declares as unsupported may give any result.
+        if call is None or support.exclusion_reason(
+            operator.index.operator, drawn.properties(call)
+        ):
             continue
-        points = fresh.points(number, call)
+        if not (points := drawn.points(number, call)):
+            continue
         uses = [(condition, unmatched_terms(points, condition)) for condition in conditions]
         uses = [use for use in uses if wanted[use] > 0]
         wanted.subtract(uses)
         if uses:
-            chosen[number] = call
+            chosen.add(number)
         for target, ranked in zip(few, alike, strict=True):
             ranked.append((-likeness(points, target), number))
-    for number in {number for ranked in alike for _, number in sorted(ranked)[:_TRIED]}:
-        chosen.setdefault(number, fresh.calls.call(number))
-    for number, call in chosen.items():
-        if time.monotonic() > end:
-            break
-        steps = fresh.calls.steps(fresh.calls.candidate(number, call))
+    numbers = {*chosen, *(n for ranked in alike for _, n in sorted(ranked)[:_TRIED])}
+    for number in sorted(numbers):
+        call = drawn.call(number)
+        steps = [] if call is None or time.monotonic() > end else drawn.steps(number, call)
         session = Session(backend)
         fault = session.first_fault(steps)
         if steps and not session.declined:
             failure = None if fault is None else fault[1].kind
-            yield FreshCall(number=number, failure=failure, shows=shows_values(steps))
+            outputs = [output for step in steps for output in step.golden or ()]
+            shows = have_different_elements(outputs)
+            yield FreshCall(number=number, failure=failure, shows=shows)

@@ -127,6 +127,15 @@ def test_an_invalid_call_is_repeated_after_its_baseline(
     assert len(backend.calls) == 4
 
 
+def state_after_a_rejection(backend: Right, operator: OperatorSuite, case: IndexedCase) -> str:
+    """Return the text of the failure of a backend that keeps something of a rejected call."""
+    assert case.baseline is not None
+    outcome = run_case(backend, operator, case, operator.cases[case.baseline])
+    assert outcome.fault is not None
+    assert outcome.fault.kind == "state"
+    return outcome.fault.text
+
+
 @pytest.mark.parametrize(
     ("accepts_in", "text"),
     [
@@ -144,22 +153,14 @@ def test_a_rejection_that_becomes_an_acceptance_is_of_the_kind_state(
             self.calls += 1
             return [] if self.calls == accepts_in else super().run(operator, inputs, attributes)
 
-    assert negative.baseline is not None
-    outcome = run_case(Forgets(), operator, negative, operator.cases[negative.baseline])
-    assert kind(outcome) == "state"
-    assert outcome.fault is not None
-    assert outcome.fault.text.startswith(text)
+    assert state_after_a_rejection(Forgets(), operator, negative).startswith(text)
 
 
 def test_a_baseline_that_goes_wrong_after_a_rejection_is_of_the_kind_state(
     operator: OperatorSuite, negative: IndexedCase
 ) -> None:
-    assert negative.baseline is not None
-    backend = SpoiledByRejections()
-    outcome = run_case(backend, operator, negative, operator.cases[negative.baseline])
-    assert kind(outcome) == "state"
-    assert outcome.fault is not None
-    assert f"after the rejection, the valid {negative.baseline} failed" in outcome.fault.text
+    text = state_after_a_rejection(SpoiledByRejections(), operator, negative)
+    assert f"after the rejection, the valid {negative.baseline} failed" in text
 
 
 class SpoiledByRejections(Right):

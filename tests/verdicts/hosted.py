@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,19 @@ class PlansByShape(wrong.Right):
 
 class RoundsThroughF16(wrong.ThroughFloat16):
     name = "rounds"
+
+
+class RoundsAndDeclares(RoundsThroughF16):
+    """Declares types of which it rounds one, and breaks on all others."""
+
+    support: ClassVar = {
+        "directml/DML_OPERATOR_SPLIT": {"how": "native", "types": ["f32", "f64", "i32"]}
+    }
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        if inputs["InputTensor"].dtype not in ("f4", "f8", "i4"):
+            os.abort()
+        return super().run(operator, inputs, attributes)
 
 
 class KeepsByShape(wrong.CachesByShape):

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from opcert import Certificate, certify
-from opcert.verdicts import confirmation, reduction
+from opcert.arrays.element_types import Array
+from opcert.errors import OpcertError
+from opcert.verdicts import confirmation, fresh, reduction
 from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
@@ -64,6 +66,24 @@ def test_a_condition_is_tried_on_fresh_calls() -> None:
     assert re.search(r"of fresh calls, (\d\d) of \1 such, 0 of \d+ others", cause.figures)
     assert found.fresh
     assert not verify_certificate(found, core_suite())
+
+
+def test_what_a_backend_declares_as_unsupported_is_not_tried() -> None:
+    found = certificate("RoundsAndDeclares", "dml-split/drawn-f*")
+    assert found.fresh
+    assert {call.failure for calls in found.fresh.values() for call in calls} == {"value", None}
+
+
+def test_a_reference_that_rejects_a_fresh_call_costs_this_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def rejecting(*_: object) -> list[Array]:
+        raise OpcertError("the reference rejects the call")
+
+    monkeypatch.setattr(fresh, "golden_outputs", rejecting)
+    found = certify(f"{HOSTED}:RoundsThroughF16", core_suite(), case="dml-split/drawn-f32-1-*")
+    assert found.causes
+    assert not any(found.fresh.values())
 
 
 def test_one_failure_has_a_cause_because_fresh_calls_are_like_it() -> None:

@@ -3,7 +3,12 @@
 from collections.abc import Iterable
 from typing import Literal
 
+import numpy as np
+
+from opcert.arrays.element_types import Array
 from opcert.verdicts.dependence import Known, Trial, explained_by, relation_of
+from opcert.verdicts.earlier_calls import parts_taken
+from opcert.verdicts.reduction import Candidate
 
 Outcome = Literal["outputs", "rejection"]
 
@@ -68,3 +73,20 @@ def test_a_failure_is_explained_by_a_call_that_the_run_made_before_it() -> None:
 def test_a_rejection_is_followed_by_the_call_of_its_baseline() -> None:
     made = ((REJECTED, True), (SAME_SHAPE, False), (LAST, False))
     assert names([LAST, REJECTED], ["rejected"], *made) == ["rejected"]
+
+
+def test_parts_are_taken_one_at_a_time_in_the_order_of_the_spec() -> None:
+    def call(*names: str, **attributes: int) -> Candidate:
+        inputs: dict[str, Array] = {name: np.array([len(names)], np.int32) for name in names}
+        return Candidate(inputs, attributes, dict.fromkeys(names, "c"), ())
+
+    one, other = call("data", "start", axis=1), call("data", "axes", "start", axis=2)
+    taken = [*parts_taken(one, other)]
+    assert [[*candidate.inputs] for candidate in taken] == [
+        ["data", "start"],
+        ["data", "start"],
+        ["data", "axes", "start"],
+        ["data", "start"],
+    ]
+    assert [candidate.attributes for candidate in taken] == [{"axis": 1}] * 3 + [{"axis": 2}]
+    assert not [*parts_taken(one, one)]

@@ -7,7 +7,7 @@ import pytest
 
 from opcert.cases.conditions import Conditions
 from opcert.run.session import Session, Step, step_of
-from opcert.verdicts.reduction import Candidate, Reduction, is_small
+from opcert.verdicts.reduction import Candidate, Reduction, StepMaker, is_small
 from tests import shipped
 from tests.at_length import at_length
 from tests.faults.catalogue import FAULTS
@@ -41,9 +41,9 @@ def reduced(name: str) -> tuple[Candidate, list[Step], str | None]:
         return fault is not None and fault[1].kind == verdict.kind
 
     spec_file = core_suite().spec_files[operator.index.operator]
-    reduction = Reduction(spec_file, rule, [False], fails)
-    smaller = reduction.reduce(start, ENOUGH_SECONDS) or start
-    steps = reduction.steps(smaller)
+    maker = StepMaker(spec_file, rule)
+    smaller = Reduction(maker, [False], fails).reduce(start, ENOUGH_SECONDS) or start
+    steps = maker.steps(smaller)
     assert fails(steps)
     return smaller, steps, rule
 
@@ -83,7 +83,7 @@ def test_tensors_of_a_variadic_input_are_removed() -> None:
     def fails(steps: Sequence[Step]) -> bool:
         return len(steps[0].inputs) > 2
 
-    smallest = Reduction(spec_file, None, [False], fails).reduce(start, ENOUGH_SECONDS)
+    smallest = Reduction(StepMaker(spec_file), [False], fails).reduce(start, ENOUGH_SECONDS)
     assert smallest is not None
     assert list(smallest.inputs) == ["inputs[0]", "inputs[1]", "inputs[2]"]
     assert smallest.layouts.keys() == set(smallest.data_inputs) == smallest.inputs.keys()
