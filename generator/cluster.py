@@ -1,79 +1,58 @@
-"""A connection to a cluster of dask.distributed, on whose workers tasks run."""
+"""The workers of a cluster of dask.distributed."""
 
 import json
-import signal
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread, current_thread, main_thread
+from threading import Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from opcert.errors import OpcertError, describe_error
+from opcert.workers import POLL_SECONDS, TaskKilledError, Workers
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
-Argument = TypeVar("Argument")
-Result = TypeVar("Result")
-
-LOCAL_PREFIX = "local:"
 # How many seconds a scheduler has to answer, and suitable workers to appear, at first or again.
 CONNECT_SECONDS = 10.0
 WORKERS_SECONDS = 60.0
-# A task that ends so many workers of a local cluster is given up. Other schedulers have a setting.
-MAX_LOST_WORKERS = 3
-# Tasks in flight for each thread of the workers: one runs, and one waits.
-_TASKS_PER_THREAD = 2
-_POLL_SECONDS = 2.0
 
 
 class ClusterLostError(OpcertError):
     """The scheduler, or every suitable worker, is gone."""
 
 
-class TaskKilledError(OpcertError):
-    """A task ended several workers, one after the other."""
-
-
-class Cluster:
-    """A connection to a cluster; close it, or use it as a context manager."""
+class Cluster(Workers):
+    """A connection to a cluster."""
 
     def __init__(self, address: str, resources: Mapping[str, float] | None = None) -> None:
-        """Connect to a scheduler, or start `local:N` worker processes on this machine.
+        """Connect to the scheduler with this address, or with this scheduler file.
 
         Only workers that offer the `resources`, such as {"GPU": 1}, get tasks.
 
         Raises:
-            OpcertError: the package distributed is missing, the address is malformed, no scheduler
-                answers there, or no worker offers the resources.
+            OpcertError: the package distributed is missing, no scheduler answers at the address, or
+                no worker offers the resources.
         """
         self.address = address
         self.resources = dict(resources or {})
-        # Workers that were there once, and those of them that are gone.
+        # Workers that were there once.
         self._known: set[str] = set()
-        self.lost: set[str] = set()
-        self._looked = 0.0
-        with ExitStack() as stack:
-            self._client = stack.enter_context(_connection(address, self.resources))
-            self._stack: AbstractContextManager[Any] = stack.pop_all()
+        self._alone_since: float | None = None
+        self._client = _connected(address)
+        super().__init__(self._client.get_executor(pure=False, resources=self.resources or None))
         try:
             self._await_workers()
         except BaseException:
             self.close()
             raise
 
-    def __enter__(self) -> "Cluster":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Disconnect, and end the workers that were started here."""
-        with suppress(OSError, TimeoutError):
-            self._stack.__exit__(None, None, None)
+    @property
+    def count(self) -> int:
+        """How many threads the suitable workers have."""
+        return max(1, sum(self.workers().values()))
 
     def workers(self) -> dict[str, int]:
         """Return the number of threads of each suitable worker, by its address.
@@ -94,6 +73,19 @@ class Cluster:
         self._known |= found.keys()
         return found
 
+    def check(self) -> None:
+        """Check that the scheduler answers, and that a worker is left, or comes soon.
+
+        Raises:
+            ClusterLostError: it does not, or none does.
+        """
+        if self.workers():
+            self._alone_since = None
+        elif self._alone_since is None:
+            self._alone_since = monotonic()
+        elif monotonic() - self._alone_since > WORKERS_SECONDS:
+            raise self._lost("all workers are")
+
     def _lost(self, what: str) -> ClusterLostError:
         return ClusterLostError(f"cluster {self.address}: {what} gone")
 
@@ -108,9 +100,9 @@ class Cluster:
                     + (f" --resources '{wanted}'" if wanted else "")
                 )
             with suppress(TimeoutError):
-                self._client.wait_for_workers(1, timeout=_POLL_SECONDS)
+                self._client.wait_for_workers(1, timeout=POLL_SECONDS)
 
-    def run_everywhere(self, function: Callable[..., object], *arguments: object) -> None:
+    def end(self, function: Callable[..., object], *arguments: object) -> None:
         """Call a quick function on all workers; ignore those that do not answer."""
 
         def call() -> None:
@@ -122,84 +114,18 @@ class Cluster:
         thread.start()
         thread.join(CONNECT_SECONDS)
 
-    def on_each(
-        self, function: Callable[..., Result], *arguments: object, workers: Iterable[str]
-    ) -> list[Result]:
-        """Have each of these workers call a function; return the results of those that are left.
+    def close(self) -> None:
+        """Disconnect."""
+        with suppress(OSError, TimeoutError):
+            self._client.close()
 
-        Raises:
-            ClusterLostError: the scheduler is gone.
-        """
-        from distributed import CancelledError, wait  # noqa: PLC0415
-
-        futures = {worker: self.submit(function, *arguments, worker=worker) for worker in workers}
-        try:
-            while True:
-                # A task would wait for ever for a lost worker.
-                present = self.workers()
-                left = [f for worker, f in futures.items() if worker in present and not f.done()]
-                if not left:
-                    break
-                with suppress(TimeoutError, CancelledError), self._client.as_current():
-                    wait(left, _POLL_SECONDS)
-            return [self.result(future) for future in futures.values() if future.done()]
-        finally:
-            self.cancel(futures.values())
-
-    def submit(
-        self, function: Callable[..., Result], *arguments: object, worker: str | None = None
-    ) -> "Future":
-        """Have a suitable worker, or this one, call a function."""
-        return self._client.submit(
-            function, *arguments, pure=False, resources=self.resources or None, workers=worker
-        )
-
-    def cancel(self, futures: Collection["Future"]) -> None:
-        """Cancel futures whose results nobody needs."""
-        if futures:
-            with suppress(Exception):
-                self._client.cancel([*futures])
-
-    def completed(self, futures: Collection["Future"]) -> list["Future"]:
-        """Wait until at least one of the futures is finished, and return the finished ones.
-
-        Raises:
-            ClusterLostError: the scheduler or all suitable workers are gone.
-        """
-        from distributed import CancelledError, wait  # noqa: PLC0415 - it takes a second, and few runs need it
-
-        alone_since: float | None = None
-        while True:
-            if monotonic() - self._looked > _POLL_SECONDS:
-                has_workers = bool(self.workers())
-                self._looked = monotonic()
-                if has_workers:
-                    alone_since = None
-                elif alone_since is None:
-                    alone_since = monotonic()
-                elif monotonic() - alone_since > WORKERS_SECONDS:
-                    raise self._lost("all workers are")
-            try:
-                with self._client.as_current():
-                    done = wait([*futures], _POLL_SECONDS, return_when="FIRST_COMPLETED").done
-                return [*done]
-            except TimeoutError:
-                continue
-            except CancelledError:
-                raise self._lost("the scheduler is") from None
-
-    def result(self, future: "Future") -> Any:
-        """Return the result of a finished future.
-
-        Raises:
-            TaskKilledError: its task ended several workers.
-            ClusterLostError: the scheduler is gone.
-            OpcertError: the worker cannot import opcert, or another version of it.
-        """
-        from distributed import CancelledError, KilledWorker  # noqa: PLC0415
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn the exceptions of dask into errors."""
+        from distributed import KilledWorker  # noqa: PLC0415 - it takes a second, and few runs need it
 
         try:
-            return future.result()
+            yield
         except KilledWorker as error:
             count = error.allowed_failures + 1
             raise TaskKilledError(f"it ended {count} workers of the cluster") from None
@@ -209,84 +135,24 @@ class Cluster:
             text = f"a worker cannot run opcert: {error}; install the same version of opcert on"
             raise OpcertError(f"cluster {self.address}: {text} all workers") from None
 
-    @property
-    def capacity(self) -> int:
-        """How many tasks keep all suitable workers busy."""
-        return _TASKS_PER_THREAD * max(1, sum(self.workers().values()))
 
-    def map(
-        self, function: Callable[[Argument], Result], arguments: Iterable[Argument]
-    ) -> Iterator[Result]:
-        """Yield the results of a function in order; only a few are in flight at a time."""
-        waiting = iter(arguments)
-        futures: list[Future] = []
-        try:
-            while True:
-                for argument in waiting:
-                    futures.append(self.submit(function, argument))
-                    if len(futures) >= self.capacity:
-                        break
-                if not futures:
-                    return
-                while not futures[0].done():
-                    self.completed([future for future in futures if not future.done()])
-                yield self.result(futures.pop(0))
-        finally:
-            self.cancel(futures)
-
-
-@contextmanager
-def _connection(address: str, resources: Mapping[str, float]) -> Iterator["Client"]:
-    """Connect to a cluster, or start one on this machine; end what was started afterwards."""
-    try:
-        import dask  # noqa: PLC0415
-        from distributed import Client, LocalCluster  # noqa: PLC0415
-    except ImportError as error:
-        raise OpcertError(
-            f"--cluster needs the package {error.name}; pip install 'opcert[cluster]'"
-        ) from None
-    settings = {
-        "distributed.scheduler.allowed-failures": MAX_LOST_WORKERS - 1,
-        # It takes a sample of all threads every 10 ms.
-        "distributed.worker.profile.enabled": False,
-        # Logs of messages keep the arguments of tasks.
-        "distributed.admin.low-level-log-length": 10,
-    }
-    with ExitStack() as stack:
-        if not address.startswith(LOCAL_PREFIX):
-            scheduler: Any = _reachable(address)
-        else:
-            count = address.removeprefix(LOCAL_PREFIX)
-            if not count.isdecimal() or not 1 <= int(count) <= 1024:
-                text = "expected local:N, with 1 to 1,024 worker processes"
-                raise OpcertError(f"cluster {address}: {text}")
-            with _interrupts_delayed(), dask.config.set(settings):
-                scheduler = LocalCluster(
-                    n_workers=int(count),
-                    threads_per_worker=1,
-                    dashboard_address=":0",
-                    resources=dict(resources),
-                    silence_logs="CRITICAL",
-                    # An interrupt of the terminal reaches all its processes; this one ends workers.
-                    preload=["import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"],
-                )
-                stack.enter_context(scheduler)
-        with dask.config.set(settings):
-            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-        yield stack.enter_context(client)
-
-
-def _reachable(address: str) -> str:
-    """Return the address of a scheduler, which may be in a file, once it has answered.
+def _connected(address: str) -> "Client":
+    """Connect to a scheduler once it has answered.
 
     A client of dask waits for ever for a scheduler file that does not exist, or for a server that
     does not answer, and complains as it is collected if it could not connect.
 
     Raises:
-        OpcertError: no scheduler answers there.
+        OpcertError: no scheduler answers there, or the package distributed is missing.
     """
-    import asyncio  # noqa: PLC0415 - with the rest of what clusters need
+    try:
+        import asyncio  # noqa: PLC0415 - with the rest of what clusters need
 
+        from distributed import Client  # noqa: PLC0415
+    except ImportError as error:
+        raise OpcertError(
+            f"--cluster needs the package {error.name}; pip install 'opcert[cluster]'"
+        ) from None
     try:
         scheduler = address
         if address.endswith(".json") or Path(address).is_file():
@@ -299,14 +165,14 @@ def _reachable(address: str) -> str:
     except Exception as error:
         reason = getattr(error, "strerror", None) or describe_error(error).partition("\n")[0]
     else:
-        return scheduler
+        return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     raise OpcertError(
         f"cluster {address}: {reason}; expected the address of a dask scheduler, such as "
-        "tcp://host:8786, its scheduler file, or local:N"
+        "tcp://host:8786, or its scheduler file"
     )
 
 
-async def _answer(address: str) -> None:
+async def _answer(address: str) -> Any:
     """Connect to a scheduler, and disconnect."""
     import asyncio  # noqa: PLC0415
 
@@ -318,27 +184,3 @@ async def _answer(address: str) -> None:
         connect(address, timeout=CONNECT_SECONDS, **arguments), CONNECT_SECONDS
     )
     connection.abort()
-
-
-@contextmanager
-def _interrupts_delayed() -> Iterator[None]:
-    """Delay an interrupt until the block has ended: dask cannot clean up in the middle of it."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    received: list[int] = []
-    # Requests to end are treated like an interrupt.
-    numbers = [
-        number
-        for number in signal.valid_signals()
-        if signal.getsignal(number) is signal.default_int_handler
-    ]
-    for number in numbers:
-        signal.signal(number, lambda number, _: received.append(number))
-    try:
-        yield
-    finally:
-        for number in numbers:
-            signal.signal(number, signal.default_int_handler)
-    if received:
-        raise KeyboardInterrupt

@@ -77,6 +77,12 @@ def tried_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(confirmation, limit, 600.0)
 
 
+@pytest.fixture
+def unconfirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the confirmation of failures, which takes longer than a short run."""
+    monkeypatch.setattr(confirmation.Confirmation, "confirm", lambda _: confirmation.Confirmed())
+
+
 def operator_of(test: str) -> str | None:
     """Return the operator that a test shares its cases of, if any."""
     file, _, name = test.partition("::")

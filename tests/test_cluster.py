@@ -2,52 +2,43 @@
 
 import gc
 import os
-import signal
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from signal import SIGKILL
 
-import psutil
 import pytest
 from distributed import LocalCluster
 
-from opcert.cluster import Cluster, TaskKilledError
+from opcert import certify, generate
+from opcert.certificate.certify_suite import CertificationInterrupted
+from opcert.cluster import Cluster
 from opcert.errors import OpcertError
+from opcert.workers import TaskKilledError
+from tests import small_spec
 from tests.clusters import dask, real_cluster, wait_until
-from tests.command_line import started
+from tests.command_line import WRONG, opcert
+from tests.faults.finding import core_suite
 
 # Where no scheduler can be.
 NOWHERE = (
     *("", "nowhere", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:1", "tcp://[::1", "/", "::"),
-    *("http://127.0.0.1:1", "tls://127.0.0.1:1", "ucx://a:1", "inproc://x"),
+    *("http://127.0.0.1:1", "tls://127.0.0.1:1", "ucx://a:1", "inproc://x", "missing.json"),
 )
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """A cluster whose scheduler and workers are threads of this process."""
-    address = {"scheduler_port": 0, "protocol": "tcp", "dashboard_address": ":0"}
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **address) as here,
-        Cluster(here.scheduler_address) as connected,
-    ):
-        yield connected
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Cluster]:
-    with Cluster("local:2") as started:
-        yield started
-
-
-def square(number: int) -> int:
-    return number * number
-
-
-def sleep_long_at_first(number: int) -> int:
-    time.sleep(0.5 if number == 0 else 0)
-    return number
+def address() -> Iterator[str]:
+    """The address of a cluster whose scheduler and workers are threads of this process."""
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        scheduler_port=0,
+        protocol="tcp",
+        dashboard_address=":0",
+    ) as here:
+        yield here.scheduler_address
 
 
 def process(_: int) -> int:
@@ -58,42 +49,33 @@ def end_the_process(_: int) -> None:
     os._exit(1)
 
 
-def test_results_come_in_order(cluster: Cluster) -> None:
-    assert [*cluster.map(sleep_long_at_first, range(10))] == [*range(10)]
+def test_a_run_on_the_command_line_can_be_verified_and_reported(
+    address: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = opcert("certify", "--cluster", address, "--case", "dml-split/*-f32-*", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert opcert("verify", out).exit_code == 0
+    assert "Workers" in (out / "report.html").read_text()
 
 
-def test_no_more_is_in_flight_than_keeps_the_workers_busy(cluster: Cluster) -> None:
-    numbers = iter(range(100))
-    next(cluster.map(square, numbers))
-    assert len([*numbers]) >= 99 - cluster.capacity
-
-
-@pytest.mark.slow
-def test_a_task_that_ends_three_workers_is_given_up(processes: Cluster) -> None:
-    with pytest.raises(TaskKilledError, match="it ended 3 workers"):
-        next(processes.map(end_the_process, [0]))
-    wait_until(lambda: len(processes.workers()) == 2)
-    assert [*processes.map(square, [3])] == [9]
-
-
-@pytest.mark.parametrize(
-    ("address", "message"),
-    [
-        ("local:0", "expected local:N, with 1 to 1,024 worker processes"),
-        ("local:two", "expected local:N"),
-        ("missing.json", "No such file or directory; expected the address"),
-    ],
-)
-def test_an_address_of_no_cluster_is_an_error(address: str, message: str) -> None:
-    with pytest.raises(OpcertError, match=message):
-        Cluster(address)
+def test_a_suite_made_on_a_cluster_is_that_of_one_process(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "specs").mkdir()
+    folder = small_spec.spec(tmp_path / "specs").parent
+    # Workers may have another current folder.
+    monkeypatch.chdir(tmp_path)
+    with Cluster(address) as cluster:
+        generate("suite", folder.name, cluster=cluster)
+    assert generate("suite", folder.name, check=True) == []
 
 
 def test_a_scheduler_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 0.2)
-    for address in NOWHERE:
+    for nowhere in NOWHERE:
         with pytest.raises(OpcertError, match="expected the address of a dask scheduler"):
-            Cluster(address)
+            Cluster(nowhere)
     # A client that could not connect complains when it is collected, which takes long.
     gc.collect()
 
@@ -119,31 +101,49 @@ def test_a_server_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_what_runs_on_each_worker_does_not_wait_for_a_lost_one(processes: Cluster) -> None:
-    workers = [*processes.workers(), "tcp://127.0.0.1:1"]
-    assert processes.on_each(square, 3, workers=workers) == [9, 9]
-    wait_until(lambda: len(processes.workers()) == 2)
-    assert len(processes.on_each(end_the_process, 0, workers=processes.workers())) < 2
+@pytest.mark.usefixtures("unconfirmed")
+def test_the_core_suite_has_one_result_however_it_is_run(tmp_path: Path) -> None:
+    backend = f"{WRONG}:DeclinesHighRanks"
+    alone, in_two = (certify(backend, core_suite(), jobs=jobs) for jobs in (1, 2))
+    with real_cluster(tmp_path, {}, {}) as (file, (_, worker, _)), Cluster(str(file)) as cluster:
+        wait_until(lambda: len(cluster.workers()) == 2)
+
+        def lose_a_worker(_: object, number: int, __: int) -> None:
+            if number == 1:
+                worker.send_signal(SIGKILL)
+
+        on_cluster = certify(backend, core_suite(), cluster=cluster, progress=lose_a_worker)
+    assert len(alone.verdicts) == len(core_suite().cases)
+    assert alone.verdicts == in_two.verdicts == on_cluster.verdicts
+    assert on_cluster.run.cluster is not None
+    assert on_cluster.run.cluster.lost == 1
 
 
 @pytest.mark.slow
-def test_a_worker_that_does_not_answer_holds_up_nobody(
-    processes: Cluster, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("number", "reason"), [(0, "the scheduler is gone"), (1, "all workers are gone")]
+)
+def test_a_lost_cluster_leaves_a_certificate_to_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, reason: str
 ) -> None:
-    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 0.5)
-    begin = time.monotonic()
-    processes.run_everywhere(time.sleep, 30)
-    assert time.monotonic() - begin < 20
+    with real_cluster(tmp_path, {}) as (file, processes):
+        # This waits for the worker, which may start slowly.
+        Cluster(str(file)).close()
+        # For so long, the client also tries to connect again.
+        monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 3.0)
+        with Cluster(str(file)) as cluster:
 
+            def lose_one(_: object, verdict: int, __: int) -> None:
+                if verdict == 1:
+                    monkeypatch.setattr("opcert.cluster.WORKERS_SECONDS", 0.1)
+                    processes[number].kill()
 
-@pytest.mark.slow
-def test_an_interrupt_while_a_cluster_starts_ends_it_without_a_word() -> None:
-    with started("generate", "--cluster", "local:1", "--check") as run:
-        wait_until(lambda: bool(psutil.Process(run.pid).children()))
-        os.kill(run.pid, signal.SIGINT)
-        stdout, stderr = run.communicate(timeout=60)
-    assert run.returncode == 130
-    assert (stdout + stderr).strip() == "opcert: interrupted; nothing was written"
+            with pytest.raises(CertificationInterrupted) as interrupted:
+                certify("reference", core_suite(), cluster=cluster, progress=lose_one)
+    assert interrupted.value.reason.endswith(reason)
+    reached = interrupted.value.certificate
+    assert reached.counts["pass"]
+    assert reached.counts["not-run"]
 
 
 @pytest.mark.slow
@@ -158,7 +158,19 @@ def test_only_workers_that_offer_the_resources_get_tasks(
     ):
         wait_until(lambda: len(everyone.workers()) == 2)
         with Cluster(str(file), {"GPU": 1}) as cluster:
-            assert {*cluster.map(process, range(4))} == {with_gpu.pid}
+            ran = {cluster.result(future) for _, future in cluster.each(process, range(4))}
+            assert ran == {with_gpu.pid}
         monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 1.0)
         with pytest.raises(OpcertError, match=r"no worker that offers GPU=2; .*--resources"):
             Cluster(str(file), {"GPU": 2})
+
+
+@pytest.mark.slow
+def test_a_task_that_ends_workers_is_given_up() -> None:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as here,
+        Cluster(here.scheduler_address) as cluster,
+    ):
+        with pytest.raises(TaskKilledError, match="it ended 4 workers"):
+            cluster.call(end_the_process, 0)
+        assert cluster.call(process, 0)

@@ -15,6 +15,7 @@ GENERATOR = ROOT / "generator"
 ROOMS = [
     "errors",
     "system",
+    "workers",
     "cluster",
     "arrays",
     "yaml_files",

@@ -12,6 +12,7 @@ from opcert.backends.contract import Backend
 from opcert.certificate.certificate import Certificate, ClaimEntry, Run, Selection, WaiversEntry
 from opcert.certificate.execution import Execution, LocalExecution
 from opcert.certificate.file import json_differences
+from opcert.certificate.remote import RemoteExecution
 from opcert.certificate.setup import (
     Setup,
     current_platform,
@@ -19,7 +20,7 @@ from opcert.certificate.setup import (
     merged_clusters,
     plain_text,
 )
-from opcert.cluster import Cluster, ClusterLostError
+from opcert.cluster import ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.run.settings import RunSettings
 from opcert.suite.claims import Waivers, read_claim, read_waivers
@@ -28,6 +29,7 @@ from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import FAILURE_STATUSES, WAIVABLE_KINDS, Verdict
+from opcert.workers import Workers
 
 # Called with each verdict, its number, and the number of cases to run.
 OnVerdict = Callable[[Verdict, int, int], None]
@@ -59,7 +61,7 @@ def certify(
     suite: str | Path | Suite | None = None,
     *,
     options: Mapping[str, Any] | None = None,
-    cluster: Cluster | None = None,
+    cluster: Workers | None = None,
     progress: OnVerdict = lambda *_: None,
     resume: Certificate | None = None,
     save: Callable[[Certificate], object] | None = None,
@@ -72,8 +74,8 @@ def certify(
         suite: a folder that `generate` wrote; by default a suite generated from `specs`, or the
             core suite without `specs`.
         options: arguments for the backend's constructor; the certificate records them.
-        cluster: runs the cases on its workers, each with a backend of its own. The backend must be
-            a name, as with `jobs`.
+        cluster: an `opcert.cluster.Cluster`, on whose workers the cases run, each with a backend of
+            its own. The backend must be a name, as with `jobs`.
         progress: called with each verdict, its number and the number of cases to run.
         resume: the certificate of an earlier run with the same arguments; only its not-run cases
             are run. A certificate without such cases is returned unchanged.
@@ -148,7 +150,7 @@ def certify(
 
 
 @contextmanager
-def _execution(setup: Setup, suite: Suite, cluster: Cluster | None) -> Iterator[Execution]:
+def _execution(setup: Setup, suite: Suite, cluster: Workers | None) -> Iterator[Execution]:
     """Start the backend, here or on a cluster, and close it afterwards.
 
     Raises:
@@ -156,13 +158,8 @@ def _execution(setup: Setup, suite: Suite, cluster: Cluster | None) -> Iterator[
     """
     if not isinstance(setup.backend, str) and (setup.settings.jobs > 1 or cluster is not None):
         raise OpcertError("several processes need a backend by name: they cannot share an object")
-    execution: Execution
-    if cluster is None:
-        execution = LocalExecution(setup, suite)
-    else:
-        from opcert.certificate.cluster_run import ClusterExecution  # noqa: PLC0415
-
-        execution = ClusterExecution(cluster, setup, suite)
+    is_local = cluster is None and setup.settings.jobs == 1
+    execution = LocalExecution(setup, suite) if is_local else RemoteExecution(cluster, setup, suite)
     try:
         yield execution
     finally:

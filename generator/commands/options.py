@@ -103,8 +103,7 @@ ClusterOption = Annotated[
     typer.Option(
         "--cluster",
         metavar="ADDRESS",
-        help="Run on a cluster of dask: the address of its scheduler, its scheduler file, or "
-        "local:N for N processes of this machine.",
+        help="Run on a cluster of dask: the address of its scheduler, or its scheduler file.",
     ),
 ]
 ClusterResourcesOption = Annotated[

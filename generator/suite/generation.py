@@ -7,7 +7,6 @@ from pathlib import Path
 from time import perf_counter
 
 from opcert.cases.profiles import PROFILES
-from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.specification.files import SpecFile, read_specs_in, shipped_operators
 from opcert.specs import CORE_OPERATORS
@@ -20,10 +19,11 @@ from opcert.suite.writing import (
     folder_differences,
     parts_here,
     parts_in_processes,
-    parts_on_cluster,
+    parts_on_workers,
     write_suite,
 )
 from opcert.system import FileContents
+from opcert.workers import Workers
 
 
 def generate(
@@ -34,7 +34,7 @@ def generate(
     operator: str | None = None,
     seed: int = 0,
     jobs: int = 1,
-    cluster: Cluster | None = None,
+    cluster: Workers | None = None,
     check: bool = False,
     on_operator: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
@@ -42,16 +42,16 @@ def generate(
 
     `specs` is a folder of specs, by default opcert's own. `operator` is a glob that selects
     operators, by default all of `specs`, or those of the core suite among opcert's own. `jobs` is
-    the number of worker processes. The workers of a `cluster` take their place; they need other
-    specs than opcert's own at the same path. `on_operator` is called with each finished operator.
-    With `check`, nothing is written; the result lists the differences between `out` and the suite,
-    one line per file.
+    the number of worker processes. The workers of a `cluster`, an `opcert.cluster.Cluster`, take
+    their place; they need other specs than opcert's own at the same path. `on_operator` is called
+    with each finished operator. With `check`, nothing is written; the result lists the differences
+    between `out` and the suite, one line per file.
 
     Raises:
         OpcertError: a spec has mistakes, or `out` holds other files or cannot be written.
     """
     spec_files = _selected(None if specs is None else Path(specs), operator)
-    make = partial(parts_on_cluster, cluster) if cluster else _part_maker(spec_files, jobs)
+    make = _part_maker(spec_files, jobs, cluster)
     files = iterate_files(spec_files, profile, seed, make=make, on_operator=on_operator)
     if check:
         return folder_differences(Path(out), files)
@@ -84,7 +84,9 @@ def _selected(specs: Path | None, operator: str | None) -> list[SpecFile]:
     return [*spec_files]
 
 
-def _part_maker(specs: Sequence[SpecFile], jobs: int) -> MakeParts:
+def _part_maker(specs: Sequence[SpecFile], jobs: int, cluster: Workers | None = None) -> MakeParts:
+    if cluster is not None:
+        return partial(parts_on_workers, cluster)
     return partial(parts_here, specs) if jobs <= 1 else partial(parts_in_processes, jobs)
 
 

@@ -168,6 +168,7 @@ class Suite:
         folder: The folder of the suite.
         digest: The SHA-256 of the manifest, which identifies the suite.
         manifest: The profile and the seed of the suite, its operators and its files.
+        files: The contents of a suite that is in memory instead of the folder.
     """
 
     def __init__(
@@ -185,7 +186,7 @@ class Suite:
         """
         self.folder = folder if folder is not None else core_suite_folder()
         self._specs = specs
-        self._files = files
+        self.files = files
         manifest = self._read(MANIFEST)
         self.digest = sha256(manifest).hexdigest()
         self.manifest = parse_file(self.folder / MANIFEST, manifest, Manifest)
@@ -275,7 +276,7 @@ class Suite:
         }
 
     def _read(self, name: str) -> bytes:
-        return read_file(self.folder / name) if self._files is None else self._files[name]
+        return read_file(self.folder / name) if self.files is None else self.files[name]
 
     def _read_file(self, name: str) -> bytes:
         # A suite may be untrusted: its manifest must not refer to other files.

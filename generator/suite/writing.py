@@ -4,20 +4,16 @@ import gc
 import json
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
 from opcert.cases.generation import generate_cases
 from opcert.cases.profiles import PROFILES
 from opcert.cases.vectors import iterate_vectors
-from opcert.cluster import Cluster
 from opcert.errors import Mistake, OpcertError, SpecError, SuiteError
 from opcert.specification.files import SpecFile, find_spec_files, read_spec
 from opcert.suite.emit import OperatorPart, operator_files
@@ -27,15 +23,12 @@ from opcert.system import (
     STAGE,
     FileContents,
     check_output_folder,
-    end_with_parent,
     files_below,
     open_untrusted,
     read_limited,
     write_files,
 )
-
-# How many tasks are given out for each process: it finds the next one when it has finished one.
-_TASKS_PER_PROCESS = 2
+from opcert.workers import Processes, Workers
 
 
 class PartTask(NamedTuple):
@@ -73,44 +66,30 @@ def parts_here(
 
 
 def parts_in_processes(jobs: int, tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
-    """Make parts in so many processes.
+    """Make parts in so many processes of this machine.
 
     Raises:
         OpcertError: a process ended early.
     """
-    waiting = iter(_longest_first(tasks))
-    given: dict[Future[Part], PartTask] = {}
-    # Spawned rather than forked: the caller may have threads.
-    context = get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent)
-    try:
-        while True:
-            for task in islice(waiting, _TASKS_PER_PROCESS * jobs - len(given)):
-                given[pool.submit(make_part, task)] = task
-            if not given:
-                return
-            for future in wait(given, return_when=FIRST_COMPLETED).done:
-                yield given.pop(future), future.result()
-    except BrokenProcessPool:
-        text = f"one of {jobs} worker processes ended early; if the memory was short, use fewer"
-        raise OpcertError(f"{text} --jobs") from None
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with Processes(jobs) as workers:
+        yield from parts_on_workers(workers, tasks)
 
 
-def parts_on_cluster(
-    cluster: Cluster, tasks: Sequence[PartTask]
+def parts_on_workers(
+    workers: Workers, tasks: Sequence[PartTask]
 ) -> Iterator[tuple[PartTask, Part]]:
-    """Make parts on the workers of a cluster, the longest first.
+    """Make parts on workers, the longest first.
 
     Raises:
-        OpcertError: a worker has another version of opcert, or lacks a spec.
+        OpcertError: a worker ended early, has another version of opcert, or lacks a spec.
     """
-    ordered = _longest_first(tasks)
+    # A long spec takes long; if it started last, it would run alone at the end.
+    sizes = {task: task.spec.stat().st_size for task in tasks}
     # Workers may have another current folder.
-    remote = (task._replace(spec=task.spec.absolute()) for task in ordered)
-    make_one = partial(make_part_elsewhere, version("opcert"))
-    return zip(ordered, cluster.map(make_one, remote), strict=True)
+    remote = {task._replace(spec=task.spec.absolute()): task for task in tasks}
+    ordered = sorted(remote, key=lambda task: -sizes[remote[task]])
+    for task, future in workers.each(partial(make_part_elsewhere, version("opcert")), ordered):
+        yield remote[task], workers.result(future)
 
 
 def make_part_elsewhere(opcert: str, task: PartTask) -> Part:
@@ -135,15 +114,6 @@ def make_part_elsewhere(opcert: str, task: PartTask) -> Part:
             )
         task = task._replace(spec=own[0])
     return make_part(task)
-
-
-def _longest_first(tasks: Sequence[PartTask]) -> list[PartTask]:
-    """Return the tasks, the longest first.
-
-    A long spec takes long; if it started last, it would run alone at the end.
-    """
-    sizes = {path: path.stat().st_size for path in {task.spec for task in tasks}}
-    return sorted(tasks, key=lambda task: -sizes[task.spec])
 
 
 def _part_of(spec_file: SpecFile, task: PartTask) -> Part:

@@ -1,26 +1,15 @@
-"""A cluster makes the same parts of a suite as this process does."""
+"""What a worker of a cluster checks before it makes a part of a suite."""
 
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from opcert import generate
-from opcert.cluster import Cluster
 from opcert.errors import OpcertError
 from opcert.specification.files import find_spec_files
 from opcert.suite.writing import PartTask, make_part, make_part_elsewhere
-from tests import small_spec
 
 HERE = version("opcert")
-
-
-@pytest.mark.slow
-def test_a_suite_made_on_a_cluster_is_that_of_one_process(tmp_path: Path) -> None:
-    operator = "openvino/Transpose-1"
-    with Cluster("local:1") as cluster:
-        generate(tmp_path / "suite", operator=operator, seed=1, cluster=cluster)
-    assert generate(tmp_path / "suite", operator=operator, seed=1, check=True) == []
 
 
 @pytest.mark.slow
@@ -38,16 +27,3 @@ def test_a_spec_that_a_worker_lacks_is_an_error(tmp_path: Path) -> None:
 def test_a_worker_with_another_version_of_opcert_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OpcertError, match=f"found opcert {HERE}; expected 9.9"):
         make_part_elsewhere("9.9", PartTask(tmp_path / "any.yaml", "core", 0))
-
-
-@pytest.mark.slow
-def test_relative_specs_are_those_of_the_client(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "specs").mkdir()
-    folder = small_spec.spec(tmp_path / "specs").parent
-    # Its workers start in the current folder.
-    with Cluster("local:1") as cluster:
-        monkeypatch.chdir(tmp_path)
-        generate("suite", folder.name, cluster=cluster)
-        assert generate("suite", folder.name, check=True) == []

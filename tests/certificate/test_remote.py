@@ -1,0 +1,278 @@
+"""A run on workers reaches what a run in one process does, whatever happens to the workers."""
+
+import multiprocessing
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opcert import Certificate, certify
+from opcert.certificate.certify_suite import CertificationInterrupted
+from opcert.certificate.remote import Report, Site
+from opcert.cluster import ClusterLostError
+from opcert.errors import BackendError, OpcertError
+from opcert.report.side_by_side import command_line
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
+from opcert.verdicts.certification import batches
+from opcert.verdicts.verdict import FAILURE_STATUSES
+from opcert.verification import verify_certificate
+from opcert.workers import TaskKilledError
+from tests.command_line import MISBEHAVING, WRONG, opcert
+from tests.faults.finding import core_suite
+from tests.workers_here import WorkersHere
+from tests.wrong_backends import Right
+
+SPLIT, CASES = "directml/*", "*-f32-*"
+CRASHES, ENDS = f"{MISBEHAVING}:Misbehaves", {"how": "exit"}
+
+
+def run(backend: str | Right = "reference", **settings: Any) -> Certificate:
+    """Certify a backend on the cases of one type, unless `settings` say otherwise."""
+    return certify(backend, core_suite(), **{"operator": SPLIT, "case": CASES, **settings})
+
+
+def results(certificate: Certificate) -> Mapping[str, tuple[str, str | None]]:
+    """Return the status and the kind of each verdict."""
+    return {verdict.case: (verdict.status, verdict.kind) for verdict in certificate.verdicts}
+
+
+@pytest.mark.parametrize("cases", ["*", "*-f32-*"])
+def test_batches_have_each_case_once_with_its_baseline_before_it(cases: str) -> None:
+    suite = core_suite()
+    selected = suite.select("*", cases)
+    divided = [*batches(suite, selected, 20)]
+    assert sorted(case for batch in divided for case in batch.cases) == sorted(selected)
+    for batch in divided:
+        for position, case in enumerate(batch.cases):
+            baseline = suite.cases[case].baseline
+            assert baseline not in selected or baseline in batch.cases[:position]
+
+
+def test_cases_of_one_signature_are_in_one_batch() -> None:
+    suite = core_suite()
+    home: dict[object, int] = {}
+    for number, batch in enumerate(batches(suite, suite.select("*", "*"), 20)):
+        for case in (suite.cases[name] for name in batch.cases):
+            if case.baseline is None:
+                types = [(a.type, len(a.shape)) for a in case.record.inputs.values()]
+                assert home.setdefault((case.operator, str(types)), number) == number
+
+
+@pytest.mark.usefixtures("unconfirmed")
+@pytest.mark.parametrize("workers", [{}, {"count": 5, "lost_calls": 1}])
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [
+        ("reference", {}),
+        (f"{WRONG}:AcceptsEverything", {}),
+        (f"{WRONG}:DeclinesHighRanks", {}),
+        (f"{WRONG}:CachesByShape", {}),
+        (CRASHES, ENDS),
+    ],
+)
+def test_the_verdicts_are_those_of_one_process(
+    backend: str,
+    options: Mapping[str, str],
+    workers: Mapping[str, Any],
+) -> None:
+    alone = run(backend, options=options)
+    divided = run(backend, options=options, cluster=WorkersHere(**workers))
+    assert results(divided) == results(alone)
+    assert [cause.sentence for cause in divided.causes] == [
+        cause.sentence for cause in alone.causes
+    ]
+    assert (divided.backend, divided.run.isolated) == (alone.backend, alone.run.isolated)
+    assert len(divided.run.repeated) == len(alone.run.repeated)
+    assert divided.run.cluster is not None
+    assert sum(worker.cases for worker in divided.run.cluster.platforms) == len(divided.verdicts)
+    assert [*verify_certificate(divided, core_suite())] == []
+
+
+def test_two_processes_reach_the_verdicts_of_one() -> None:
+    alone, two = (run(f"{WRONG}:AcceptsEverything", jobs=jobs) for jobs in (1, 2))
+    assert results(two) == results(alone)
+    assert two.run.cluster is None
+    assert command_line(two).endswith(" --jobs 2")
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": WorkersHere()}])
+def test_an_interrupted_run_keeps_what_it_reached_and_is_resumed(how: dict[str, Any]) -> None:
+    def interrupt(_: object, number: int, __: int) -> None:
+        if number == 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(CertificationInterrupted) as interrupted:
+        run(case="*", progress=interrupt, **how)
+    reached = interrupted.value.certificate
+    assert reached.counts["pass"] >= 25
+    assert reached.counts["not-run"]
+    assert not multiprocessing.active_children()
+    assert run(case="*", resume=reached, **how).conformant
+
+
+@pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": WorkersHere()}])
+def test_a_run_stops_at_its_first_failure(how: dict[str, Any]) -> None:
+    certificate = run(f"{WRONG}:AcceptsEverything", case="*", stop_at_failure=True, **how)
+    assert certificate.counts["not-run"]
+    assert sum(v.status in FAILURE_STATUSES for v in certificate.verdicts) == 1
+
+
+@pytest.mark.usefixtures("unconfirmed")
+def test_crashes_of_all_processes_count_together() -> None:
+    certificate = run(CRASHES, options=ENDS, case="*", jobs=2, max_crashes=1)
+    # Each process may be in a call when the first one crashes.
+    assert 1 <= certificate.counts["crash"] <= 2
+    assert certificate.counts["not-run"]
+    assert certificate.is_finished
+
+
+def test_a_hang_is_a_verdict() -> None:
+    certificate = run(
+        CRASHES,
+        options={"how": "sleep"},
+        case="dml-split/drawn-f32-3-*",
+        timeout=0.2,
+        max_crashes=2,
+        cluster=WorkersHere(),
+    )
+    assert certificate.counts["hang"] >= 1
+    assert certificate.is_finished
+
+
+def test_batches_that_end_several_workers_are_crashes_and_the_others_run() -> None:
+    def end_workers(result: Any) -> Any:
+        if isinstance(result, Report) and result.verdicts[0].operator.startswith("directml/"):
+            raise TaskKilledError("it ended 3 workers of the cluster")
+        return result
+
+    certificate = run(operator="*[Ss][Pp][Ll][Ii][Tt]*", cluster=WorkersHere(change=end_workers))
+    crashes = [verdict for verdict in certificate.verdicts if verdict.status == "crash"]
+    assert {verdict.operator for verdict in crashes} == {"directml/DML_OPERATOR_SPLIT"}
+    assert "it ended 3 workers of the cluster, with the " in crashes[0].detail
+    assert certificate.counts["pass"]
+
+
+def test_a_lost_cluster_leaves_a_certificate_to_resume() -> None:
+    def later_is_lost(result: Any) -> Any:
+        if isinstance(result, Report) and next(reports) > 1:
+            raise ClusterLostError("cluster x: all workers are gone")
+        return result
+
+    reports = iter(range(9))
+    with pytest.raises(CertificationInterrupted) as interrupted:
+        run(case="*", cluster=WorkersHere(change=later_is_lost))
+    assert interrupted.value.reason.endswith("all workers are gone")
+    reached = interrupted.value.certificate
+    assert reached.counts["not-run"]
+    assert reached.counts["pass"]
+    assert run(case="*", resume=reached).conformant
+
+
+def of_version_2(result: Any) -> Any:
+    """Return what a worker with another version of the backend would have sent."""
+    if isinstance(result, Report):
+        return replace(result, site=of_version_2(result.site))
+    return replace(result, backend=result.backend.model_copy(update={"version": "2"}))
+
+
+@pytest.mark.parametrize("kind", [Site, Report])
+def test_two_versions_of_a_backend_are_an_error(kind: type) -> None:
+    numbers = iter(range(9))
+
+    def second_differs(result: Any) -> Any:
+        is_second = isinstance(result, kind) and next(numbers) == 1
+        return of_version_2(result) if is_second else result
+
+    with pytest.raises(BackendError, match=r"two workers differ: backend\.version is .* and .2"):
+        run(case="*", cluster=WorkersHere(change=second_differs))
+
+
+def test_a_backend_that_ends_workers_as_it_starts_is_an_error() -> None:
+    def end_workers(_: Any) -> Any:
+        raise TaskKilledError("it ended 3 workers")
+
+    with pytest.raises(BackendError, match="cannot be started: it ended 3 workers"):
+        run(cluster=WorkersHere(change=end_workers))
+
+
+def test_a_backend_that_cannot_be_started_is_an_error_with_its_place() -> None:
+    with pytest.raises(OpcertError, match=r"^worker on .* cannot be started"):
+        run(f"{MISBEHAVING}:CannotBeMade", cluster=WorkersHere())
+    with pytest.raises(OpcertError, match=r"^backend .* cannot be started"):
+        run(f"{MISBEHAVING}:CannotBeMade", jobs=2)
+
+
+def test_a_backend_that_ends_the_process_in_which_it_runs_is_an_error() -> None:
+    with pytest.raises(OpcertError, match="leave out --in-process"):
+        run(CRASHES, isolated=False, options=ENDS, jobs=2)
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": WorkersHere()}])
+def test_an_object_cannot_be_shared(how: dict[str, Any]) -> None:
+    with pytest.raises(OpcertError, match="need a backend by name"):
+        run(Right(), **how)
+
+
+def test_a_suite_that_is_damaged_meanwhile_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "suite"
+    shutil.copytree(core_suite().folder, folder)
+    pack = folder / core_suite().manifest.operators["openvino/Gather-8"].pack
+
+    def damage(_: object, number: int, __: int) -> None:
+        if number == 1:
+            pack.write_bytes(b"")
+
+    with pytest.raises(OpcertError, match=rf"{pack.name}: the digest of its 0 bytes"):
+        certify("reference", folder, case="*/*example-*", cluster=WorkersHere(1), progress=damage)
+
+
+def test_a_worker_keeps_one_operator_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[tuple[int, str]] = []
+    read_operator = Suite.read_operator
+
+    def noted(suite: Suite, name: str, entry: Any) -> OperatorSuite:
+        read.append((id(suite), name))
+        return read_operator(suite, name, entry)
+
+    monkeypatch.setattr(Suite, "read_operator", noted)
+    run(operator="*", case="*/*example-*", cluster=WorkersHere())
+    # This process has read the suite before; the worker has one of its own.
+    assert [name for _, name in read] == [*core_suite().operators]
+
+
+@pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": WorkersHere()}])
+def test_a_generated_suite_reaches_the_workers(how: dict[str, Any]) -> None:
+    assert certify("reference", operator="openvino/Tile-1", case="*-i8-*", **how).conformant
+
+
+@pytest.mark.slow
+def test_a_worker_that_lacks_the_folder_generates_the_suite(tmp_path: Path) -> None:
+    assert opcert("generate", "--operator", "openvino/Tile-1", "--out", tmp_path).exit_code == 0
+    suite = Suite(tmp_path)
+    suite.folder = Path("/nowhere")
+    assert certify("reference", suite, case="*-i8-*", cluster=WorkersHere()).conformant
+    suite.manifest.seed, suite.digest = 1, "0" * 64
+    with pytest.raises(OpcertError, match="put the suite into a folder that all machines share"):
+        certify("reference", suite, case="*-i8-*", cluster=WorkersHere())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cluster", "nowhere"), "expected the address of a dask scheduler"),
+        (("--cluster", "x", "--jobs", "2"), "--jobs and --cluster contradict each other"),
+        (("--cluster-resources", "GPU=1"), "--cluster-resources needs --cluster"),
+        (("--cluster", "x", "--cluster-resources", "GPU"), "a number above 0 for GPU"),
+        (("--cluster", "x", "--cluster-resources", "=1"), "expected NAME=AMOUNT"),
+    ],
+)
+def test_mistakes_are_one_line(options: tuple[str, ...], message: str) -> None:
+    done = opcert("certify", *options)
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
