@@ -101,7 +101,6 @@ def test_a_server_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unconfirmed")
 def test_the_core_suite_has_one_result_however_it_is_run(tmp_path: Path) -> None:
     backend = f"{WRONG}:DeclinesHighRanks"
     alone, in_two = (certify(backend, core_suite(), jobs=jobs) for jobs in (1, 2))

@@ -62,7 +62,6 @@ def test_cases_of_one_signature_are_in_one_batch() -> None:
                 assert home.setdefault((case.operator, str(types)), number) == number
 
 
-@pytest.mark.usefixtures("unconfirmed")
 @pytest.mark.parametrize("workers", [{}, {"count": 5, "lost_calls": 1}])
 @pytest.mark.parametrize(
     ("backend", "options"),
@@ -71,7 +70,7 @@ def test_cases_of_one_signature_are_in_one_batch() -> None:
         (f"{WRONG}:AcceptsEverything", {}),
         (f"{WRONG}:DeclinesHighRanks", {}),
         (f"{WRONG}:CachesByShape", {}),
-        (CRASHES, ENDS),
+        pytest.param(CRASHES, ENDS, marks=pytest.mark.slow),
     ],
 )
 def test_the_verdicts_are_those_of_one_process(
@@ -122,9 +121,8 @@ def test_a_run_stops_at_its_first_failure(how: dict[str, Any]) -> None:
     assert sum(v.status in FAILURE_STATUSES for v in certificate.verdicts) == 1
 
 
-@pytest.mark.usefixtures("unconfirmed")
 def test_crashes_of_all_processes_count_together() -> None:
-    certificate = run(CRASHES, options=ENDS, case="*", jobs=2, max_crashes=1)
+    certificate = run(CRASHES, options=ENDS, jobs=2, max_crashes=1)
     # Each process may be in a call when the first one crashes.
     assert 1 <= certificate.counts["crash"] <= 2
     assert certificate.counts["not-run"]
