@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "opcert report results",
             "opcert report results -o html",
             "opcert report results/* -o compared",
+            "opcert report former results --fail-on new",
         ),
         "verify": (
             "certificates",
@@ -55,6 +56,7 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "opcert verify results --rerun 50 -b my_backend.py:Backend",
         ),
         "sign": ("certificates", "opcert sign results --key vendor.key.pem"),
+        "waivers": ("certificates", "opcert waivers --from results -o waivers.yaml"),
         "explain": (
             "certificates",
             "opcert explain CASE",

@@ -39,8 +39,8 @@ from opcert.suite.format import IndexedCase
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
 from opcert.suite.support import declared_support
-from opcert.suite.writing import refuse_path_in_suite
-from opcert.system import check_output_folder, write_files
+from opcert.suite.writing import path_of_new_file
+from opcert.system import write_files
 from opcert.verdicts.verdict import FAILURE_STATUSES
 
 
@@ -245,24 +245,6 @@ def _largest_scope(calls: Sequence[TriedCall]) -> tuple[dict[str, Any], Sequence
     return ({key: values for key, values in scope.items() if values} if calls else {}), calls
 
 
-def claim_path(out: Path, suite: Path | None) -> Path:
-    """Return the resolved path of the file `out`; its folder need not exist.
-
-    Raises:
-        OpcertError: the file exists, is in a suite's folder, or its folder cannot be made.
-    """
-    try:
-        target = out.resolve()
-        refuse_path_in_suite(target, suite)
-        if os.path.lexists(out):
-            raise OpcertError(f"{out}: exists; remove it or name another file with --out")
-    except (OSError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OpcertError(f"{out}: cannot be made: {reason}") from None
-    check_output_folder(target.parent)
-    return target
-
-
 def backends() -> None:
     """List the available backends, and what they support."""
     print_backends(available_backends(), shipped_operators(), console())
@@ -289,7 +271,7 @@ def claim(
     Exit codes: 0 written; 1 nothing to claim; 2 invalid input.
     """
     arguments = parse_backend_options(backend_option)
-    target = claim_path(out, suite)
+    target = path_of_new_file(out, suite)
     opened = options.open_selected(suite, settings, quiet)
     check_selection(opened, settings.operator)
     with case_progress(quiet, verbose) as on_verdict:

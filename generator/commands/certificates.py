@@ -1,4 +1,4 @@
-"""The commands that read a certificate: `report`, `verify`, `sign` and `explain`."""
+"""The commands about certificates: `report`, `verify`, `sign`, `waivers` and `explain`."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -8,6 +8,7 @@ from secrets import randbelow
 from typing import Annotated
 
 import typer
+import yaml
 
 from opcert import __version__, verification
 from opcert.backends.lookup import parse_backend_options, setup_code
@@ -38,13 +39,19 @@ from opcert.report.files import (
     render_side_by_side,
     report_files,
 )
+from opcert.report.side_by_side import SideBySide
 from opcert.run.settings import RunSettings
 from opcert.specification.files import shipped_operators
 from opcert.suite.generation import open_certified_suite, open_suite_of_case
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.suite.support import unknown_operators
-from opcert.suite.writing import check_marked_folder, refuse_path_in_suite, replace_marked_folder
-from opcert.system import check_output_folder
+from opcert.suite.writing import (
+    check_marked_folder,
+    path_of_new_file,
+    refuse_path_in_suite,
+    replace_marked_folder,
+)
+from opcert.system import check_output_folder, write_files
 from opcert.verification import Finding
 
 
@@ -100,6 +107,12 @@ def warn_of_unknown_operators(certificate: Certificate, suite: Suite) -> None:
         warn(f"{text}: {', '.join(names)}")
 
 
+def _read_fail_on(text: str) -> str:
+    if text != "new":
+        raise OpcertError(f"--fail-on: found '{text}'; expected new")
+    return text
+
+
 @takes_settings("specs")
 def report(
     *,
@@ -121,9 +134,24 @@ def report(
     ] = None,
     suite: options.SuiteOption = None,
     settings: RunSettings,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-on",
+            metavar="new",
+            parser=_read_fail_on,
+            help="Exit with 1 if a later certificate has a cause or a failing case that the first "
+            "one does not have.",
+        ),
+    ] = None,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Show a certificate, or compare several."""
+    """Show a certificate, or compare several.
+
+    Exit codes: 0 shown; 1 something is new, with --fail-on; 2 invalid input.
+    """
+    if fail_on is not None and len(certificates) == 1:
+        raise OpcertError("--fail-on compares certificates: found one; name a former one before it")
     read = [read_certificate(certificate_file(path)) for path in certificates]
     if out is not None:
         refuse_path_in_suite(check_output_folder(out), suite)
@@ -135,16 +163,17 @@ def report(
         print_certificate(read[0], console())
     else:
         print_side_by_side(read, console())
-    if out is None:
-        return
-    if len(read) == 1:
-        entry = read[0].suite
-        opened = open_certified_suite(entry, suite, settings.specs, **options.generation(quiet))
-        files = report_files(read[0], opened)
-    else:
-        files = render_side_by_side(read)
-    replace_marked_folder(out, files, *REPORT)
-    echo_line(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")
+    if out is not None:
+        if len(read) == 1:
+            entry = read[0].suite
+            opened = open_certified_suite(entry, suite, settings.specs, **options.generation(quiet))
+            files = report_files(read[0], opened)
+        else:
+            files = render_side_by_side(read)
+        replace_marked_folder(out, files, *REPORT)
+        echo_line(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")
+    if fail_on and any(c.new_causes or c.regressed for c in SideBySide(read).changes):
+        raise typer.Exit(ExitCode.FAILURE)
 
 
 # How many findings are printed; a certificate may have any number of them.
@@ -291,6 +320,42 @@ def load_signer(path: Path) -> Sign:
     if file.is_exposed(path):
         warn(f"other users can read {path}; restrict it with chmod 600")
     return signer
+
+
+def waivers(
+    *,
+    certificate: Annotated[
+        Path, typer.Option("--from", metavar="PATH", help="A certificate.json, or its folder.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="File to write the waivers to; it must not exist."
+        ),
+    ],
+    suite: options.SuiteOption = None,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Draft a waiver for each cause of the failures of a certificate.
+
+    Its owner, its link and its last day are empty. Fill them in: `certify` needs them.
+
+    Exit codes: 0 written; 1 nothing to waive; 2 invalid input.
+    """
+    read = read_certificate(certificate_file(certificate))
+    target = path_of_new_file(out, suite)
+    if not read.causes:
+        echo_line("nothing was written: the certificate has no causes of failures")
+        raise typer.Exit(ExitCode.FAILURE)
+    missing = {"owner": "", "link": "", "expires": ""}
+    drafts = [
+        {"reason": cause.statement, **missing, "cases": [*cause.cases, *cause.attributed]}
+        for cause in read.causes
+    ]
+    head = f"# Failures of {read.backend.name} {read.backend.version}: fill in what is empty\n"
+    text = head + yaml.safe_dump(drafts, sort_keys=False, allow_unicode=True, width=100)
+    write_files(target.parent, [(target.name, text.encode())])
+    announcer(quiet)(f"wrote {target}: {len(drafts)} waivers without owner, link and last day")
 
 
 @takes_settings("specs")

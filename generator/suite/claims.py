@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, Self, TypeAlias, TypeVar
 
@@ -248,14 +249,15 @@ Text = Annotated[str, Field(min_length=1)]
 class Waiver(BaseModel):
     """One known failure, or a group of them.
 
-    `case` and `rule` are globs; at least one is required. `kind` is the kind of the failure, or
-    `crash` or `hang`. `expires` is the last day on which the waiver applies. `device` restricts the
-    waiver to runs with this value of the backend option `device`.
+    `case` and `rule` are globs, `cases` are ids; at least one of them is required. `kind` is the
+    kind of the failure, or `crash` or `hang`. `expires` is the last day on which the waiver
+    applies. `device` restricts the waiver to runs with this value of the backend option `device`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     case: Text | None = None
+    cases: tuple[Text, ...] = ()
     rule: Text | None = None
     kind: str | None = None
     reason: Text
@@ -266,9 +268,13 @@ class Waiver(BaseModel):
 
     @model_validator(mode="after")
     def _selects_cases(self) -> Self:
-        if self.case is None and self.rule is None:
-            raise ValueError("'case', 'rule' or both")
+        if self.case is None and self.rule is None and not self.cases:
+            raise ValueError("'case', 'cases' or 'rule'")
         return self
+
+    @cached_property
+    def _ids(self) -> frozenset[str]:
+        return frozenset(self.cases)
 
     @property
     def explanation(self) -> str:
@@ -276,9 +282,11 @@ class Waiver(BaseModel):
         return f"{self.reason} (waived until {self.expires}; {self.owner}, {self.link})"
 
     def matches(self, case: str, rules: Iterable[str]) -> bool:
-        """Whether the globs match a case that exercises `rules`."""
-        return fnmatchcase(case, self.case or "*") and (
-            self.rule is None or any(fnmatchcase(rule, self.rule) for rule in rules)
+        """Whether the waiver selects a case that exercises `rules`."""
+        return (
+            (not self._ids or case in self._ids)
+            and fnmatchcase(case, self.case or "*")
+            and (self.rule is None or any(fnmatchcase(rule, self.rule) for rule in rules))
         )
 
     def waives(self, verdict: Waivable) -> bool:
@@ -372,8 +380,9 @@ def _waiver_mistakes(
         text = f"expired on {waiver.expires} ({contact}); fix the failure or renew the waiver"
         yield "expires", text
     if not any(waiver.matches(case.id, case.rules) for _, case in suite):
-        if waiver.case is not None:
-            key, glob, known = "case", waiver.case, [case.id for _, case in suite]
+        if waiver.case is not None or waiver.cases:
+            key = "cases" if waiver.cases else "case"
+            glob, known = waiver.case or waiver.cases[0], [case.id for _, case in suite]
         else:
             known = sorted({rule for _, case in suite for rule in case.rules})
             key, glob = "rule", waiver.rule or ""

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -253,6 +254,24 @@ def refuse_path_in_suite(target: Path, suite: Path | None) -> None:
     for folder in {core_suite_folder().resolve(), (suite or core_suite_folder()).resolve()}:
         if target.is_relative_to(folder):
             raise SuiteError(f"{target}: is inside the suite {folder}; expected a path outside")
+
+
+def path_of_new_file(out: Path, suite: Path | None) -> Path:
+    """Return the resolved path of the file `out`; its folder need not exist.
+
+    Raises:
+        OpcertError: the file exists, is in a suite's folder, or its folder cannot be made.
+    """
+    try:
+        target = out.resolve()
+        refuse_path_in_suite(target, suite)
+        if os.path.lexists(out):
+            raise OpcertError(f"{out}: exists; remove it or name another file with --out")
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OpcertError(f"{out}: cannot be made: {reason}") from None
+    check_output_folder(target.parent)
+    return target
 
 
 def folder_differences(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[str]:

@@ -48,7 +48,7 @@ FILES: Mapping[str, str] = {
     "claim_types.yaml": "operators: {openvino/Slice-8: {types: [f31]}}\n",
     "claim_list.yaml": "- openvino/Slice-8\n",
     "waivers.yaml": "- {case: '*', reason: r, owner: o, link: l, expires: tomorrow}\n",
-    "waivers_key.yaml": "- {cases: '*', reason: r, owner: o, link: l, expires: '2099-01-01'}\n",
+    "waivers_key.yaml": "- {casse: '*', reason: r, owner: o, link: l, expires: '2099-01-01'}\n",
     "waivers_none.yaml": "- {case: nope, reason: r, owner: o, link: l, expires: '2099-01-01'}\n",
     "bad.yaml": "operators: {a: [\n",
     "key.pem": PEM,
@@ -238,7 +238,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("certify", "--claim", "bad.yaml"), r"^bad.yaml:\d:\d+: "),
     (("certify", "--claim", "thesis"), r"thesis:1:1: .*folder"),
     (("certify", "--waivers", "waivers.yaml"), r"waivers.yaml:1:54: found .tomorrow.; expected a"),
-    (("certify", "--waivers", "waivers_key.yaml"), r"waivers_key.yaml:1:\d+: .*'cases'"),
+    (("certify", "--waivers", "waivers_key.yaml"), r"waivers_key.yaml:1:\d+: .*'casse'"),
     (
         (*CERTIFY, "--waivers", "waivers_none.yaml"),
         r"^waivers_none.yaml:1:10: unused waiver: no case of",

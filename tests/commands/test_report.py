@@ -69,6 +69,17 @@ def test_several_certificates_are_printed_side_by_side(folder: Path) -> None:
     assert set(contents(folder / "html")) == {"side-by-side.html"}
 
 
+@pytest.mark.parametrize(
+    ("former", "later", "code"),
+    [("right", "faulty", 1), ("faulty", "right", 0), ("faulty",) * 2 + (0,)],
+)
+@pytest.mark.usefixtures("folder")
+def test_fail_on_new_exits_1_if_a_later_certificate_has_new_failures(
+    former: str, later: str, code: int
+) -> None:
+    assert opcert("report", former, later, "--fail-on", "new", "--quiet").exit_code == code
+
+
 def test_a_single_report_replaces_one_of_several(folder: Path) -> None:
     assert opcert("report", "right", "faulty", "--out", "html").exit_code == 0
     assert opcert("report", "right", "--out", "html").exit_code == 0

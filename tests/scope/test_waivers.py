@@ -232,8 +232,8 @@ def test_a_waiver_of_cases_that_are_not_selected_is_not_unused(file: Path) -> No
         (f"- {{case: '*', {REST.replace('12-31', '13-01')}}}", "expected a date as YYYY-MM-DD"),
         (f"- {{case: '*', {REST.replace('9999-12-31', '99991231')}}}", "expected text"),
         (f"- {{case: '*', {REST.replace('9999-12-31', '2030-W01-1')}}}", "expected a date as"),
-        (f"- {{kind: value, {REST}}}", "expected 'case', 'rule' or both"),
-        (f"- {{cases: '*', {REST}}}", "1:4: unknown key 'cases'; did you mean 'case'?"),
+        (f"- {{kind: value, {REST}}}", "expected 'case', 'cases' or 'rule'"),
+        (f"- {{casse: '*', {REST}}}", "1:4: unknown key 'casse'; did you mean 'case'?"),
         (f"- {{case: '*', {REST.replace('reason: r, ', '')}}}", "missing key 'reason'"),
         (f"- {{case: '*', {REST.replace('owner: o', 'owner: ')}}}", "key 'owner' has no value"),
         (f"- {{case: '', {REST}}}", "expected text that is not empty"),
@@ -260,6 +260,38 @@ def test_the_command_line_exits_0_where_all_failures_are_waived(file: Path) -> N
     result = opcert("certify", *wrong_one, "--waivers", file)
     assert result.exit_code == 0
     assert " waived: right 1 on core suite" in result.stdout.splitlines()[-1]
+
+
+def test_a_draft_waives_each_cause_once_it_is_filled_in(file: Path, tmp_path: Path) -> None:
+    arguments = ("certify", "--backend", f"{WRONG}:AcceptsEverything", "--operator", SPLIT)
+    selected = (*arguments, "--case", "*[0-4]")
+    assert opcert(*selected, "--out", tmp_path / "out").exit_code == 1
+    drafting = ("waivers", "--from", tmp_path / "out", "--out", file)
+    assert opcert(*drafting).exit_code == 0
+    # What a draft leaves open has to be filled in.
+    assert opcert(*selected, "--waivers", file).exit_code == 2
+    text = file.read_text()
+    file.write_text(text.replace("expires: ''", "expires: 9999-12-31").replace("''", "somebody"))
+    assert opcert(*selected, "--waivers", file).exit_code == 0
+    (text,) = opcert(*drafting).stderr.splitlines()
+    assert text == f"opcert: error: {file}: exists; remove it or name another file with --out"
+
+
+def test_there_is_nothing_to_waive_without_failures(file: Path, tmp_path: Path) -> None:
+    assert (
+        opcert("certify", "--case", "dml-split/example-1", "--out", tmp_path / "out").exit_code == 0
+    )
+    assert opcert("waivers", "--from", tmp_path / "out", "--out", file).exit_code == 1
+    assert not file.exists()
+
+
+def test_a_waiver_may_list_the_ids_of_cases(file: Path) -> None:
+    one, other, *_ = few_cases().select(SPLIT, "*")
+    waivers = read_text(file, f"- {{cases: [{one}], {REST}}}\n")
+    assert waivers.content[0].matches(one, ())
+    assert not waivers.content[0].matches(other, ())
+    with pytest.raises(SpecError, match="no case of the suite matches"):
+        read_text(file, f"- {{cases: [{one}-gone], {REST}}}\n")
 
 
 def test_failures_of_wrong_backends_have_a_kind_that_a_waiver_can_name() -> None:
