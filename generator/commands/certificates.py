@@ -148,7 +148,7 @@ def report(
 ) -> None:
     """Show a certificate, or compare several.
 
-    Exit codes: 0 shown; 1 something is new, with --fail-on; 2 invalid input.
+    Exit codes: 0 printed; 1 something is new, with --fail-on; 2 invalid input.
     """
     if fail_on is not None and len(certificates) == 1:
         raise OpcertError("--fail-on compares certificates: found one; name a former one before it")
