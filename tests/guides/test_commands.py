@@ -133,7 +133,7 @@ def test_commands_have_options_that_opcert_knows(guide: Guide) -> None:
     for command in guide.commands:
         # The variable of a loop is a number.
         line = re.sub(r"\$\w+", "1", command.text)
-        for text in re.findall(r"(?:^|&& |[;o] +)(opcert .+?)(?= > | && | \|\|? |; |$)", line):
+        for text in re.findall(r"(?:^|&& |[;o] +)(opcert .+?)(?= > | && | \| |; |$)", line):
             name, *arguments = shlex.split(text, comments=True)[1:]
             group.load(name).make_context(name, arguments)
 
