@@ -155,9 +155,11 @@ class Processes(Workers):
     def close(self) -> None:
         """End the processes, which close what they have opened; kill those that do not."""
         self._executor.shutdown(wait=False, cancel_futures=True)
-        for process in self._context.started:
+        # The system may have refused to start one.
+        started = [process for process in self._context.started if process.pid is not None]
+        for process in started:
             process.terminate()
-        for process in self._context.started:
+        for process in started:
             process.join(_EXIT_SECONDS)
             process.kill()
             # The pool waits for it too, and may be the one that learns of its end.

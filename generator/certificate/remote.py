@@ -254,16 +254,16 @@ class RemoteExecution(Execution):
         Raises:
             OpcertError: it cannot be started, or the workers have different versions of it.
         """
+        self._id = uuid4().hex
         self._stack = ExitStack()
         self._is_cluster = cluster is not None
+        self._workers = cluster or self._stack.enter_context(Processes(setup.settings.jobs))
+        # A cluster may be used for several runs.
+        self._lost_before = len(self._workers.lost)
         self._files = setup.source_files()
         self._changed: set[str] = set()
         self._cases: Counter[WorkerPlatform] = Counter()
         try:
-            jobs = setup.settings.jobs
-            self._workers = cluster or self._stack.enter_context(Processes(jobs))
-            # A cluster may be used for several runs.
-            self._lost_before = len(self._workers.lost)
             self._run = self._remote_run(setup, suite)
             sites = self._started(setup, suite)
             # What they have in common is that of the first.
@@ -288,7 +288,7 @@ class RemoteExecution(Execution):
         # Workers may have another current folder.
         specs = setup.settings.specs and Path(setup.settings.specs).absolute()
         return RemoteRun(
-            id=uuid4().hex,
+            id=self._id,
             setup=replace(setup, settings=replace(setup.settings, specs=specs)),
             suite=SuiteEntry(**suite.identity),
             folder=folder.absolute(),
@@ -376,7 +376,7 @@ class RemoteExecution(Execution):
 
     def interrupt(self) -> None:
         """End the calls that are under way."""
-        self._workers.end(end, self._run.id)
+        self._workers.end(end, self._id)
 
     def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
         """Confirm failures on one of the workers; none if the cluster is lost meanwhile."""
@@ -393,8 +393,7 @@ class RemoteExecution(Execution):
     def close(self) -> None:
         """Close the backends on all workers; those of a cluster stay."""
         with self._stack:
-            if self._run is not None:
-                self.interrupt()
+            self.interrupt()
 
 
 def _task(certification: Certification, batch: Batch, sought: set[str]) -> Task:

@@ -21,6 +21,7 @@ import pytest
 from tests.command_line import opcert, opcert_program
 from tests.small_spec import FOLDER, TAKE
 
+pytestmark = pytest.mark.usefixtures("few_calls")
 Entry = tuple[str, list[str], list[list[str]]]
 
 
