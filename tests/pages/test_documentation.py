@@ -18,7 +18,6 @@ from opcert.specification.model import Ambiguity, Erratum, Example, Law, Rule, S
 from opcert.strength.strength import Strength, Survivor
 from opcert.system import write_files
 from tests.faults.finding import core_suite
-from tests.few_cases import few_cases
 from tests.guides.guides import ROOT, Guide
 from tests.shipped import CORE, SPECS, spec
 from tests.suite_of_levels import write_specs
@@ -163,7 +162,7 @@ def test_without_cases_and_with_strength_the_page_says_so(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_the_strict_build_of_sphinx_makes_a_site_that_needs_no_network(tmp_path: Path) -> None:
     pytest.importorskip("myst_parser", reason="Sphinx is missing: pip install 'opcert[docs]'")
-    files = render_docs([spec("DML_OPERATOR_SPLIT")], few_cases(), {})
+    files = render_docs([spec("DML_OPERATOR_SPLIT")], core_suite(), {})
     write_files(tmp_path / "docs", files.items())
     # The command of the guide.
     sphinx = [sys.executable, "-m", "sphinx", "-W", "docs", "site"]
