@@ -2,6 +2,7 @@
 
 import gc
 import re
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -40,7 +41,9 @@ _NAME = re.compile(rf"(?<![\w-])({'|'.join(OPERATORS)})(?![\w-])")
 
 @pytest.fixture(scope="session", autouse=True)
 def _the_same_terminal_everywhere() -> Iterator[None]:
-    """Give every test, and what it starts, a terminal of 80 columns that has colours."""
+    """Give every test, and what it starts, interrupts and a terminal of 80 columns with colours."""
+    # A process that was started in the background ignores interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.MonkeyPatch.context() as patch:
         for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
             patch.delenv(name, raising=False)
