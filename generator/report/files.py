@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -93,29 +94,35 @@ _ELEMENTS: dict[Status, str] = {"fail": "failure", "crash": "error", "hang": "er
 
 
 def junit_xml(certificate: Certificate) -> bytes:
-    """Return the content of junit.xml: one test suite per operator, one test case per verdict."""
+    """Return the content of junit.xml, with one test case per verdict.
+
+    The failures of a cause are a test suite, and the other cases of an operator are one. A
+    rejection that is not credited is skipped: another case is at fault.
+    """
+    statements = {case: cause.statement for cause in certificate.causes for case in cause.cases}
     name = visible_text(f"opcert {certificate.backend.name} {certificate.backend.version}")
-    totals = {**_counts(certificate.counts), "time": _time(certificate.seconds)}
-    root = ElementTree.Element("testsuites", {"name": name, **totals})
-    for operator, counts in certificate.operators.items():
-        verdicts = [verdict for verdict in certificate.verdicts if verdict.operator == operator]
-        seconds = _time(sum(verdict.seconds for verdict in verdicts))
-        totals = {**_counts(counts), "time": seconds}
-        suite = ElementTree.SubElement(
-            root, "testsuite", {"name": visible_text(operator), **totals}
-        )
-        suite.extend(map(_test_case, verdicts))
+    root = ElementTree.Element("testsuites", name=name)
+    for operator in certificate.operators:
+        suites: dict[str, list[Verdict]] = {operator: []}
+        for verdict in certificate.verdicts:
+            if verdict.operator == operator:
+                suites.setdefault(statements.get(verdict.case, operator), []).append(verdict)
+        for title, verdicts in suites.items():
+            suite = ElementTree.SubElement(root, "testsuite", name=visible_text(title))
+            suite.extend(_test_case(verdict, statements.get(verdict.case)) for verdict in verdicts)
+            suite.attrib |= _totals(suite, sum(verdict.seconds for verdict in verdicts))
+    root.attrib |= _totals(root, certificate.seconds)
     ElementTree.indent(root, " ")
     text: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
     return text + b"\n"
 
 
-def _counts(counts: dict[Status, int]) -> dict[str, str]:
-    tests = sum(counts.values())
-    errors = counts["crash"] + counts["hang"]
-    skipped = tests - errors - counts["fail"] - counts["pass"]
-    attributes = {"tests": tests, "failures": counts["fail"], "errors": errors, "skipped": skipped}
-    return {name: str(count) for name, count in attributes.items()}
+def _totals(element: ElementTree.Element, seconds: float) -> dict[str, str]:
+    """Return the counts of the test cases of a test suite, or of all, and their time."""
+    tags = Counter(case[0].tag if len(case) else "" for case in element.iter("testcase"))
+    counts = {"failures": tags["failure"], "errors": tags["error"], "skipped": tags["skipped"]}
+    counts = {"tests": tags.total(), **counts}
+    return {**{name: str(count) for name, count in counts.items()}, "time": _time(seconds)}
 
 
 def _time(seconds: float) -> str:
@@ -123,7 +130,8 @@ def _time(seconds: float) -> str:
     return f"{seconds:.6f}"
 
 
-def _test_case(verdict: Verdict) -> ElementTree.Element:
+def _test_case(verdict: Verdict, cause: str | None) -> ElementTree.Element:
+    """Return a test case; the type of a failure is its cause, or else its kind."""
     test_case = ElementTree.Element(
         "testcase",
         classname=visible_text(verdict.operator),
@@ -134,10 +142,10 @@ def _test_case(verdict: Verdict) -> ElementTree.Element:
         return test_case
     first_line, _, _ = verdict.detail.partition("\n")
     message = visible_text(f"{verdict.status}: {first_line}")
-    tag = _ELEMENTS.get(verdict.status, "skipped")
+    tag = "skipped" if verdict.kind == "uncredited" else _ELEMENTS.get(verdict.status, "skipped")
     result = ElementTree.SubElement(test_case, tag, message=message)
-    if verdict.status in FAILURE_STATUSES:
-        result.set("type", verdict.kind or verdict.status)
+    if tag != "skipped":
+        result.set("type", visible_text(cause or verdict.kind or verdict.status))
         result.text = visible_text(verdict.detail)
     return test_case
 

@@ -1,4 +1,4 @@
-"""junit.xml: a test suite for each operator, a test case for each verdict, the counts."""
+"""junit.xml: a test suite for each operator and cause, a test case for each verdict, the counts."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -25,11 +25,13 @@ def parsed(of: Certificate) -> ElementTree.Element:
 def test_every_verdict_is_a_test_case(of: Callable[[], Certificate]) -> None:
     certificate = of()
     cases = {case.get("name"): case for case in parsed(certificate).iter("testcase")}
-    assert list(cases) == [verdict.case for verdict in certificate.verdicts]
+    assert cases.keys() == {verdict.case for verdict in certificate.verdicts}
+    assert len([*parsed(certificate).iter("testcase")]) == len(cases)
     for verdict in certificate.verdicts:
         case = cases[verdict.case]
         assert case.get("classname") == verdict.operator
         tag = ELEMENTS.get(verdict.status, "skipped")
+        tag = "skipped" if verdict.kind == "uncredited" else tag
         assert [element.tag for element in case] == ([tag] if tag else [])
         if tag:
             assert str(case[0].get("message")).startswith(f"{verdict.status}: ")
@@ -69,6 +71,26 @@ def test_a_failure_has_its_kind_and_the_whole_detail() -> None:
     assert failure.get("type") == "value"
     assert failure.get("message") == "fail: wrong"
     assert failure.text == verdict.detail
+
+
+def test_the_failures_of_a_cause_are_a_test_suite_with_its_statement() -> None:
+    certificate = samples.faulty()
+    assert certificate.causes
+    suites = {suite.get("name"): suite for suite in parsed(certificate)}
+    for cause in certificate.causes:
+        assert [case.get("name") for case in suites[cause.statement]] == [
+            verdict.case for verdict in certificate.verdicts if verdict.case in cause.cases
+        ]
+        types = {element[0].get("type") for element in suites[cause.statement] if len(element)}
+        assert types == {cause.statement}
+
+
+def test_a_rejection_that_is_not_credited_is_skipped() -> None:
+    verdict = Verdict("a/1", OPERATOR, "fail", "uncredited", "rejected", (), "its baseline failed")
+    root = parsed(certificate([verdict]))
+    assert [skipped.get("message") for skipped in root.iter("skipped")] == [
+        "fail: its baseline failed"
+    ]
 
 
 def test_characters_outside_xml_are_escaped_and_the_others_are_kept() -> None:
