@@ -53,6 +53,10 @@ class SpecError(OpcertError):
         self.mistakes = sorted(set(mistakes))
         super().__init__("\n".join(map(str, self.mistakes)))
 
+    def __reduce__(self) -> tuple[type["SpecError"], tuple[list[Mistake]]]:
+        """Return what pickle makes it of in another process: not the text, but the mistakes."""
+        return type(self), (self.mistakes,)
+
 
 # How many characters of an expression or a value a message quotes.
 MAX_QUOTED = 100

@@ -65,23 +65,10 @@ def few_calls() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _quick_search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Confirm no failure, and draw few fresh calls: both take longer than a short run.
-
-    Tests whose claim is about that have the fixtures `confirmed` or `tried_at_length`.
-    """
-    if "tried_at_length" in request.fixturenames:
-        return
-    monkeypatch.setattr(trying, "_MAX_DRAWS", 100)
-    if "confirmed" not in request.fixturenames:
-        monkeypatch.setattr(
-            confirmation.Confirmation, "confirm", lambda _: confirmation.Confirmed()
-        )
-
-
-@pytest.fixture
-def confirmed() -> None:
-    """Have runs in this process confirm their failures."""
+def _few_fresh_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw few fresh calls, which each run with a failure tries, but for the tests of these."""
+    if "tried_at_length" not in request.fixturenames:
+        monkeypatch.setattr(trying, "_MAX_DRAWS", 100)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import gc
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from signal import SIGKILL
@@ -17,7 +18,7 @@ from opcert.errors import OpcertError
 from opcert.workers import TaskKilledError
 from tests import small_spec
 from tests.clusters import dask, real_cluster, wait_until
-from tests.command_line import WRONG, opcert
+from tests.command_line import WRONG, opcert, opcert_program
 from tests.faults.finding import core_suite
 
 # Where no scheduler can be.
@@ -165,11 +166,41 @@ def test_only_workers_that_offer_the_resources_get_tasks(
 
 
 @pytest.mark.slow
-def test_a_task_that_ends_workers_is_given_up() -> None:
+def test_a_run_of_a_cluster_in_another_folder_is_resumed_here(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "backend.py").write_text("from opcert.backends.reference import Reference as Backend\n")
+    backend = "--backend", f"{here / 'backend.py'}:Backend", "--suite", core_suite().folder
+    selected = "--operator", "directml/*", "--case", "*-f32-*", "--out", "out"
+    with real_cluster(tmp_path, {}) as (file, _):
+        for how in (("--cluster", file), ("--resume",)):
+            code, _, stderr = opcert_program("certify", *backend, *selected, *how, cwd=here)
+            assert code == 0, stderr
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Cluster]:
+    """A cluster with two workers in processes of their own."""
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as here,
         Cluster(here.scheduler_address) as cluster,
     ):
-        with pytest.raises(TaskKilledError, match="it ended 4 workers"):
-            cluster.call(end_the_process, 0)
-        assert cluster.call(process, 0)
+        yield cluster
+
+
+@pytest.mark.slow
+def test_a_task_that_ends_workers_is_given_up(processes: Cluster) -> None:
+    with pytest.raises(TaskKilledError, match="it ended 4 workers"):
+        processes.call(end_the_process, 0)
+    wait_until(lambda: len(processes.workers()) == 2)
+    assert processes.call(process, 0)
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_answer_holds_up_nobody(
+    processes: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 0.5)
+    begin = time.monotonic()
+    processes.end(time.sleep, 30)
+    assert time.monotonic() - begin < 20

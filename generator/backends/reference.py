@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from opcert import __version__
-from opcert.arrays.element_types import Array
-from opcert.cases.conditions import checked_reference
+from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic
+from opcert.arrays.element_types import Array, type_name
+from opcert.cases.conditions import Conditions
+from opcert.reference import require
 from opcert.specification import files
+from opcert.specification.model import Spec
 
 
 class Reference:
@@ -39,3 +42,29 @@ class Reference:
         except KeyError:
             raise NotImplementedError(f"no reference for {operator}") from None
         return function(**inputs, **attributes)
+
+
+def checked_reference(spec: Spec, reference: files.Reference) -> files.Reference:
+    """Return a reference that rejects the calls which violate a requirement of its spec.
+
+    The reference itself need not check what the spec states.
+    """
+    conditions = Conditions(spec)
+    declared = {argument.name for argument in spec.inputs}
+
+    def checked(**arguments: Any) -> list[Array]:
+        inputs = {name: value for name, value in arguments.items() if name in declared}
+        tensors = {
+            key: Tensor(
+                type_name(array.dtype),
+                array.shape,
+                tuple(array.ravel().tolist()) if argument_of(key) in spec.number_inputs else None,
+            )
+            for key, array in flatten_variadic(inputs).items()
+        }
+        attributes = {name: arguments[name] for name in arguments.keys() - declared}
+        for rule in conditions.check(Call(tensors, attributes)).violated:
+            require(False, spec.full_id(rule), spec.requirements[rule].text)
+        return reference(**arguments)
+
+    return checked

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic, tensors_in
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.calls import Call, Tensor, tensors_in
+from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import ExpressionError, Inapplicable, abbreviate
-from opcert.reference import require
 from opcert.specification.expressions import (
     EvaluationScope,
     evaluate_condition_in,
@@ -16,7 +15,7 @@ from opcert.specification.expressions import (
     evaluation_scope,
     parse_expression,
 )
-from opcert.specification.files import Reference, needed_names, with_named_values
+from opcert.specification.files import needed_names, with_named_values
 from opcert.specification.model import Ambiguity, Rule, Spec
 from opcert.yaml_files import YamlPath
 
@@ -340,32 +339,6 @@ def are_small(outputs: Iterable[Tensor], most: int) -> bool:
     An empty output must not have a billion rows either: an extent of 0 counts as 1.
     """
     return sum(prod([max(extent, 1) for extent in output.shape]) for output in outputs) <= most
-
-
-def checked_reference(spec: Spec, reference: Reference) -> Reference:
-    """Return a reference that rejects the calls which violate a requirement of its spec.
-
-    The reference itself need not check what the spec states.
-    """
-    conditions = Conditions(spec)
-    declared = {argument.name for argument in spec.inputs}
-
-    def checked(**arguments: Any) -> list[Array]:
-        inputs = {name: value for name, value in arguments.items() if name in declared}
-        tensors = {
-            key: Tensor(
-                type_name(array.dtype),
-                array.shape,
-                tuple(array.ravel().tolist()) if argument_of(key) in spec.number_inputs else None,
-            )
-            for key, array in flatten_variadic(inputs).items()
-        }
-        attributes = {name: arguments[name] for name in arguments.keys() - declared}
-        for rule in conditions.check(Call(tensors, attributes)).violated:
-            require(False, spec.full_id(rule), spec.requirements[rule].text)
-        return reference(**arguments)
-
-    return checked
 
 
 def _element_type(text: str, scope: EvaluationScope, output: int) -> str:

@@ -1,4 +1,4 @@
-"""How a run begins: its backend and certifications, its entries in a certificate, its tasks."""
+"""How a run begins: its backend and certifications, and its entries in a certificate."""
 
 import json
 import math

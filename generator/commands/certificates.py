@@ -336,7 +336,7 @@ def waivers(
     suite: options.SuiteOption = None,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Draft a waiver for each cause of the failures of a certificate.
+    """Draft a waiver for each cause of the failures of a certificate, and each kind of failure.
 
     Its owner, its link and its last day are empty. Fill them in: `certify` needs them.
 
@@ -347,11 +347,16 @@ def waivers(
     if not read.causes:
         echo_line("nothing was written: the certificate has no causes of failures")
         raise typer.Exit(ExitCode.FAILURE)
-    missing = {"owner": "", "link": "", "expires": ""}
-    drafts = [
-        {"reason": cause.statement, **missing, "cases": [*cause.cases, *cause.attributed]}
-        for cause in read.causes
-    ]
+    kinds = {verdict.case: verdict.failure for verdict in read.verdicts}
+    drafts = []
+    for cause in read.causes:
+        # Another failure of the same cases, such as a crash, is not waived.
+        cases: dict[str | None, list[str]] = {}
+        for case in (*cause.cases, *cause.attributed):
+            cases.setdefault(kinds[case], []).append(case)
+        for kind, of_kind in cases.items():
+            missing = {"owner": "", "link": "", "expires": ""}
+            drafts.append({"reason": cause.statement, "kind": kind, **missing, "cases": of_kind})
     head = f"# Failures of {read.backend.name} {read.backend.version}: fill in what is empty\n"
     text = head + yaml.safe_dump(drafts, sort_keys=False, allow_unicode=True, width=100)
     write_files(target.parent, [(target.name, text.encode())])

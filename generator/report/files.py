@@ -1,8 +1,7 @@
-"""A report: on a terminal, as an HTML page, as JUnit XML."""
+"""A report: on a terminal, and as files."""
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -10,7 +9,6 @@ from functools import cache
 from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 from markupsafe import Markup
 from rich.console import Console
@@ -30,6 +28,7 @@ from rich.text import Text
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict
 from opcert.errors import OpcertError, printable_line, visible_text
+from opcert.report.junit import junit_xml
 from opcert.report.page import ReportPage, scope_parts
 from opcert.report.side_by_side import (
     STATUS_MARKS,
@@ -41,7 +40,7 @@ from opcert.report.side_by_side import (
 from opcert.suite.suite import Suite
 from opcert.system import FileContents, template_environment
 from opcert.verdicts.cause_text import Cause
-from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -87,67 +86,6 @@ def _visible_escape(match: re.Match[str]) -> str:
 def _capitalize_first(text: str) -> str:
     """Return a sentence with a capital letter; `capitalize` of Jinja lowers all others."""
     return text[:1].upper() + text[1:]
-
-
-# Test cases with other statuses than these and `pass` are skipped.
-_ELEMENTS: dict[Status, str] = {"fail": "failure", "crash": "error", "hang": "error"}
-
-
-def junit_xml(certificate: Certificate) -> bytes:
-    """Return the content of junit.xml, with one test case per verdict.
-
-    The failures of a cause are a test suite, and the other cases of an operator are one. A
-    rejection that is not credited is skipped: another case is at fault.
-    """
-    statements = {case: cause.statement for cause in certificate.causes for case in cause.cases}
-    name = visible_text(f"opcert {certificate.backend.name} {certificate.backend.version}")
-    root = ElementTree.Element("testsuites", name=name)
-    for operator in certificate.operators:
-        suites: dict[str, list[Verdict]] = {operator: []}
-        for verdict in certificate.verdicts:
-            if verdict.operator == operator:
-                suites.setdefault(statements.get(verdict.case, operator), []).append(verdict)
-        for title, verdicts in suites.items():
-            suite = ElementTree.SubElement(root, "testsuite", name=visible_text(title))
-            suite.extend(_test_case(verdict, statements.get(verdict.case)) for verdict in verdicts)
-            suite.attrib |= _totals(suite, sum(verdict.seconds for verdict in verdicts))
-    root.attrib |= _totals(root, certificate.seconds)
-    ElementTree.indent(root, " ")
-    text: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
-    return text + b"\n"
-
-
-def _totals(element: ElementTree.Element, seconds: float) -> dict[str, str]:
-    """Return the counts of the test cases of a test suite, or of all, and their time."""
-    tags = Counter(case[0].tag if len(case) else "" for case in element.iter("testcase"))
-    counts = {"failures": tags["failure"], "errors": tags["error"], "skipped": tags["skipped"]}
-    counts = {"tests": tags.total(), **counts}
-    return {**{name: str(count) for name, count in counts.items()}, "time": _time(seconds)}
-
-
-def _time(seconds: float) -> str:
-    """Return seconds without an exponent, as build servers read them."""
-    return f"{seconds:.6f}"
-
-
-def _test_case(verdict: Verdict, cause: str | None) -> ElementTree.Element:
-    """Return a test case; the type of a failure is its cause, or else its kind."""
-    test_case = ElementTree.Element(
-        "testcase",
-        classname=visible_text(verdict.operator),
-        name=visible_text(verdict.case),
-        time=_time(verdict.seconds),
-    )
-    if verdict.status == "pass":
-        return test_case
-    first_line, _, _ = verdict.detail.partition("\n")
-    message = visible_text(f"{verdict.status}: {first_line}")
-    tag = "skipped" if verdict.kind == "uncredited" else _ELEMENTS.get(verdict.status, "skipped")
-    result = ElementTree.SubElement(test_case, tag, message=message)
-    if tag != "skipped":
-        result.set("type", visible_text(cause or verdict.kind or verdict.status))
-        result.text = visible_text(verdict.detail)
-    return test_case
 
 
 # The maximum number of causes, and of regressed cases, that a terminal lists.

@@ -12,8 +12,9 @@ import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, tensors_in
 from opcert.arrays.element_types import INTEGERS, TYPE_SETS, Array, bits_of, highest, lowest
+from opcert.backends.reference import checked_reference
 from opcert.cases.case import Case
-from opcert.cases.conditions import Conditions, checked_reference
+from opcert.cases.conditions import Conditions
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import Vector, check_laws, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError, abbreviate

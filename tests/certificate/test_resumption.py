@@ -131,12 +131,11 @@ def test_waived_failures_and_claims_are_as_in_one_run(tmp_path: Path) -> None:
     whole = certify(WrongAndDeclines(), few_cases(), **given)
     assert whole.counts["waived"] > 0
     assert {"undeclared", "uncredited"} <= {each.kind for each in whole.verdicts}
-    pieced = in_pieces(WrongAndDeclines(), few_cases(), len(whole.verdicts) // 4, **given)
+    pieced = in_pieces(WrongAndDeclines(), few_cases(), 25, **given)
     assert apart_from_times(pieced) == apart_from_times(whole)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("confirmed")
 def test_failures_are_confirmed_once_every_case_has_run() -> None:
     backend = f"{MISBEHAVING}:Misbehaves"
     given: dict[str, Any] = {"options": {"how": "abort"}, "case": "dml-split/drawn-f32-[234]-*"}

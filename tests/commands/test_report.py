@@ -71,7 +71,7 @@ def test_several_certificates_are_printed_side_by_side(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("former", "later", "code"),
-    [("right", "faulty", 1), ("faulty", "right", 0), ("faulty",) * 2 + (0,)],
+    [("right", "faulty", 1), ("faulty", "right", 0), ("faulty", "faulty", 0)],
 )
 @pytest.mark.usefixtures("folder")
 def test_fail_on_new_exits_1_if_a_later_certificate_has_new_failures(

@@ -20,7 +20,6 @@ from tests.faults.catalogue import FAULTS, MECHANISMS
 from tests.faults.finding import core_suite
 from tests.made_certificate import certificate as made_certificate
 
-pytestmark = pytest.mark.usefixtures("confirmed")
 MADE = f"{Path(made.__file__)}:made"
 ROOT = Path(__file__).parents[2]
 # A fault that only declines calls gives nothing wrong that a program could show.

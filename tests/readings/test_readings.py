@@ -21,6 +21,7 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.positive import PositiveCases
 from opcert.cases.profiles import PROFILES
 from opcert.specs import CORE_OPERATORS
+from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
 from tests.faults.fault import BROADCAST, SLICE
 from tests.faults.finding import core_suite, whole_core_suite
@@ -32,6 +33,11 @@ READINGS: defaultdict[str, dict[str, Compute]] = defaultdict(dict)
 for operator, name, compute in (*core.OPEN, *others.OPEN):
     READINGS[operator][name] = compute
 each_operator = at_length("operator", zip(READINGS))
+
+
+def whole_suite(operator: str) -> Suite:
+    """Return the core suite that comes with opcert, or a short one of another operator."""
+    return whole_core_suite() if operator in CORE_OPERATORS else suite(operator)
 
 
 def conditions_of(operator: str) -> Conditions:
@@ -86,7 +92,7 @@ def test_no_reading_of_what_a_document_leaves_open_fails(operator: str) -> None:
             raise ValueError("not a call of this reading")
         return answer
 
-    failure = first_failure(operator, differently, suite(operator))
+    failure = first_failure(operator, differently, whole_suite(operator))
     assert failure is None, (failure, differing)
     assert answered == {each.id for each in conditions.spec.call_ambiguities}
     # Of updates of boolean data, only candidates for negative cases could go wrong.
@@ -119,8 +125,7 @@ def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(operato
 def test_what_contradicts_its_document_fails_by_the_rule(
     operator: str, compute: Compute, rule: str
 ) -> None:
-    # Only the cases of the rule are run.
-    whole = whole_core_suite() if operator in CORE_OPERATORS else suite(operator)
+    whole = whole_suite(operator)
     run = Certification(WrongBackend(compute), whole)
     # The cases of the rule alone, since some calls of others would fill the memory if they passed.
     cases = whole.operators[operator].index.cases
