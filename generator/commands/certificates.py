@@ -27,7 +27,7 @@ from opcert.certificate.file import (
 )
 from opcert.commands import options
 from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
-from opcert.errors import OpcertError, did_you_mean
+from opcert.errors import OpcertError, did_you_mean, printable_line
 from opcert.programs.case_programs import case_program
 from opcert.report.explain import describe_case, explain_case, find_case
 from opcert.report.files import (
@@ -140,8 +140,8 @@ def report(
             "--fail-on",
             metavar="new",
             parser=_read_fail_on,
-            help="Exit with 1 if a later certificate has a cause or a failing case that the first "
-            "one does not have.",
+            help="Exit with 1 if a later certificate has a new cause, or fails a case that passes "
+            "in the first one.",
         ),
     ] = None,
     quiet: options.QuietOption = False,
@@ -333,7 +333,6 @@ def waivers(
             "--out", "-o", metavar="FILE", help="File to write the waivers to; it must not exist."
         ),
     ],
-    suite: options.SuiteOption = None,
     quiet: options.QuietOption = False,
 ) -> None:
     """Draft a waiver for each cause of the failures of a certificate, and each kind of failure.
@@ -343,7 +342,7 @@ def waivers(
     Exit codes: 0 written; 1 nothing to waive; 2 invalid input.
     """
     read = read_certificate(certificate_file(certificate))
-    target = path_of_new_file(out, suite)
+    target = path_of_new_file(out, None)
     if not read.causes:
         echo_line("nothing was written: the certificate has no causes of failures")
         raise typer.Exit(ExitCode.FAILURE)
@@ -357,8 +356,10 @@ def waivers(
         for kind, of_kind in cases.items():
             missing = {"owner": "", "link": "", "expires": ""}
             drafts.append({"reason": cause.statement, "kind": kind, **missing, "cases": of_kind})
-    head = f"# Failures of {read.backend.name} {read.backend.version}: fill in what is empty\n"
-    text = head + yaml.safe_dump(drafts, sort_keys=False, allow_unicode=True, width=100)
+    head = printable_line(f"# Failures of {read.backend.name} {read.backend.version}")
+    text = f"{head}: fill in what is empty\n" + yaml.safe_dump(
+        drafts, sort_keys=False, allow_unicode=True, width=100
+    )
     write_files(target.parent, [(target.name, text.encode())])
     announcer(quiet)(f"wrote {target}: {len(drafts)} waivers without owner, link and last day")
 
