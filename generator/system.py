@@ -265,6 +265,8 @@ def template_environment() -> "Environment":
 # What a reference may take while its spec is checked: seconds of a processor and bytes for a call,
 # the bytes of its outputs, and how many calls may run out of time.
 MAX_SECONDS, MAX_MEMORY, MAX_OUTPUT_BYTES, _MAX_TIMEOUTS = 5, 1 << 30, 1 << 28, 5
+# The memory of this process in pages, on Linux.
+_STATM = Path("/proc/self/statm")
 
 
 def limited(
@@ -273,8 +275,10 @@ def limited(
     """Return a function of NumPy with limits of time, memory and the size of its outputs.
 
     A call beyond them raises TimeoutError or MemoryError, and so does each one after several that
-    ran out of time. Time and memory are limited on Linux, in the main thread.
+    ran out of time. Time and memory are limited on Linux, in the main thread. They replace limits
+    that the function has already.
     """
+    function = getattr(function, "unlimited", function)
     timeouts = 0
 
     def expire(*_: object) -> None:
@@ -293,6 +297,7 @@ def limited(
             raise MemoryError(f"outputs of {size:,} bytes; expected {MAX_OUTPUT_BYTES:,} at most")
         return outputs
 
+    call.unlimited = function  # type: ignore[attr-defined]
     return call
 
 
@@ -304,7 +309,7 @@ def _limits(expire: Callable[..., None], seconds: float, memory: int) -> Iterato
     import resource  # noqa: PLC0415 -- other systems have none
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    pages = int(_STATM.read_bytes().split()[0])
     most = pages * resource.getpagesize() + memory
     former = signal.signal(signal.SIGVTALRM, expire)
     resource.setrlimit(resource.RLIMIT_AS, (most if soft < 0 else min(soft, most), hard))

@@ -86,9 +86,10 @@ _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m
 _F8E4M3 = (0x80, 0x7F, 0xFF, 0x01, 0x87, 0x7E, 0xFE)
 _ATTEMPTS = 64
 # How many elements of an array are computed at once.
-_PART = 1 << 16
-# By so much the state of SplitMix64 grows with each step.
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_PART = 1 << 13
+_NUMBERS = np.arange(_PART, dtype=np.uint64)
+# By so much the state of SplitMix64 grows with each step, and its greatest state.
+_GAMMA, _STATES = 0x9E3779B97F4A7C15, (1 << 64) - 1
 # Seeds are numbers that every reader of JSON reads exactly.
 _SEEDS = (1 << 32) - 1
 # The number up to which a type represents every whole number.
@@ -112,16 +113,22 @@ class Recipe(NamedTuple):
     def array(self, element_type: str, shape: tuple[int, ...]) -> Array:
         """Return the array that the recipe generates."""
         dtype, width, size = ELEMENT_TYPES[element_type], bit_width(element_type), prod(shape)
-        if self.stride is not None:
-            steps = np.arange(size, dtype=np.uint64) * np.uint64(self.stride) + np.uint64(self.seed)
-            bits = steps * _GAMMA & np.uint64((1 << width) - 1)
-            return bits.astype(bits_dtype(dtype)).view(dtype).reshape(shape)
+        if self.stride == 0:
+            element = self.seed * _GAMMA & ((1 << width) - 1)
+            return np.full(size, element, bits_dtype(dtype)).view(dtype).reshape(shape)
         bits = np.empty(size, bits_dtype(dtype))
+        # SplitMix64 mixes a state that grows by _GAMMA with each step.
+        step = _GAMMA if self.stride is None else self.stride * _GAMMA
+        state = (self.seed + _GAMMA) if self.stride is None else self.seed * _GAMMA
         # Parts of the array fit into a processor's cache.
         for start in range(0, size, _PART):
-            numbers = np.arange(start + 1, min(start + _PART, size) + 1, dtype=np.uint64)
-            mixed = _split_mix(np.uint64(self.seed), numbers) >> np.uint64(64 - width)
-            bits[start : start + _PART] = mixed
+            part = bits[start : start + _PART]
+            states = _NUMBERS[: part.size] * np.uint64(step & _STATES)
+            states += np.uint64((state + start * step) & _STATES)
+            if self.stride is None:
+                part[:] = _mixed(states) >> np.uint64(64 - width)
+            else:
+                part[:] = states & np.uint64((1 << width) - 1)
         return bits.view(dtype).reshape(shape)
 
 
@@ -255,10 +262,9 @@ def _hash(seed: str) -> int:
     return int.from_bytes(sha256(seed.encode()).digest()[:8], "little")
 
 
-def _split_mix(seed: np.uint64, numbers: Bits) -> Bits:
-    """Return the outputs of SplitMix64 (Steele, Lea, Flood 2014) at `numbers`, counted from 1."""
-    mixed = numbers * _GAMMA + seed
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+def _mixed(states: Bits) -> Bits:
+    """Return the outputs of SplitMix64 (Steele, Lea, Flood 2014) at its `states`."""
+    mixed = (states ^ (states >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
 

@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from opcert.arrays.calls import Call
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, invert_second_half
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, digest_of, invert_second_half
 from opcert.arrays.patterns import MAX_STORED_BYTES, materialize
 from opcert.cases.case import Case, Change, short_digest
 from opcert.cases.conditions import Conditions, are_small
@@ -39,8 +39,9 @@ _OTHER_SIGNEDNESS = str.maketrans("iu", "ui")
 # other outputs show it. One that has a size in place of a shape needs outputs of the same size.
 _Rank = tuple[bool, int, bool]
 _IDEAL = (False, 1, False)
-# A call as a key may have it: its arguments by their bytes. Then the shapes and bytes of outputs.
-_Computed = tuple[dict[str, object], list[tuple[int, ...]], list[bytes]]
+# A call as a key may have it: its arguments by their digests. Then the shapes and digests of
+# outputs.
+_Computed = tuple[dict[str, object], list[tuple[int, ...]], list[str]]
 
 
 class Neighbours:
@@ -53,6 +54,8 @@ class Neighbours:
         self._conditions = Conditions(file.spec)
         self._profile = profile
         self._seed = seed
+        # What the calls of baselines come to, by case: each is a baseline in many respects.
+        self._baselines: dict[str, _Computed] = {}
         self._drawn = [(case, case.choices) for case in baselines if case.choices is not None]
 
     def cases(self) -> Iterator[Case]:
@@ -73,7 +76,9 @@ class Neighbours:
             # Expressions that fail are reported where golden outputs are checked.
             with suppress(OpcertError, Inapplicable):
                 if call != baseline.call and self._is_suitable(call):
-                    rank = _rank(self._computed(baseline.call), self._computed(call))
+                    if baseline.id not in self._baselines:
+                        self._baselines[baseline.id] = self._computed(baseline.call)
+                    rank = _rank(self._baselines[baseline.id], self._computed(call))
                     ranked.append((rank, number, baseline, call))
             if sum(rank <= _IDEAL for rank, *_ in ranked) == most:
                 break
@@ -125,8 +130,8 @@ class Neighbours:
         for key in (key for key, tensor in call.inputs.items() if tensor.second_half_inverted):
             arrays[key] = invert_second_half(arrays[key])
         outputs = golden_outputs(self._reference, arrays, call.attributes)
-        inputs = {key: (array.shape, array.tobytes()) for key, array in arrays.items()}
-        shapes, elements = [o.shape for o in outputs], [o.tobytes() for o in outputs]
+        inputs = {key: (array.shape, digest_of(array)) for key, array in arrays.items()}
+        shapes, elements = [o.shape for o in outputs], [*map(digest_of, outputs)]
         return {**inputs, **call.attributes}, shapes, elements
 
 
