@@ -55,7 +55,7 @@ def read_suite(folder: Path) -> Suite:
 def case_ids(test_file: Path, operator: str) -> list[str]:
     """Return the ids of an operator's cases, except examples, which have their own tests."""
     suite = read_suite(test_file.resolve().parent.parent)
-    return [case.id for case in suite.operators[operator].index.cases if not case.example]
+    return [case.id for case in suite.operators[operator].cases.values() if not case.example]
 
 
 @dataclass(frozen=True)

@@ -108,10 +108,11 @@ def _case_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
             continue
         operator, case = suite.cases[verdict.case]
         place, name = f"verdicts, {verdict.case}", operator.index.operator
+        rules = () if verdict.is_left_to_run else case.rules
         if verdict.operator != name:
             yield Finding(place, f"operator: found {verdict.operator}; expected {name}")
-        if verdict.rules != case.rules:
-            found, expected = (", ".join(rules) or "none" for rules in (verdict.rules, case.rules))
+        if verdict.rules != rules:
+            found, expected = (", ".join(names) or "none" for names in (verdict.rules, rules))
             yield Finding(place, f"rules: found {found}; expected {expected}")
 
 

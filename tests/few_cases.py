@@ -1,16 +1,15 @@
 """A part of the core suite, for tests whose claim needs no case in particular: they run faster."""
 
-import gzip
-import json
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from opcert.suite.emit import suite_files
-from opcert.suite.format import OperatorEntry, content_of
+from opcert.suite.format import OperatorEntry
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from tests.faults.finding import core_suite
+from tests.small_suite import index_of, read_index
 
 _FOLDER = TemporaryDirectory(prefix="opcert-few-cases-")
 
@@ -30,14 +29,14 @@ def _part(whole: Suite, name: str) -> tuple[str, OperatorEntry, dict[str, bytes]
     files = {
         path: (whole.folder / path).read_bytes() for path in (entry.index, entry.pack, entry.tests)
     }
-    index = json.loads(content_of(entry.index, files[entry.index]))
+    index = read_index(files[entry.index])
     cases = {case["id"]: case for case in index["cases"]}
     # The ids of cases, but for those of examples, end with a digest.
     kept = {case for case in cases if "/example-" in case or case[-1] in "048"}
     while baselines := {cases[case].get("baseline") for case in kept} - kept - {None}:
         kept |= baselines
     index["cases"] = [case for name, case in cases.items() if name in kept]
-    files[entry.index] = gzip.compress(json.dumps(index).encode(), 1)
+    files[entry.index] = index_of(index)
     expected = [case["expects"] for case in index["cases"]]
     counts = {
         "cases": len(expected),

@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import re
 import shutil
 from hashlib import sha256
 from pathlib import Path
@@ -40,10 +39,9 @@ def _write(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_bytes())
     for entry in manifest["operators"].values():
         path = folder / entry["index"]
-        index = gzip.decompress(path.read_bytes()).decode()
-        head, lines, end = re.split(r"(?<=\[\n)(?=  {)|(?=\n \]\n}\n)", index)
-        kept = _shortened({line: json.loads(line) for line in lines.split(",\n")})
-        text = (head + ",\n".join(kept) + end).encode()
+        facts, *lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+        kept = _shortened({line: json.loads(line) for line in lines})
+        text = "".join(f"{line}\n" for line in (facts, *kept)).encode()
         path.write_bytes(gzip.compress(text, 1))
         manifest["files"][entry["index"]] = sha256(text).hexdigest()
         entry["cases"] = len(kept)

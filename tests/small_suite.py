@@ -12,7 +12,7 @@ import pytest
 
 from opcert.errors import SuiteError
 from opcert.suite.emit import suite_files
-from opcert.suite.format import Manifest, content_digest, content_of
+from opcert.suite.format import Manifest, content_digest
 from opcert.suite.suite import Suite
 from opcert.system import FileContents
 from tests.faults.finding import core_suite
@@ -20,7 +20,7 @@ from tests.faults.finding import core_suite
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 GLOB = "directml/DML_OPERATOR_SPLIT"
 MANIFEST = "manifest.json"
-INDEX = "directml/dml-split.json.gz"
+INDEX = "directml/dml-split.jsonl.gz"
 PACK = "directml/dml-split.npz"
 TESTS = "directml/test_dml_split.py"
 
@@ -62,17 +62,31 @@ def write(folder: Path) -> Path:
     return folder
 
 
+def read_index(data: bytes) -> Any:
+    """Return the first line of a compressed index, and its cases."""
+    first, *cases = map(json.loads, gzip.decompress(data).splitlines())
+    return {**first, "cases": cases}
+
+
+def index_of(data: Any) -> bytes:
+    """Return the compressed index with a first line and cases, as `read_index` returns them."""
+    facts = {key: value for key, value in data.items() if key != "cases"}
+    lines = (json.dumps(line, separators=(",", ":")) for line in (facts, *data["cases"]))
+    return gzip.compress("".join(f"{line}\n" for line in lines).encode(), 1)
+
+
 def read_json(folder: Path, name: str) -> Any:
-    """Return the data of a JSON file, which may be compressed."""
-    return json.loads(content_of(name, (folder / name).read_bytes()))
+    """Return the data of an index or of another JSON file."""
+    data = (folder / name).read_bytes()
+    return read_index(data) if name.endswith(".gz") else json.loads(data)
 
 
 def edit(folder: Path, name: str, change: Edit) -> None:
-    """Change a JSON file, which may be compressed."""
+    """Change an index or another JSON file."""
     data = read_json(folder, name)
     change(data)
-    text = json.dumps(data).encode()
-    (folder / name).write_bytes(gzip.compress(text, 1) if name.endswith(".gz") else text)
+    text = index_of(data) if name.endswith(".gz") else json.dumps(data).encode()
+    (folder / name).write_bytes(text)
 
 
 def reseal(folder: Path, *names: str) -> None:

@@ -9,7 +9,7 @@ from tests.small_suite import MANIFEST, edit, reseal
 
 FOLDER = Path(__file__).parent / "bad_specs"
 OPERATOR = "example/Take-1"
-INDEX = "example/take-1.json.gz"
+INDEX = "example/take-1.jsonl.gz"
 
 BEHAVIOUR = """\
   - id: nothing

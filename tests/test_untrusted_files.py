@@ -146,7 +146,7 @@ def test_seeded_data_that_cannot_be_generated(suite: Path, shape: list[int], see
     edit_index(suite, lambda index: index["cases"][0]["inputs"].update(InputTensor=made))
     result = opcert("certify", "--suite", suite)
     assert result.returncode == 2
-    assert f"{INDEX}: cases.0.inputs.InputTensor" in result.stderr
+    assert f"{INDEX}: dml-split/example-1, inputs.InputTensor" in result.stderr
     assert result.stderr.count("\n") == 1
 
 

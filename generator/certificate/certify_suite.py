@@ -170,9 +170,10 @@ def _execution(setup: Setup, suite: Suite, cluster: Workers | None) -> Iterator[
             execution.interrupt()
 
 
-def _not_run(suite: Suite, case_id: str) -> Verdict:
-    operator, case = suite.cases[case_id]
-    return Verdict(case_id, operator.index.operator, "not-run", None, "not-run", case.rules, "")
+def _not_run(suite: Suite, case: str) -> Verdict:
+    # The rules are those of a case that was read, when it is its turn.
+    operator = suite.cases.operator_suite(case).index.operator
+    return Verdict(case, operator, "not-run", None, "not-run", (), "")
 
 
 def _complete(

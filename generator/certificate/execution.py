@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
+from itertools import groupby
 
 from opcert.backends.contract import Backend, close_backend
 from opcert.certificate.certificate import BackendEntry, ClusterEntry, Run
@@ -81,8 +82,11 @@ class LocalExecution(Execution):
             raise
 
     def verdicts(self, certification: Certification, cases: Sequence[str]) -> Generator[Verdict]:
-        """Run the cases."""
-        yield from map(certification.verdict, cases)
+        """Run the cases; memory holds those of one operator."""
+        known = self.suite.cases
+        for name, own in groupby(cases, lambda case: known.operator_suite(case).index.operator):
+            self.suite.operators.release_all_but(name)
+            yield from map(certification.verdict, own)
 
     def interrupt(self) -> None:
         """Kill the process of an isolated backend."""

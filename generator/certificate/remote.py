@@ -192,9 +192,8 @@ def _task(certification: Certification, batch: Batch, sought: set[str]) -> Task:
     One worker at a time looks for the call of an operator that it can repeat.
     """
     operator = certification.suite.operators[batch.operator]
-    baselines = {operator.cases[case].baseline for case in batch.cases} - {*batch.cases}
     reached = certification.verdicts
-    former = tuple(reached[name] for name in baselines if name and name in reached)
+    former = tuple(reached[name] for name in batch.baselines - {*batch.cases} if name in reached)
     is_repeated = any(case in operator.cases for case in certification.repeated)
     repeats = not is_repeated and batch.operator not in sought
     if repeats:

@@ -58,7 +58,7 @@ def operator_markdown(
         )
     cases = {} if operator is None else cases_by_rule(spec, operator, valid_calls(operator))
     ids = () if operator is None else tuple(operator.cases)
-    indexed = () if operator is None else operator.index.cases
+    indexed = () if operator is None else operator.cases.values()
 
     def violations(owner: str, changes: Mapping[str, object]) -> dict[str, list[str]]:
         """Return the cases of each violation of a rule or ambiguity, the declared ones first."""
@@ -93,7 +93,9 @@ def case_counts(operator: OperatorSuite | None) -> tuple[int, int, int] | None:
     if operator is None:
         return None
     cases, ambiguous = operator.entry.cases, operator.entry.implementation_defined
-    negative = sum(c.expects == "rejection" and c.ambiguity is None for c in operator.index.cases)
+    negative = sum(
+        c.expects == "rejection" and c.ambiguity is None for c in operator.cases.values()
+    )
     return cases - ambiguous - negative, negative, ambiguous
 
 
@@ -148,7 +150,7 @@ def _elements(tensor: DocumentedTensor) -> str:
 def _groups(operator: OperatorSuite) -> dict[str, list[CaseDescription]]:
     """Return the cases by purpose."""
     groups = defaultdict(list)
-    for case in operator.index.cases:
+    for case in operator.cases.values():
         if case.ambiguity is not None:
             group = f"Left open: {case.ambiguity}"
         elif case.violated_rule is not None:

@@ -275,7 +275,7 @@ class ReportPage:
             # Where the document has a type, the suite has a call of it that need not be rejected.
             defined = {
                 case.type
-                for case in self._suite.operators[operator].index.cases
+                for case in self._suite.operators[operator].cases.values()
                 if case.expects == "outputs" or case.ambiguity is not None
             }
             cells = {

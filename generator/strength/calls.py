@@ -29,7 +29,7 @@ _TRIED = 16
 def suite_calls(operator: OperatorSuite, reference: Reference) -> Iterator[FinishedCall]:
     """Yield the decisive calls of a suite in the order in which a certification makes them."""
     calls: dict[str, FinishedCall] = {}
-    for case in operator.index.cases:
+    for case in operator.cases.values():
         if case.ambiguity is not None:
             continue
         inputs, attributes = operator.inputs(case), case.attributes

@@ -281,13 +281,13 @@ class Waiver(BaseModel):
         """The text that precedes the detail of a waived verdict."""
         return f"{self.reason} (waived until {self.expires}; {self.owner}, {self.link})"
 
-    def matches(self, case: str, rules: Iterable[str]) -> bool:
-        """Whether the waiver selects a case that exercises `rules`."""
-        return (
-            (not self._ids or case in self._ids)
-            and fnmatchcase(case, self.case or "*")
-            and (self.rule is None or any(fnmatchcase(rule, self.rule) for rule in rules))
-        )
+    def matches(self, case: str, rules: Iterable[str] | None) -> bool:
+        """Whether the waiver selects a case with `rules`, which are None if they are not known."""
+        if (self._ids and case not in self._ids) or not fnmatchcase(case, self.case or "*"):
+            return False
+        if self.rule is None or rules is None:
+            return True
+        return any(fnmatchcase(rule, self.rule) for rule in rules)
 
     def waives(self, verdict: Waivable) -> bool:
         """Whether the verdict is a failure to which the waiver applies."""
@@ -302,7 +302,9 @@ class Waiver(BaseModel):
 
         It is undecided if the run has no matching case, or if a matching case has not run.
         """
-        matching = [verdict for verdict in verdicts if self.matches(verdict.case, verdict.rules)]
+        # A case that has not been read has no rules yet.
+        known = ((v, None if v.status == "not-run" else v.rules) for v in verdicts)
+        matching = [verdict for verdict, rules in known if self.matches(verdict.case, rules)]
         if not matching or any(
             verdict.status == "not-run" or self.waives(verdict) for verdict in matching
         ):

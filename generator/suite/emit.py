@@ -88,24 +88,17 @@ def operator_files(
         spec=spec_file.name,
         spec_version=spec.version,
         spec_sha256=spec_file.digest,
-        index=f"{stem}.json.gz",
+        index=f"{stem}.jsonl.gz",
         pack=f"{stem}.npz",
         tests=f"{spec.family}/test_{spec.slug.replace('-', '_')}.py",
         cases=len(lines),
         rejections=counts["rejection"],
         implementation_defined=counts["ambiguous"],
     )
-    index = _index_without_cases(spec_file, entry.pack)
-    index_fields = index.model_dump(exclude={"cases"}, exclude_defaults=True, mode="json")
-    # One case per line, so that line-based tools can find and compare cases.
-    index_text = (
-        json.dumps(index_fields, indent=1, ensure_ascii=False)[:-2]
-        + ',\n "cases": [\n  '
-        + ",\n  ".join(lines)
-        + "\n ]\n}\n"
-    )
+    facts = _index(spec_file, entry.pack).model_dump_json(exclude_defaults=True)
+    index = "".join(f"{line}\n" for line in (facts, *lines))
     files = {
-        entry.index: gzip.compress(index_text.encode(), mtime=0),
+        entry.index: gzip.compress(index.encode(), mtime=0),
         entry.pack: pack.writer.data(),
         entry.tests: _render("test_operator.py.j2", spec_file=spec_file, spec=spec),
     }
@@ -142,8 +135,8 @@ def suite_files(
     yield from {**common, MANIFEST: json_file(manifest)}.items()
 
 
-def _index_without_cases(spec_file: SpecFile, pack: str) -> Index:
-    """Return an index without cases, but with everything that cases refer to."""
+def _index(spec_file: SpecFile, pack: str) -> Index:
+    """Return the first line of an index, with everything that cases refer to."""
     spec = spec_file.spec
 
     def errata_of(name: str) -> tuple[str, ...]:
@@ -182,7 +175,6 @@ def _index_without_cases(spec_file: SpecFile, pack: str) -> Index:
             )
             for erratum in spec.errata
         },
-        cases=(),
     )
 
 

@@ -1,4 +1,4 @@
-"""The JSON format of a suite: its manifest, and the index of each operator."""
+"""The JSON format of a suite: its manifest, and the index of each operator, one case on a line."""
 
 import json
 import zlib
@@ -22,7 +22,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, Layout
 from opcert.arrays.tensor_functions import MAX_DIMENSIONS, MAX_ELEMENTS
 from opcert.cases.case import Change
 
-FORMAT = 8
+FORMAT = 9
 # Ten times the size of the largest pack of the stress profile.
 MAX_FILE_BYTES = 1 << 30
 MANIFEST = "manifest.json"
@@ -255,7 +255,10 @@ class IndexedCase:
 
 
 class Index(StrictModel):
-    """The cases of one operator, the pack with their arrays, and facts of the document."""
+    """The first line of an index: the operator, facts of its document, and the pack.
+
+    Each line that follows is an `IndexedCase`.
+    """
 
     format: int
     operator: str
@@ -266,7 +269,6 @@ class Index(StrictModel):
     rules: Mapping[str, RuleText]
     ambiguities: Mapping[str, AmbiguityText] = {}
     errata: Mapping[str, ErratumText] = {}
-    cases: tuple[IndexedCase, ...]
 
 
 class OperatorEntry(StrictModel):

@@ -1,10 +1,12 @@
 """The cases of one operator with their arrays: stored in the pack, generated, or recomputed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
 from pathlib import Path
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import (
@@ -31,21 +33,75 @@ from opcert.suite.format import (
     OperatorEntry,
     StoredArray,
 )
+from opcert.yaml_files import describe_first_error
 
 # A message that describes a call has the elements of inputs up to this size.
 _DESCRIBED_ELEMENTS = 16
+_CASE = TypeAdapter(IndexedCase)
+
+
+class _Input(BaseModel):
+    type: str
+    shape: list[int]
+
+
+class _Form(BaseModel):
+    """What a run needs of a case to plan it; to read this of a line takes a tenth of the time."""
+
+    baseline: str | None = None
+    inputs: dict[str, _Input]
+
+
+class Cases(Mapping[str, IndexedCase]):
+    """The cases of an operator by id, in the order in which they run.
+
+    A case is read from its line of the index when it is needed: a run begins before its suite is
+    read, and a process reads only what it runs.
+    """
+
+    def __init__(
+        self,
+        lines: Mapping[str, bytes],
+        read: Callable[[str, bytes], IndexedCase],
+        check: Callable[[IndexedCase], object],
+    ) -> None:
+        """`read` returns the case on a line; `check` may look at others."""
+        self._lines, self._read, self._check = lines, read, check
+        self._cases: dict[str, IndexedCase] = {}
+
+    def __getitem__(self, id_: str) -> IndexedCase:
+        if id_ not in self._cases:
+            # Kept before it is checked: two cases may name each other as baselines.
+            self._cases[id_] = self._read(id_, self._lines[id_])
+            try:
+                self._check(self._cases[id_])
+            except BaseException:
+                del self._cases[id_]
+                raise
+        return self._cases[id_]
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._lines
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
 
 
 @dataclass(frozen=True)
 class OperatorSuite:
     """The index and the pack of one operator.
 
+    `index` is the first line of the index, `lines` are the others by the ids of their cases.
     `read_pack` reads and checks the pack. `folder` is the suite's folder. `specs` is the folder of
     specs whose reference recomputes the outputs that are not stored, by default opcert's own.
     """
 
     entry: OperatorEntry
     index: Index
+    lines: Mapping[str, bytes]
     read_pack: Callable[[], bytes]
     folder: Path
     specs: Path | None = None
@@ -56,14 +112,26 @@ class OperatorSuite:
         return self.read_pack()
 
     @cached_property
-    def cases(self) -> Mapping[str, IndexedCase]:
+    def cases(self) -> Cases:
         """The cases by id, in the order in which they run."""
-        return {case.id: case for case in self.index.cases}
+        return Cases(self.lines, self._parsed, self._check)
+
+    def form(self, id_: str) -> tuple[str | None, object]:
+        """Return the baseline of a case, and the types and ranks of its inputs, without reading it.
+
+        A mistake in the case is reported when it is read.
+        """
+        try:
+            form = _Form.model_validate_json(self.lines.get(id_, b""))
+        except ValidationError:
+            return None, None
+        inputs = form.inputs.items()
+        return form.baseline, tuple((name, one.type, len(one.shape)) for name, one in inputs)
 
     @cached_property
     def input_names(self) -> list[str]:
         """The names of the inputs that occur in any case."""
-        keys = (key for case in self.index.cases for key in case.inputs)
+        keys = (key for case in self.cases.values() for key in case.inputs)
         return list(dict.fromkeys(map(argument_of, keys)))
 
     def elements(self, case: IndexedCase, inverted_data: bool = False) -> dict[str, Array]:
@@ -183,42 +251,61 @@ class OperatorSuite:
         )
 
     def validate(self) -> None:
-        """Check that the cases, rules, inputs and arrays that each case refers to exist.
+        """Read all cases, and check that they and their arrays are as the manifest states.
 
         Raises:
-            SuiteError: a case is inconsistent, or the pack is missing or damaged.
+            SuiteError: they are not, or the pack is missing or damaged.
         """
-        pack_size = len(self.read_pack())
-        preceding: dict[str, IndexedCase] = {}
-        for case in self.index.cases:
-            problem = self._inconsistency(case, preceding)
-            if problem is not None:
-                raise inconsistent_suite(self.folder / self.entry.index, f"{case.id} {problem}")
-            preceding[case.id] = case
+        expects = [case.expects for case in self.cases.values()]
+        counted = {
+            "cases": len(expects),
+            "rejections": expects.count("rejection"),
+            "implementation_defined": sum(c.ambiguity is not None for c in self.cases.values()),
+        }
+        for key, count in counted.items():
+            stated = getattr(self.entry, key)
+            if count != stated:
+                raise self._inconsistent(
+                    f"{count} {key.replace('_', '-')}, but the manifest states {stated}"
+                )
+        for case in self.cases.values():
             for record in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs):
                 if isinstance(record, StoredArray):
-                    self._check_stored(record, pack_size)
+                    self._read_stored(record)
 
-    def _inconsistency(self, case: IndexedCase, preceding: Mapping[str, IndexedCase]) -> str | None:
-        """Return the inconsistency of a case, or None; `preceding` are the earlier cases by id."""
-        if case.baseline is not None:
-            baseline = preceding.get(case.baseline)
-            if baseline is None or baseline.baseline is not None:
-                fault = "does not precede it" if baseline is None else "has a baseline itself"
-                return f"has the baseline {case.baseline}, which {fault}"
+    def _inconsistent(self, text: str) -> SuiteError:
+        return inconsistent_suite(self.folder / self.entry.index, text)
+
+    def _parsed(self, id_: str, line: bytes) -> IndexedCase:
+        try:
+            case = _CASE.validate_json(line)
+        except ValidationError as error:
+            raise self._inconsistent(f"{id_}, {describe_first_error(error)}") from None
+        if case.id != id_:
+            raise self._inconsistent(f"{id_} has the ids {id_} and {case.id}")
+        return case
+
+    def _check(self, case: IndexedCase) -> None:
+        for problem in self._inconsistencies(case):
+            raise self._inconsistent(f"{case.id} {problem}")
+
+    def _inconsistencies(self, case: IndexedCase) -> Iterator[str]:
+        if (baseline := case.baseline) is not None:
+            if baseline not in self.cases:
+                yield f"has the baseline {baseline}, which is not in the index"
+            elif self.cases[baseline].baseline is not None:
+                yield f"has the baseline {baseline}, which has a baseline itself"
         # The baseline decides whether a rejection counts.
         if case.expects == "rejection" and (case.baseline is None or case.violated_rule is None):
-            return "must be rejected, but has no baseline or no violated rule"
+            yield "must be rejected, but has no baseline or no violated rule"
         named = {*filter(None, [case.ambiguity, case.open_elements])}
         if unknown := named - self.index.ambiguities.keys():
-            return f"touches an unknown ambiguity: {', '.join(sorted(unknown))}"
-        unknown_rules = {*case.rules, *filter(None, [case.violated_rule])} - self.index.rules.keys()
-        if unknown_rules:
-            return f"has unknown rules: {', '.join(sorted(unknown_rules))}"
-        unknown_inputs = set(case.data_inputs) - case.inputs.keys()
-        if unknown_inputs:
-            return f"has unknown data inputs: {', '.join(sorted(unknown_inputs))}"
-        return None
+            yield f"touches an unknown ambiguity: {', '.join(sorted(unknown))}"
+        rules = {*case.rules, *filter(None, [case.violated_rule])}
+        if unknown := rules - self.index.rules.keys():
+            yield f"has unknown rules: {', '.join(sorted(unknown))}"
+        if unknown := set(case.data_inputs) - case.inputs.keys():
+            yield f"has unknown data inputs: {', '.join(sorted(unknown))}"
 
     def errata_of(self, case: IndexedCase) -> list[str]:
         """Return the ids of the errata that affect what a case expects."""
@@ -236,18 +323,15 @@ class OperatorSuite:
         try:
             return _listed(record) if isinstance(record, ListedArray) else _generated(record)
         except ValueError as error:
-            raise inconsistent_suite(self.folder / self.entry.index, str(error)) from None
-
-    def _check_stored(self, record: StoredArray, pack_size: int) -> None:
-        size = prod(record.shape) * stored_dtype(record.type).itemsize
-        if record.offset + size > pack_size:
-            text = f"array {record.array} exceeds the {pack_size} bytes of the pack"
-            raise inconsistent_suite(self.folder / self.entry.pack, text)
-        for alternative in record.alternatives:
-            self._check_stored(alternative, pack_size)
+            raise self._inconsistent(str(error)) from None
 
     def _read_stored(self, record: StoredArray) -> Array:
-        stored = read_elements(self.pack, record.offset, record.shape, stored_dtype(record.type))
+        dtype = stored_dtype(record.type)
+        try:
+            stored = read_elements(self.pack, record.offset, record.shape, dtype)
+        except ValueError:
+            text = f"array {record.array} exceeds the {len(self.pack)} bytes of the pack"
+            raise inconsistent_suite(self.folder / self.entry.pack, text) from None
         array: Array = stored.view(ELEMENT_TYPES[record.type])
         return with_alternatives(array, [*map(self._read_stored, record.alternatives)])
 

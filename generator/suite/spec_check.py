@@ -30,8 +30,9 @@ from opcert.specification.files import (
 )
 from opcert.specification.model import Spec
 from opcert.suite.emit import operator_files
-from opcert.suite.format import GeneratedArray, Index, IndexedCase, content_of
+from opcert.suite.format import GeneratedArray, IndexedCase, content_of
 from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import read_index
 from opcert.system import limited
 from opcert.yaml_files import YamlPath
 
@@ -59,7 +60,7 @@ def cases_by_rule(
     """
     conditions = Conditions(spec)
     positive, negative, ambiguous = (defaultdict[str, list[str]](list) for _ in range(3))
-    for case in operator.index.cases:
+    for case in operator.cases.values():
         if case.ambiguity is not None:
             for rule in case.rules:
                 ambiguous[rule].append(case.id)
@@ -80,7 +81,7 @@ def valid_calls(operator: OperatorSuite) -> dict[str, Call]:
     """Return the valid calls by case id, without those that touch an ambiguity."""
     return {
         case.id: _call(operator, case)
-        for case in operator.index.cases
+        for case in operator.cases.values()
         if case.ambiguity is None and case.expects == "outputs"
     }
 
@@ -256,9 +257,9 @@ def check_specs(paths: Sequence[Path], profile: str = "core") -> list[CheckedSpe
         except SpecError as error:
             mistakes += error.mistakes
             continue
-        index = Index.model_validate_json(content_of(entry.index, files[entry.index]))
-        read_pack = partial(files.__getitem__, entry.pack)
-        operator = OperatorSuite(entry, index, read_pack, Path(entry.spec).parent)
+        path = Path(entry.index)
+        index = read_index(path, content_of(entry.index, files[entry.index]))
+        operator = OperatorSuite(entry, *index, partial(files.__getitem__, entry.pack), path.parent)
         decisive = [case for case in cases if case.ambiguity is None]
         counts = _count_cases(spec_file, decisive)
         mistakes += _aliasing(spec_file, vectors)

@@ -216,7 +216,7 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
     calls = {} if properties is None else valid_calls(operator)
     narrowing = None if spec_file is None else Narrowing(spec_file)
     points: dict[str, list[Point]] = {}
-    for case in operator.index.cases:
+    for case in operator.cases.values():
         if case.expects == "rejection" and case.baseline is not None:
             points[case.id] = _invalid_points(operator, case, points[case.baseline])
         else:

@@ -32,10 +32,11 @@ BATCH_CASES = 100
 
 @dataclass(frozen=True)
 class Batch:
-    """Cases of an operator that run one after the other in one process."""
+    """Cases of an operator that run one after the other in one process, and their baselines."""
 
     operator: str
     cases: tuple[str, ...]
+    baselines: frozenset[str]
 
 
 def batches(suite: Suite, cases: Sequence[str], size: int = BATCH_CASES) -> Iterator[Batch]:
@@ -45,27 +46,26 @@ def batches(suite: Suite, cases: Sequence[str], size: int = BATCH_CASES) -> Iter
     and ranks of inputs. So cases of which these are equal stay together, in the order of the suite,
     and each case stays with its baseline.
     """
-    by_operator: dict[str, dict[object, list[str]]] = {}
+    by_operator: dict[str, list[str]] = {}
     for name in cases:
-        operator, case = suite.cases[name]
-        groups = by_operator.setdefault(operator.index.operator, {})
-        groups.setdefault(_signature(operator, case), []).append(name)
-    for operator_name, groups in by_operator.items():
+        operator = suite.cases.operator_suite(name).index.operator
+        by_operator.setdefault(operator, []).append(name)
+    # The first batches run while the next operator is read; memory holds the cases of one.
+    for operator, names in by_operator.items():
+        suite.operators.release_all_but(operator)
+        form = suite.operators[operator].form
+        baselines = {name: baseline for name in names if (baseline := form(name)[0]) is not None}
+        groups: dict[object, list[str]] = {}
+        for name in names:
+            _, types = form(baselines.get(name, name))
+            groups.setdefault(types, []).append(name)
         batch: list[str] = []
-        for group in groups.values():
+        for number, group in enumerate(groups.values(), 1):
             batch += group
-            if len(batch) >= size:
-                yield Batch(operator_name, tuple(batch))
+            if len(batch) >= size or number == len(groups):
+                own = frozenset(baselines[name] for name in batch if name in baselines)
+                yield Batch(operator, tuple(batch), own)
                 batch = []
-        if batch:
-            yield Batch(operator_name, tuple(batch))
-
-
-def _signature(operator: OperatorSuite, case: IndexedCase) -> object:
-    """Return the types and ranks of the inputs of a case, or of its baseline if it has one."""
-    while case.baseline is not None:
-        case = operator.cases[case.baseline]
-    return tuple((name, array.type, len(array.shape)) for name, array in case.inputs.items())
 
 
 # The maximum size in bytes of the inputs and outputs that are retained for later checks.
@@ -288,10 +288,14 @@ class Certification:
     def finish(self) -> list[Verdict]:
         """Check the retained records, decide the declined cases, and return all verdicts."""
         verdicts = self.release()
+        # The cases of other operators need not be read.
+        declined = {v.operator for v in verdicts if v.status == "unsupported"}
         unsupported = unsupported_types(
             (v.operator, self.suite.cases[v.case][1].type, v.status == "unsupported")
             for v in verdicts
-            if v.status != "implementation-defined" and v.observed != "not-run"
+            if v.operator in declined
+            and v.status != "implementation-defined"
+            and v.observed != "not-run"
         )
         return [self._decide_declined(verdict, unsupported) for verdict in verdicts]
 

@@ -54,7 +54,7 @@ def generation() -> Row:
 
 def _packed(suite: Suite) -> Iterator[tuple[list[Recorded], dict[str, Array]]]:
     for name, operator in suite.operators.items():
-        calls = [(name, operator.inputs(c), dict(c.attributes)) for c in operator.index.cases]
+        calls = [(name, operator.inputs(c), dict(c.attributes)) for c in operator.cases.values()]
         with np.load(suite.folder / operator.entry.pack) as archive:
             yield calls, dict(archive)
 
@@ -104,7 +104,7 @@ def certification() -> Row:
     def floor() -> None:
         for name, operator in suite.operators.items():
             with np.load(suite.folder / operator.entry.pack) as archive:
-                for case in operator.index.cases:
+                for case in operator.cases.values():
                     inputs = {
                         each: archive[given.array].view(ELEMENT_TYPES[given.type])
                         if isinstance(given, StoredArray)

@@ -68,7 +68,7 @@ def test_calls_have_plain_values_of_the_declared_types(tmp_path: Path) -> None:
 
 
 def test_a_suite_keeps_the_types(suite: Path) -> None:
-    cases = Suite(suite).operators["made/Up-1"].index.cases
+    cases = Suite(suite).operators["made/Up-1"].cases.values()
     assert {type(case.attributes["part"]) for case in cases} == {float}
     assert {type(case.attributes.get("rows")) for case in cases} == {bool, type(None)}
     violated = {case.violated_rule for case in cases} - {None}

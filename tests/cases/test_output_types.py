@@ -49,7 +49,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_an_attribute_chooses_the_type(suite: Path) -> None:
     operator = Suite(suite, specs=suite.parent).operators["made/Up-1"]
-    valid = [case for case in operator.index.cases if case.expects == "outputs"]
+    valid = [case for case in operator.cases.values() if case.expects == "outputs"]
     types = {
         (
             case.attributes.get("kind", "i64"),

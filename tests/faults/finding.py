@@ -47,7 +47,7 @@ def first_failure_of(suite: Suite, fault: Fault) -> Verdict | None:
     For a fault that leaves a rule unchecked, the cases that break this rule come first, and valid
     calls run only as baselines, since the fault computes them correctly.
     """
-    cases = list(suite.operators[fault.operator].index.cases)
+    cases = list(suite.operators[fault.operator].cases.values())
     if fault.rule is not None:
         rejected = [case for case in cases if case.expects == "rejection"]
         cases = sorted(rejected, key=lambda case: case.violated_rule != fault.rule)

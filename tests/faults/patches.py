@@ -193,11 +193,13 @@ def only(keep: Callable[[IndexedCase], Any]) -> Patch:
         cut = copy(finding.core_suite())
         operators = {}
         for name, operator in cut.operators.items():
-            kept = {case.id: case for case in operator.index.cases if keep(case)}
-            cases = tuple(c for c in kept.values() if c.baseline is None or c.baseline in kept)
-            operators[name] = replace(
-                operator, index=operator.index.model_copy(update={"cases": cases})
-            )
+            kept = {case.id: case for case in operator.cases.values() if keep(case)}
+            lines = {
+                id_: operator.lines[id_]
+                for id_, case in kept.items()
+                if case.baseline is None or case.baseline in kept
+            }
+            operators[name] = replace(operator, lines=lines)
         vars(cut)["operators"] = operators
         return (cut,)
 

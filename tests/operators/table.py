@@ -93,7 +93,7 @@ def suite(operator: str) -> OperatorSuite:
 
 def cases(operator: str) -> str:
     """Return the number of cases of the core suite."""
-    return str(len(suite(operator).index.cases))
+    return str(len(suite(operator).cases))
 
 
 def strength(operator: str) -> list[str]:

@@ -146,7 +146,7 @@ def test_a_right_backend_is_certified_and_verified(folder: Path) -> None:
 
 def test_a_wrong_backend_fails_and_a_case_is_explained(folder: Path) -> None:
     assert "not conformant" in certify(folder, "Crossed", "wrong", exit_code=1).lower()
-    index = gzip.decompress((folder / "suite" / "made" / "select-1.json.gz").read_bytes()).decode()
+    index = gzip.decompress((folder / "suite" / "made" / "select-1.jsonl.gz").read_bytes()).decode()
     case = next(word for word in index.split('"') if word.startswith("select-1/drawn-"))
     own = "--suite", folder / "suite", "--specs", folder / "specs"
     text = run("explain", case, *own)

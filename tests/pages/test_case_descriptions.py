@@ -22,7 +22,7 @@ def description(case: str) -> CaseDescription:
 @pytest.mark.parametrize("operator", SUITE.operators)
 def test_every_case_has_an_description(operator: str) -> None:
     indexed = SUITE.operators[operator]
-    for case in indexed.index.cases:
+    for case in indexed.cases.values():
         described = describe_case(indexed, case)
         assert [tensor.shape for tensor in described.inputs] == [
             array.shape for array in case.inputs.values()

@@ -65,7 +65,7 @@ def test_each_operator_rule_and_case_has_one_heading(
         page = f"operators/{described.operator.replace('/', '-')}"
         expected[f"{page}.md"] = [described.operator, *parts_of(described)]
         if described.operator in core_suite().operators:
-            cases = core_suite().operators[described.operator].index.cases
+            cases = core_suite().operators[described.operator].cases.values()
             expected[f"{page}-cases.md"] = [case.id for case in cases]
     assert headings.keys() == expected.keys()
     for name, ids in expected.items():
@@ -97,7 +97,7 @@ def test_a_case_links_to_its_rule_and_baseline_and_a_rule_to_its_cases(
         of_rules, of_cases = (
             dict.fromkeys(pages[f"operators/{file}{end}.md"].links) for end in ("", "-cases")
         )
-        for case in core_suite().operators[operator].index.cases:
+        for case in core_suite().operators[operator].cases.values():
             if case.violated_rule is not None and case.ambiguity is None:
                 assert f"{file}.md#{case.violated_rule.replace('/', '')}" in of_cases
                 group = f"rejected-{case.violated_rule.replace('/', '')}"

@@ -32,7 +32,7 @@ each_operator = pytest.mark.parametrize("operator", CORE_OPERATORS)
 @each_operator
 def test_the_formula_gives_the_outputs_of_the_documents_examples(operator: str) -> None:
     suite = core_suite().operators[operator]
-    examples = [case for case in suite.index.cases if case.example]
+    examples = [case for case in suite.cases.values() if case.example]
     assert examples
     for case in examples:
         formula = FORMULAS[operator](**suite.inputs(case), **case.attributes)

@@ -128,7 +128,7 @@ def test_what_contradicts_its_document_fails_by_the_rule(
     whole = whole_suite(operator)
     run = Certification(WrongBackend(compute), whole)
     # The cases of the rule alone, since some calls of others would fill the memory if they passed.
-    cases = whole.operators[operator].index.cases
+    cases = whole.operators[operator].cases.values()
     verdicts = (
         run.verdict(case.id) for case in cases if any(name.endswith(rule) for name in case.rules)
     )
@@ -139,7 +139,7 @@ def test_what_contradicts_its_document_fails_by_the_rule(
 def test_most_explicit_calls_without_a_mapping_are_ones_that_numpys_alignment_accepts() -> None:
     (compute,) = (c for _, name, c, _ in core.DECIDED if name.startswith("aligns_at_the_end"))
     run, rule = Certification(WrongBackend(compute), core_suite()), "explicit-with-axes-mapping"
-    cases = core_suite().operators[BROADCAST].index.cases
+    cases = core_suite().operators[BROADCAST].cases.values()
     deciding = [case.id for case in cases if case.violated_rule == f"broadcast-1/{rule}"]
     statuses = Counter(run.verdict(case).status for case in deciding)
     # A call that this alignment rejects, too, is invalid in any reading.
@@ -152,7 +152,7 @@ def test_a_case_of_an_ambiguity_violates_only_rules_of_that_ambiguity(name: str)
     operator = spec(name).spec.operator
     suite, conditions = core_suite().operators[operator], conditions_of(operator)
     ambiguities = {conditions.spec.full_id(each.id): each for each in conditions.spec.ambiguities}
-    for case in suite.index.cases:
+    for case in suite.cases.values():
         if case.ambiguity is None:
             continue
         violated = conditions.check(described(suite.inputs(case), case.attributes)).violated
@@ -162,7 +162,7 @@ def test_a_case_of_an_ambiguity_violates_only_rules_of_that_ambiguity(name: str)
 
 def test_a_stop_reaches_the_end_only_where_its_type_does() -> None:
     suite = core_suite().operators[SLICE]
-    cases = [case for case in suite.index.cases if "slice-8/to-the-end" in case.rules]
+    cases = [case for case in suite.cases.values() if "slice-8/to-the-end" in case.rules]
     assert cases
     for case in cases:
         inputs = suite.inputs(case)

@@ -179,7 +179,7 @@ def test_a_type_that_the_document_does_not_define_is_not_reported_as_passed() ->
     certificate = samples.faulty()
     table = html(samples.faulty).partition('<table class="matrix">')[2].partition("</table>")[0]
     (operator,) = certificate.operators
-    cases = samples.suite().operators[operator].index.cases
+    cases = samples.suite().operators[operator].cases.values()
     undefined = {case.type for case in cases} - {
         case.type for case in cases if case.expects == "outputs"
     }
@@ -358,7 +358,7 @@ def test_feature_levels_count_their_cases() -> None:
     for level in operator.index.feature_levels:
         inside = [
             verdicts[case.id]
-            for case in operator.index.cases
+            for case in operator.cases.values()
             if level in operator.cases[case.baseline or case.id].feature_levels
         ]
         row = f"DML_OPERATOR_SPLIT {level} {len(inside):,} {by_status(inside)}"

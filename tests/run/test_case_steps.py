@@ -27,7 +27,7 @@ def a_case(operator: OperatorSuite, layout: str = "c") -> IndexedCase:
     """Return a drawn case with several outputs of a few elements each."""
     return next(
         case
-        for case in operator.index.cases
+        for case in operator.cases.values()
         if "/drawn-" in case.id
         and len(case.outputs) > 1
         and case.type in ("i32", "i64", "i16", "i8")
@@ -101,7 +101,7 @@ def test_a_call_that_is_rejected_later_is_unstable(operator: OperatorSuite, at: 
 def negative(operator: OperatorSuite) -> IndexedCase:
     return next(
         case
-        for case in operator.index.cases
+        for case in operator.cases.values()
         if case.violated_rule == "dml-split/axis-range" and not case.ambiguity
     )
 
@@ -199,7 +199,7 @@ def test_an_output_that_is_never_written_to_fails_where_it_must_be_zero(
     monkeypatch: pytest.MonkeyPatch, dirtied: bool, expected: str | None
 ) -> None:
     gather = core_suite().operators["openvino/Gather-8"]
-    case = next(case for case in gather.index.cases if all_zero(gather, case))
+    case = next(case for case in gather.cases.values() if all_zero(gather, case))
     if not dirtied:
         monkeypatch.setattr(outcome_module, "dirty_freed_memory", lambda _: None)
     outcome = run_case(NeverWrites(gather.outputs(case)[0]), gather, case)
@@ -282,7 +282,7 @@ def test_golden_outputs_for_inverted_data_are_stored_where_they_are_not_the_inve
     stored = [
         case
         for operator in core_suite().operators.values()
-        for case in operator.index.cases
+        for case in operator.cases.values()
         if case.inverted_data_outputs
     ]
     assert stored

@@ -67,7 +67,7 @@ class RecordsLayouts(Reference):
 @pytest.mark.parametrize("name", at_length(SUITE.manifest.operators, 3))
 def test_each_input_has_the_layout_of_the_index_at_every_call(name: str) -> None:
     operator, backend = SUITE.operators[name], RecordsLayouts()
-    for case in operator.index.cases:
+    for case in operator.cases.values():
         backend.calls.clear()
         outcome = run_case(backend, operator, case)
         assert outcome.fault is None
@@ -82,13 +82,13 @@ def test_each_input_has_the_layout_of_the_index_at_every_call(name: str) -> None
 
 @each_operator
 def test_every_layout_is_drawn_for_the_data_of_every_operator(name: str) -> None:
-    cases = SUITE.operators[name].index.cases
+    cases = SUITE.operators[name].cases.values()
     assert {case.inputs[each].layout for case in cases for each in case.data_inputs} == set(LAYOUTS)
 
 
 @each_operator
 def test_an_index_has_a_layout_only_where_it_makes_a_difference(name: str) -> None:
-    for case in SUITE.operators[name].index.cases:
+    for case in SUITE.operators[name].cases.values():
         for tensor in case.inputs.values():
             long_axes = sum(extent > 1 for extent in tensor.shape) * (0 not in tensor.shape)
             assert tensor.layout == "c" or long_axes > (tensor.layout == "fortran")
@@ -99,7 +99,7 @@ def a_case(layout: str) -> tuple[OperatorSuite, IndexedCase]:
     operator = SUITE.operators["directml/DML_OPERATOR_SPLIT"]
     return operator, next(
         case
-        for case in operator.index.cases
+        for case in operator.cases.values()
         if case.data_inputs
         and len(case.outputs) > 1
         and case.inputs["InputTensor"].layout == layout
@@ -177,7 +177,7 @@ def test_a_rejection_that_changes_an_input_fails_in_every_layout(layout: str) ->
     operator = SUITE.operators["directml/DML_OPERATOR_SPLIT"]
     case = next(
         case
-        for case in operator.index.cases
+        for case in operator.cases.values()
         if case.expects == "rejection"
         and case.inputs.get("InputTensor")
         and case.inputs["InputTensor"].layout == layout

@@ -124,7 +124,7 @@ SOME_TYPES = f"operators:\n  {PARTS}:\n    types: {INSIDE}\n    index_types: [i3
 def test_a_negative_case_is_in_scope_with_its_baseline(claim: Path) -> None:
     certificate = claiming(claim, SOME_TYPES)
     status = {v.case: v.status for v in certificate.verdicts}
-    cases = few_cases().operators[PARTS].index.cases
+    cases = few_cases().operators[PARTS].cases.values()
     baselines = {
         case.id: case.baseline for case in cases if case.baseline and case.expects == "rejection"
     }

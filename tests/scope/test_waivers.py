@@ -168,8 +168,9 @@ def test_a_waived_failure_does_not_stop_a_run_that_stops_at_the_first_one(file: 
     assert certificate.counts["fail"] == 1
 
 
-def test_a_stopped_run_reports_no_unused_waivers(file: Path) -> None:
-    file.write_text(f"- {{case: '*', kind: bits, {REST}}}\n")
+@pytest.mark.parametrize("of", ["case: '*'", "rule: dml-split/*"])
+def test_a_stopped_run_reports_no_unused_waivers(file: Path, of: str) -> None:
+    file.write_text(f"- {{{of}, kind: bits, {REST}}}\n")
     certificate = certify(
         wrong.WrongDtype(), few_cases(), operator=SPLIT, waivers=file, stop_at_failure=True
     )

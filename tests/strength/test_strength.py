@@ -33,9 +33,9 @@ def whole() -> Strength:
 def measured_without(lack: str) -> Strength:
     """Return the strength of the suite without its cases of a type, or without negative ones."""
     spec_file, operator = checked()
-    cases = [c for c in operator.index.cases if lack not in (c.type, c.expects)]
-    index = operator.index.model_copy(update={"cases": tuple(cases)})
-    return measure_strength(spec_file, replace(operator, index=index))
+    cases = [c for c in operator.cases.values() if lack not in (c.type, c.expects)]
+    lines = {case.id: operator.lines[case.id] for case in cases}
+    return measure_strength(spec_file, replace(operator, lines=lines))
 
 
 def texts(survivors: tuple[Survivor, ...]) -> set[str]:

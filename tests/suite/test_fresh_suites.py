@@ -69,7 +69,7 @@ def test_another_seed_gives_other_calls(fresh: Path) -> None:
         operator = suite.operators[OPERATOR]
         return {
             repr([(name, array.tobytes()) for name, array in operator.inputs(case).items()])
-            for case in operator.index.cases
+            for case in operator.cases.values()
             if "/drawn-" in case.id
             if operator.inputs(case)["data"].nbytes > 8
         }

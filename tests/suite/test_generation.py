@@ -14,16 +14,16 @@ import pytest
 from opcert.cases.profiles import PROFILES
 from opcert.errors import OpcertError, SpecError
 from opcert.specification.files import read_specs_in
-from opcert.suite.format import Manifest, content_of
+from opcert.suite.format import Manifest
 from opcert.suite.generation import generate, generate_suite_files, iterate_files
 from opcert.suite.suite import Suite
 from opcert.suite.writing import Part, PartTask, make_part, parts_here, write_suite
 from opcert.system import FileContents
 from tests import small_spec, small_suite
 from tests.short_suite import CORE
-from tests.small_suite import contents
+from tests.small_suite import contents, read_index
 
-INDEX = "example/take-1.json.gz"
+INDEX = "example/take-1.jsonl.gz"
 PACK = "example/take-1.npz"
 
 
@@ -97,7 +97,7 @@ def test_exactly_the_files_of_the_suite_are_written(suite: Path, files: FileCont
 
 def test_the_suite_can_be_opened(suite: Path, files: FileContents) -> None:
     assert [case.id for case in Suite(suite)] == [
-        case["id"] for case in json.loads(content_of(INDEX, files[INDEX]))["cases"]
+        case["id"] for case in read_index(files[INDEX])["cases"]
     ]
 
 
@@ -140,7 +140,7 @@ def test_another_process_gives_the_bytes_of_the_core_suite(tmp_path: Path) -> No
 
 def test_another_seed_gives_other_calls_and_data(take: Path, files: FileContents) -> None:
     def drawn(suite: FileContents) -> set[str]:
-        cases: list[dict[str, Any]] = json.loads(content_of(INDEX, suite[INDEX]))["cases"]
+        cases: list[dict[str, Any]] = read_index(suite[INDEX])["cases"]
         return {case["id"] for case in cases if "/drawn-" in case["id"]}
 
     other = generate_suite_files(read_specs_in(take), seed=1)

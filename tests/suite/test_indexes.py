@@ -1,6 +1,7 @@
 """Indexes and packs: one that contradicts its format, itself or the manifest is an error."""
 
 import gzip
+import json
 import pickle
 import re
 from collections.abc import Callable
@@ -10,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from opcert.errors import SuiteError
-from opcert.suite.format import FORMAT, Index, content_of
+from opcert.suite.format import FORMAT, IndexedCase, content_of
 from opcert.suite.writing import write_suite
 from tests.small_suite import (
     INDEX,
@@ -25,6 +26,7 @@ from tests.small_suite import (
     edit_index,
     files,
     opened,
+    read_json,
     refusal,
     reseal,
 )
@@ -64,7 +66,7 @@ def chain(index: Any) -> None:
     others[0]["baseline"] = first["id"]
 
 
-RECORD = "cases.0.outputs.0.StoredArray."
+RECORD = "dml-split/example-1, outputs.0.StoredArray."
 WRONG: list[tuple[Edit, str]] = [
     (
         lambda index: index.update(operator="openvino/Slice-8"),
@@ -86,16 +88,16 @@ WRONG: list[tuple[Edit, str]] = [
     *((stored(shape=shape), "expected up to 32 extents") for shape in ([10**30, 0], [1] * 100)),
     # The name of an array is no code.
     (stored(array='a"]; open("x"); b["'), "array: found "),
-    (second(expects="luck"), "cases.1.expects: "),
-    (second(type="any"), "cases.1.type: "),
-    (second(rank=-1), "cases.1.rank: "),
-    (second(example=None), "cases.1.example: "),
-    (second(extra=1), "cases.1.extra: "),
+    (second(expects="luck"), "dml-split/example-2, expects: "),
+    (second(type="any"), "dml-split/example-2, type: "),
+    (second(rank=-1), "dml-split/example-2, rank: "),
+    (second(example=None), "dml-split/example-2, example: "),
+    (second(extra=1), "dml-split/example-2, extra: "),
     (second(id="dml-split/example-1"), "duplicate case id 'dml-split/example-1'"),
     (second(rules=["dml-split/nothing"]), "has unknown rules: dml-split/nothing"),
     (second(data_inputs=["nothing"]), "has unknown data inputs: nothing"),
-    (second(baseline="dml-split/nobody"), "dml-split/nobody, which does not precede it"),
-    (second(baseline="dml-split/example-2"), "dml-split/example-2, which does not precede it"),
+    (second(baseline="dml-split/nobody"), "dml-split/nobody, which is not in the index"),
+    (second(baseline="dml-split/example-2"), "dml-split/example-2, which has a baseline itself"),
     (chain, ", which has a baseline itself"),
     *(
         (rejection_without(key), "must be rejected, but has no baseline or no violated rule")
@@ -190,9 +192,10 @@ def test_a_wrong_record_of_a_generated_input_is_an_error(
         next(record for record in records if "seed" in record).update(changes)
 
     edit_index(folder, edit)
-    assert re.search(r"cases\.\d+\.inputs\.InputTensor\.", refusal(folder, INDEX))
+    assert re.search(r"dml-split/\S+, inputs\.InputTensor\.", refusal(folder, INDEX))
+    cases = [json.dumps(case) for case in read_json(folder, INDEX)["cases"]]
     with pytest.raises(ValidationError) as caught:
-        Index.model_validate_json(content_of(INDEX, (folder / INDEX).read_bytes()))
+        assert [*map(TypeAdapter(IndexedCase).validate_json, cases)]
     paths = [".".join(map(str, error["loc"])) for error in caught.value.errors()]
     assert any(f"{path}: ".endswith(message) for path in paths)
 

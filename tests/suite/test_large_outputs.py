@@ -1,6 +1,5 @@
 """Outputs too large to store: the reference recomputes them, and the suite has their digests."""
 
-import json
 import shutil
 from collections.abc import Sequence
 from hashlib import sha256
@@ -15,11 +14,11 @@ from typer.testing import Result
 from opcert import certify, generate
 from opcert.arrays.element_types import Array
 from opcert.errors import SuiteError
-from opcert.suite.format import DigestedArray, IndexedCase, StoredArray, content_of
+from opcert.suite.format import DigestedArray, IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from tests.command_line import opcert
-from tests.small_suite import INDEX, edit_index, files
+from tests.small_suite import INDEX, edit_index, files, read_index
 from tests.small_suite import OPERATOR as SPLIT
 from tests.wrong_backends import Attributes, Inputs, Right
 
@@ -70,7 +69,7 @@ def opened(folder: Path, specs: Path | None) -> OperatorSuite:
 
 def cases_with_digests(operator: OperatorSuite) -> list[IndexedCase]:
     """Return the cases of which the suite stores only digests of outputs."""
-    cases = operator.index.cases
+    cases = operator.cases.values()
     return [case for case in cases if any(isinstance(o, DigestedArray) for o in case.outputs)]
 
 
@@ -104,7 +103,7 @@ class Takes(Right):
 
 def test_only_large_outputs_are_stored_as_digests(folder: Path, specs: Path) -> None:
     operator = opened(folder, specs)
-    for output in (output for case in operator.index.cases for output in case.outputs):
+    for output in (output for case in operator.cases.values() for output in case.outputs):
         size = int(np.prod(output.shape)) * (1 if output.type == "i8" else 4)
         assert isinstance(output, StoredArray) == (size <= 4096)
     assert len(cases_with_digests(operator)) > 1
@@ -162,7 +161,7 @@ def test_without_its_spec_the_error_names_the_option(folder: Path) -> None:
 def test_without_its_spec_the_rest_of_the_suite_can_be_read(folder: Path) -> None:
     operator = opened(folder, None)
     large = {case.id for case in cases_with_digests(operator)}
-    for case in operator.index.cases:
+    for case in operator.cases.values():
         operator.inputs(case)
         if case.id not in large:
             operator.outputs(case)
@@ -200,7 +199,7 @@ def test_a_stored_output_is_read_from_the_pack_even_if_others_are_recomputed(
     for name, data in files().items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(data)
-    cases = json.loads(content_of(INDEX, files()[INDEX]))["cases"]
+    cases = read_index(files()[INDEX])["cases"]
     number, position = next(
         (n, i)
         for n, case in enumerate(cases)
@@ -213,7 +212,7 @@ def test_a_stored_output_is_read_from_the_pack_even_if_others_are_recomputed(
 
     edit_index(tmp_path, shift_offset)
     operator = Suite(tmp_path).operators[SPLIT]
-    case = operator.index.cases[number]
+    case = list(operator.cases.values())[number]
     stored = case.outputs[position]
     assert isinstance(stored, StoredArray)
     start = stored.offset

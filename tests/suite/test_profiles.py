@@ -11,9 +11,9 @@ from opcert import certify
 from opcert.cases.generation import generate_cases
 from opcert.cases.profiles import PROFILES
 from opcert.specification.files import read_specs_in
-from opcert.suite.format import content_of
 from tests import shipped, small_spec
 from tests.command_line import opcert
+from tests.small_suite import read_index
 
 SHIPPED = {spec_file.spec.operator: spec_file for spec_file in read_specs_in(None)}
 
@@ -29,7 +29,7 @@ def generated(specs: Path | None, profile: str, operator: str, out: Path) -> Pat
 
 def index_of(folder: Path) -> Any:
     (entry,) = json.loads((folder / "manifest.json").read_text())["operators"].values()
-    return json.loads(content_of(entry["index"], (folder / entry["index"]).read_bytes()))
+    return read_index((folder / entry["index"]).read_bytes())
 
 
 def pack_size(folder: Path) -> int:

@@ -23,7 +23,7 @@ def test_the_cases_of_a_rule_are_those_that_the_index_names(name: str) -> None:
     operator = SUITE.operators[spec(name).spec.operator]
     by_rule = cases_by_rule(spec(name).spec, operator, valid_calls(operator))
     for rule, cases_of_rule in by_rule.items():
-        named = [case for case in operator.index.cases if rule in case.rules]
+        named = [case for case in operator.cases.values() if rule in case.rules]
         negative = [case.id for case in named if case.violated_rule == rule and not case.ambiguity]
         assert list(cases_of_rule.negative) == negative
         assert list(cases_of_rule.ambiguous) == [case.id for case in named if case.ambiguity]
@@ -47,7 +47,7 @@ def test_a_valid_case_has_the_rules_that_check_counts_it_for() -> None:
 def test_ambiguous_cases_are_no_valid_calls() -> None:
     operator = SUITE.operators["directml/DML_OPERATOR_SPLIT"]
     calls = valid_calls(operator)
-    ambiguous = [case.id for case in operator.index.cases if case.ambiguity is not None]
+    ambiguous = [case.id for case in operator.cases.values() if case.ambiguity is not None]
     assert ambiguous
     assert calls.keys().isdisjoint(ambiguous)
     with pytest.raises(KeyError):

@@ -36,7 +36,7 @@ def core() -> tuple[Suite, Diagnosis]:
 def verdicts(operator: str, fails: Fails) -> list[Verdict]:
     """Return a verdict of each decisive case; `fails` returns the kind of a failure, or None."""
     found = []
-    for case in core()[0].operators[operator].index.cases:
+    for case in core()[0].operators[operator].cases.values():
         kind = fails(case)
         if case.ambiguity is None and kind in ("crash", "hang"):
             found.append(Verdict(case.id, operator, kind, None, kind, case.rules, "ended"))
@@ -103,7 +103,7 @@ def test_an_unchecked_rule_is_named() -> None:
 
 
 def test_failures_that_no_condition_explains_are_listed_apart() -> None:
-    valid = filter(is_valid, core()[0].operators[SLICE].index.cases)
+    valid = filter(is_valid, core()[0].operators[SLICE].cases.values())
     # The digests of ids have no meaning.
     low = [case for case in valid if case.rank < 7]
     odd = {case.id for case in sorted(low, key=lambda case: short_digest(case.id))[:3]}
