@@ -6,7 +6,7 @@ The folder is untrusted: links are not followed, and names that lead out of it a
 import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,10 @@ from opcert.certificate.file import (
     json_differences,
 )
 from opcert.certificate.setup import backend_entry
-from opcert.errors import OpcertError, SpecError, printable_line
+from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
 from opcert.isolation.supervised import CALL_TIMEOUT, start_backend
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
-from opcert.suite.claims import ClaimContent, Waiver
+from opcert.suite.claims import ClaimContent, Waiver, waived
 from opcert.suite.suite import Suite
 from opcert.suite.support import checked_support
 from opcert.suite.writing import MAX_FILES
@@ -37,6 +37,7 @@ from opcert.system import files_below, open_untrusted
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.fresh import NumberedCalls
+from opcert.verdicts.judging import Judge
 from opcert.verdicts.verdict import Verdict
 from opcert.yaml_files import YamlSource, validated_content
 
@@ -56,7 +57,7 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
     """Return all findings about a certificate.
 
     `read_certificate` has already checked its counts and its conclusion. If the certificate is of
-    another suite, nothing else is checked. What a case came to is not judged again.
+    another suite, nothing else is checked.
     """
     differences = list(json_differences(certificate.to_dict()["suite"], suite.identity))
     if differences:
@@ -69,7 +70,7 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
         ]
     findings = [
         *_selection_findings(certificate, suite),
-        *_case_findings(certificate, suite),
+        *_verdict_findings(certificate, suite),
         *_reproduction_findings(certificate, suite),
         *_fresh_findings(certificate, suite),
     ]
@@ -101,19 +102,36 @@ def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Find
         yield Finding("verdicts", f"found {found}; expected {expected}, in the order of the suite")
 
 
-def _case_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
-    """Yield verdicts with another operator or other rules than their cases."""
-    for verdict in certificate.verdicts:
-        if verdict.case not in suite.cases:
+def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield verdicts that do not follow from what was observed.
+
+    A run of some cases alone has judged with more than its certificate has: baselines, and whether
+    the backend declined all calls of a type. So what rests on them is not judged again.
+    """
+    known = [verdict for verdict in certificate.verdicts if verdict.case in suite.cases]
+    before_waivers = [verdict.without_waiver() for verdict in known]
+    judged = Judge(suite, certificate.scope).again(before_waivers)
+    waivers = () if certificate.waivers is None else certificate.waivers.content
+    device = certificate.backend.options.get("device")
+    is_whole = certificate.selection.case == "*"
+    for verdict, before, again in zip(known, before_waivers, judged, strict=True):
+        if not is_whole and (_is_declined(before) or _is_declined(again)):
             continue
-        operator, case = suite.cases[verdict.case]
-        place, name = f"verdicts, {verdict.case}", operator.index.operator
-        rules = () if verdict.is_left_to_run else case.rules
-        if verdict.operator != name:
-            yield Finding(place, f"operator: found {verdict.operator}; expected {name}")
-        if verdict.rules != rules:
-            found, expected = (", ".join(names) or "none" for names in (verdict.rules, rules))
-            yield Finding(place, f"rules: found {found}; expected {expected}")
+        expected = waived(again, waivers, device)
+        for name in (field.name for field in fields(Verdict) if field.compare):
+            stated, following = getattr(verdict, name), getattr(expected, name)
+            if stated != following:
+                text = f"found {_text(stated)}; expected {_text(following)}"
+                follows = f"{name}: {text}, which follows from what was observed"
+                yield Finding(f"verdicts, {verdict.case}", follows)
+                break
+
+
+def _text(part: object) -> str:
+    """Return a part of a verdict as a short text."""
+    if part is None or part == ():
+        return "none"
+    return abbreviate(", ".join(part) if isinstance(part, tuple) else str(part))
 
 
 def _reproduction_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:

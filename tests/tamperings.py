@@ -75,7 +75,23 @@ def fresh_call_of(operator: str, *, drawn: bool = True) -> Change:
 TAMPERINGS: dict[str, tuple[Change, str]] = {
     "a failure turned into a pass": (
         verdict(failing, status="pass", kind=None),
-        r"causes\.\d\..*, which follows from the verdicts",
+        "status: found 'pass'; expected 'fail', which follows from what was observed",
+    ),
+    "another detail of a failure": (
+        verdict(failing, detail="fine"),
+        "detail: found 'fine'; expected '.*, which follows from what was observed",
+    ),
+    "a waived failure turned into a pass": (
+        verdict(having(status="waived"), status="pass", kind=None, before_waiver=None),
+        "status: found 'pass'; expected 'waived'",
+    ),
+    "a case outside the claim turned into a pass": (
+        verdict(having(status="out-of-claim"), status="pass", observed="outputs"),
+        "status: found 'pass'; expected 'out-of-claim'",
+    ),
+    "a rejection turned into an acceptance": (
+        verdict(having(status="pass", observed="rejected"), observed="outputs"),
+        "status: found 'pass'; expected 'fail'",
     ),
     "no causes": (part("causes", value=[]), r"causes: found 0 causes; expected \d, which follow"),
     "a removed cause": (lambda data: data["causes"].pop(), "causes: found 2 causes; expected 3"),
@@ -109,9 +125,9 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     ),
     "another operator": (
         verdict(valid, operator="openvino/Slice-8"),
-        "operator: found openvino/Slice-8; expected directml/DML_OPERATOR_SPLIT",
+        "operator: found 'openvino/Slice-8'; expected 'directml/DML_OPERATOR_SPLIT'",
     ),
-    "other rules": (verdict(valid, rules=[]), "rules: found none; expected dml-split/"),
+    "other rules": (verdict(valid, rules=[]), "rules: found none; expected 'dml-split/"),
     "more operators selected": (
         part("selection", "operator", value="*"),
         "missing verdict of slice-8/",

@@ -19,7 +19,7 @@ from opcert.verdicts.cause_text import Cause, Reproduction
 from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 
-SCHEMA = 10
+SCHEMA = 11
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
@@ -210,9 +210,14 @@ class Certificate(StrictModel):
     @cached_property
     def excluded(self) -> dict[str, list[str]]:
         """The rules and levels that claim and declared support exclude, by operator."""
-        claim = None if self.claim is None else self.claim.content
-        excluded = Scope(None, claim, Support(self.backend.support)).exclusions
+        excluded = self.scope.exclusions
         return {name: excluded[name] for name in self.operators if name in excluded}
+
+    @property
+    def scope(self) -> Scope:
+        """Which cases of the suite count."""
+        claim = None if self.claim is None else self.claim.content
+        return Scope(self.selection.feature_level, claim, Support(self.backend.support))
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property

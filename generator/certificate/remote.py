@@ -23,7 +23,7 @@ from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from opcert.verdicts.certification import Batch, Certification, batches
 from opcert.verdicts.confirmation import Confirmed
-from opcert.verdicts.verdict import Verdict
+from opcert.verdicts.verdict import Evidence, Verdict
 from opcert.workers import Processes, TaskKilledError, Workers
 
 
@@ -206,4 +206,5 @@ def _crashes(suite: Suite, batch: Batch, error: TaskKilledError) -> Iterator[Ver
     for case in batch.cases:
         _, record = suite.cases[case]
         text = f"{error}, with the {len(batch.cases)} cases of its batch"
-        yield Verdict(case, batch.operator, "crash", None, "crash", record.rules, text)
+        crash = Verdict(case, batch.operator, "crash", None, "crash", record.rules, text)
+        yield replace(crash, evidence=Evidence(reason=text))

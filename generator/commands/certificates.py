@@ -211,8 +211,8 @@ def verify(
 ) -> None:
     """Check that a certificate belongs to its suite, and that its parts agree.
 
-    What the cases came to is not judged again, except by --rerun. A certificate of a backend that
-    is not conformant can be sound.
+    Each case is judged again from what was observed; only --rerun makes calls. A certificate of a
+    backend that is not conformant can be sound.
 
     Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
     """

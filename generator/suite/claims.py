@@ -324,10 +324,7 @@ class Waivers:
 
     def apply(self, verdict: AnyVerdict) -> AnyVerdict:
         """Return `verdict` with the first matching waiver applied, if any."""
-        for _, waiver in _waivers_on(self.content, self.device):
-            if waiver.waives(verdict):
-                return verdict.with_waiver(waiver.explanation)
-        return verdict
+        return waived(verdict, self.content, self.device)
 
     def unused(self, verdicts: Sequence[Waivable]) -> list[Mistake]:
         """Return a mistake for each waiver that applies to none of its matching verdicts.
@@ -339,6 +336,14 @@ class Waivers:
             for number, waiver in _waivers_on(self.content, self.device)
             if (message := waiver.unused_message(verdicts)) is not None
         ]
+
+
+def waived(verdict: AnyVerdict, waivers: Iterable[Waiver], device: object) -> AnyVerdict:
+    """Return `verdict` with the first matching waiver applied, if any."""
+    for _, waiver in _waivers_on(waivers, device):
+        if waiver.waives(verdict):
+            return verdict.with_waiver(waiver.explanation)
+    return verdict
 
 
 def _waivers_on(waivers: Iterable[Waiver], device: object) -> Iterator[tuple[int, Waiver]]:

@@ -8,22 +8,22 @@ from time import perf_counter
 
 from opcert.backends.contract import Backend
 from opcert.errors import OpcertError, did_you_mean
-from opcert.run.comparison import CallRecord, Excerpt, FailureKind
+from opcert.run.comparison import (
+    CallRecord,
+    Difference,
+    Excerpt,
+    FailureKind,
+    compare_outputs,
+)
 from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome
 from opcert.run.session import run_case, run_repeatedly
-from opcert.suite.claims import Claim, Scope, unsupported_types
+from opcert.suite.claims import Claim, Scope
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.suite.support import Support, checked_support
-from opcert.verdicts.verdict import (
-    BACKEND_CONTRACT,
-    FAILURE_STATUSES,
-    Verdict,
-    cite_contract,
-    judge,
-    redact_outcome,
-)
+from opcert.verdicts.judging import Judge
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, redact_outcome
 
 # The number of cases of a batch: enough to show a state that lasts for many calls, and few enough
 # that the last batches keep all processes busy.
@@ -110,7 +110,7 @@ class Certification:
         self.suite = suite
         content = None if claim is None else claim.content
         declared = checked_support(backend, suite) if support is None else support
-        self._scope = Scope(feature_level, content, declared)
+        self._judge = Judge(suite, Scope(feature_level, content, declared))
         if feature_level is not None and feature_level not in suite.feature_levels:
             near = did_you_mean(feature_level, suite.feature_levels)
             raise OpcertError(f"no operator has feature level '{feature_level}'{near}")
@@ -125,8 +125,8 @@ class Certification:
         # How often the process has crashed or hung in this run, by operator.
         self.crashes = Counter(crashes)
         self.excerpts: dict[str, Excerpt] = {}
-        # The case that ran last, and the verdict of its baseline.
-        self._last: tuple[str, Verdict | None] | None = None
+        # The case that ran last.
+        self._last: str | None = None
         self._retained: deque[tuple[str, CallRecord]] = deque()
         self._retained_bytes = 0
 
@@ -143,10 +143,6 @@ class Certification:
         if case_id in self.verdicts:
             return self.verdicts[case_id]
         verdict, records = self._run(*self.suite.cases[case_id], retain)
-        _, case = self.suite.cases[case_id]
-        if verdict.status == "unsupported" and self._scope.is_claimed(verdict.operator, case):
-            # A claim overrides what the backend declares.
-            verdict = _undeclared(verdict, f"claimed, but not supported: {verdict.detail}")
         self.verdicts[case_id] = verdict
         if verdict.status not in FAILURE_STATUSES and retain:
             self._retain(case_id, records)
@@ -156,33 +152,30 @@ class Certification:
         self, operator: OperatorSuite, case: IndexedCase, retain: bool
     ) -> tuple[Verdict, Sequence[CallRecord]]:
         """Return the verdict of a case, and the records to check again later."""
-        name = operator.index.operator
-        if (exclusion := self._scope.exclusion(operator, case)) is not None:
-            status, reason = exclusion
-            return Verdict(case.id, name, status, None, "not-run", case.rules, reason), ()
+        if (excluded := self._judge.excluded(operator, case)) is not None:
+            return excluded, ()
         if case.baseline is not None:
             self.verdict(case.baseline, retain)
         self._fail_last_if_it_ended()
+        name = operator.index.operator
         if self.crashes[name] >= self._max_crashes:
             reason = f"{self.crashes[name]} crashes and hangs ended the run of {name}"
-            return Verdict(case.id, name, "not-run", None, "not-run", case.rules, reason), ()
+            return self._judge.verdict(operator, case, Outcome("not-run", reason=reason), None), ()
         baseline = None if case.baseline is None else self.verdicts[case.baseline]
         start = perf_counter()
-        self._last = case.id, baseline
+        self._last = case.id
         outcome = redact_outcome(self._outcome(operator, case, baseline))
         seconds = round(perf_counter() - start, 6)
-        verdict = replace(judge(name, case, outcome, baseline), seconds=seconds)
-        self.crashes[name] += verdict.status in FATAL_OUTCOMES
-        if verdict.status in FAILURE_STATUSES:
+        verdict = self._judge.verdict(operator, case, outcome, baseline)
+        if verdict.failure not in (None, "undeclared"):
             if outcome.fault is not None and outcome.fault.excerpt is not None:
                 self.excerpts[case.id] = outcome.fault.excerpt
             printed = outcome.log.strip().splitlines()[-_PRINTED_LINES:]
             lines = [*outcome.lines, *(f"printed: {line}" for line in printed)]
-            context = failure_context(operator, case, verdict.kind)
-            detail = "\n    ".join([f"{verdict.detail}{context}", *lines, *self._release_lost()])
-            # A backend's text may have surrogates, which no file can hold.
-            verdict = replace(verdict, detail=detail.encode(errors="replace").decode())
-        return verdict, outcome.records
+            outcome = replace(outcome, lines=[*lines, *self._release_lost()])
+            verdict = self._judge.verdict(operator, case, outcome, baseline)
+        self.crashes[name] += verdict.status in FATAL_OUTCOMES
+        return replace(verdict, seconds=seconds), outcome.records
 
     def _outcome(
         self, operator: OperatorSuite, case: IndexedCase, baseline: Verdict | None
@@ -192,6 +185,11 @@ class Certification:
         passing = baseline is not None and baseline.status == "pass"
         valid_case = operator.cases[baseline.case] if baseline is not None and passing else None
         outcome = run_case(self.backend, operator, case, valid_case)
+        if case.ambiguity is not None and outcome.observed == "outputs":
+            # The only requirement on the outputs of an ambiguous call is that they are arrays.
+            breach = compare_outputs((), outcome.outputs)
+            if breach is not None and breach.kind == "type":
+                outcome = replace(outcome, fault=breach)
         name = operator.index.operator
         if (
             case.expects == "rejection"
@@ -230,9 +228,8 @@ class Certification:
             kind, text = "mutated-input", "an input was written to while later cases ran"
         else:
             return
-        detail = cite_contract(kind, text) + failure_context(*self.suite.cases[case], kind)
-        failed = replace(self.verdicts[case], status="fail", kind=kind, detail=detail)
-        self.verdicts[case] = failed
+        fault = Difference(kind, text)
+        self._fail(case, replace(self.verdicts[case].outcome, fault=fault))
 
     def _release_lost(self) -> Iterator[str]:
         """Release the records that have ended with their process; yield a sentence about them."""
@@ -252,16 +249,17 @@ class Certification:
         """Fail the last case if the process has failed after it: no later call is at fault."""
         if not isinstance(self.backend, IsolatedBackend) or self._last is None:
             return
-        case_id, baseline = self._last
-        ended = self.backend.take_end()
-        former = self.verdicts.get(case_id)
+        ended, former = self.backend.take_end(), self.verdicts.get(self._last)
         if ended is None or former is None or former.status in FAILURE_STATUSES:
             return
+        self._fail(self._last, replace(redact_outcome(ended), lines=[*self._release_lost()]))
+
+    def _fail(self, case_id: str, outcome: Outcome) -> None:
+        """Judge a case again, of which a later call reveals another outcome."""
         operator, case = self.suite.cases[case_id]
-        verdict = judge(operator.index.operator, case, redact_outcome(ended), baseline)
-        context = failure_context(operator, case, verdict.kind)
-        detail = "\n    ".join([f"{verdict.detail}{context}", *self._release_lost()])
-        self.verdicts[case_id] = replace(verdict, detail=detail, seconds=former.seconds)
+        baseline = None if case.baseline is None else self.verdicts[case.baseline]
+        verdict = self._judge.verdict(operator, case, outcome, baseline)
+        self.verdicts[case_id] = replace(verdict, seconds=self.verdicts[case_id].seconds)
 
     def accept(
         self,
@@ -286,38 +284,14 @@ class Certification:
         return [*self.verdicts.values()]
 
     def finish(self) -> list[Verdict]:
-        """Check the retained records, decide the declined cases, and return all verdicts."""
+        """Check the retained records, and return all verdicts, judged with all that is known."""
         verdicts = self.release()
-        # The cases of other operators need not be read.
-        declined = {v.operator for v in verdicts if v.status == "unsupported"}
-        unsupported = unsupported_types(
-            (v.operator, self.suite.cases[v.case][1].type, v.status == "unsupported")
-            for v in verdicts
-            if v.operator in declined
-            and v.status != "implementation-defined"
-            and v.observed != "not-run"
-        )
-        return [self._decide_declined(verdict, unsupported) for verdict in verdicts]
-
-    def _decide_declined(self, verdict: Verdict, unsupported: set[tuple[str, str]]) -> Verdict:
-        """Fail a case declined without declaration, unless its whole data type was declined."""
-        # Excluded cases did not run, and with a claim, `verdict` has already decided.
-        if verdict.status != "unsupported" or verdict.observed == "not-run" or self._scope.claim:
-            return verdict
-        _, case = self.suite.cases[verdict.case]
-        if any((verdict.operator, name) in unsupported for name in {case.type, *case.index_types}):
-            return verdict
-        text = (
-            f"declined, but other calls of {verdict.operator} with {case.type} are supported; "
-            f"declare in `support` what is not supported: {verdict.detail}"
-        )
-        return _undeclared(verdict, text)
-
-
-def _undeclared(verdict: Verdict, text: str) -> Verdict:
-    """Return an unsupported verdict as a failure of kind `undeclared`."""
-    detail = cite_contract("undeclared", text)
-    return replace(verdict, status="fail", kind="undeclared", detail=detail)
+        # Where all is well, nothing depends on the rest; so these cases need not be read.
+        states = (*FAILURE_STATUSES, "unsupported")
+        open_ = {verdict.operator for verdict in verdicts if verdict.status in states}
+        again = self._judge.again(verdict for verdict in verdicts if verdict.operator in open_)
+        judged = {verdict.case: verdict for verdict in again}
+        return [judged.get(verdict.case, verdict) for verdict in verdicts]
 
 
 def is_repeatable(case: IndexedCase) -> bool:
@@ -325,15 +299,3 @@ def is_repeatable(case: IndexedCase) -> bool:
     elements = sum(prod(output.shape) for output in case.outputs)
     valid = case.expects == "outputs" and not case.ambiguity
     return valid and 0 < elements <= MAX_REPEATED_ELEMENTS
-
-
-def failure_context(operator: OperatorSuite, case: IndexedCase, kind: FailureKind | None) -> str:
-    """Return the lines of a failure's detail that describe the call and the violated rule.
-
-    A breach of the backend contract names no rule.
-    """
-    call = f"\n    in {operator.describe_call(case)}"
-    if case.violated_rule is None or kind in BACKEND_CONTRACT:
-        return call
-    rule = operator.index.rules[case.violated_rule]
-    return f"{call}\n    {case.violated_rule} ({rule.clause}): {rule.text}"

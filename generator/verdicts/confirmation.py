@@ -6,7 +6,7 @@ kind `state`.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from opcert.errors import BackendError
@@ -34,10 +34,8 @@ from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.reduction import Candidate, Reduction, StepMaker, elements_to_read, is_small
 from opcert.verdicts.trying import try_conditions
 from opcert.verdicts.verdict import (
-    CONTRACT_LINE,
     FAILURE_STATUSES,
     Verdict,
-    cite_contract,
     judge,
 )
 
@@ -160,8 +158,8 @@ class Confirmation:
         reproduction = self._reproduce(verdict)
         self._confirmed.reproductions[verdict.case] = reproduction
         if reproduction.reproduced == "alone":
-            detail = f"{verdict.detail}\n    confirmed: it fails alone in a fresh process"
-            self._confirmed.verdicts[verdict.case] = replace(verdict, detail=detail)
+            text = "confirmed: it fails alone in a fresh process"
+            self._confirmed.verdicts[verdict.case] = verdict.confirmed(text, is_state=False)
             return reproduction
         others = len(reproduction.calls) - 1
         after = f"it fails after {others} other call{'s' * (others > 1)}"
@@ -373,10 +371,6 @@ class Confirmation:
 def _as_state(verdict: Verdict, text: str, needs_others: bool = False) -> Verdict:
     """Return the verdict of a failure that depends on earlier calls, perhaps of other cases."""
     in_run = verdict.kind or verdict.status
-    detail = f"{verdict.detail}\n    {in_run} in the run, but {text}"
     kinds = ("aliased-output", "mutated-input", "state", *(() if needs_others else ("unstable",)))
-    if verdict.kind in kinds:
-        return replace(verdict, detail=detail)
-    # The contract of its former kind is not what it breaks.
-    lines = [line for line in detail.splitlines() if not line.startswith(CONTRACT_LINE)]
-    return replace(verdict, kind="state", detail=cite_contract("state", "\n".join(lines)))
+    is_state = verdict.kind not in kinds
+    return verdict.confirmed(f"{in_run} in the run, but {text}", is_state=is_state)

@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field
 
-from opcert.run.comparison import Difference, FailureKind, compare_outputs
+from opcert.run.comparison import Difference, FailureKind
 from opcert.run.outcome import FATAL_OUTCOMES, Observed, Outcome, Rejecter
 from opcert.suite.format import IndexedCase
 
@@ -45,12 +45,17 @@ def redact_outcome(outcome: Outcome) -> Outcome:
     fault = outcome.fault
     if not (fault or outcome.reason or outcome.log or outcome.lines):
         return outcome
+
+    def redacted(text: str) -> str:
+        # A backend may raise text with surrogates, which no file can hold.
+        return redact_text(text).encode(errors="replace").decode()
+
     return replace(
         outcome,
-        reason=redact_text(outcome.reason),
-        log=redact_text(outcome.log),
-        lines=[redact_text(line) for line in outcome.lines],
-        fault=None if fault is None else replace(fault, text=redact_text(fault.text)),
+        reason=redacted(outcome.reason),
+        log=redacted(outcome.log),
+        lines=[*map(redacted, outcome.lines)],
+        fault=None if fault is None else replace(fault, text=redacted(fault.text)),
     )
 
 
@@ -145,13 +150,35 @@ class BeforeWaiver:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a verdict follows from, besides what was observed and who rejected the call.
+
+    `reason` is the text of an exception, of the end of the process, or why the case was not run.
+    `kind` and `text` are those of the worst fault, `lines` are what the backend printed, and more
+    for who reads. `confirmation` states what calls in fresh processes showed, and `is_state`
+    whether they showed that the failure depends on earlier calls.
+    """
+
+    # Read by pydantic when it parses a certificate.
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
+
+    reason: str = ""
+    kind: FailureKind | None = None
+    text: str = ""
+    lines: tuple[str, ...] = ()
+    confirmation: str = ""
+    is_state: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The judgement of one case.
 
     `observed` is what the backend did. `rejected_by` is who rejected the call, if it was rejected.
     `attributed_to` is the baseline whose failure keeps a rejection from being credited.
-    `before_waiver` is the failure that was waived. `seconds` is the time of the case's calls with
-    their checks; it is 0 for a case that was not run, and equal verdicts may differ in it.
+    `before_waiver` is the failure that was waived. `evidence` is the rest of what the verdict
+    follows from, if there is any. `seconds` is the time of the case's calls with their checks; it
+    is 0 for a case that was not run, and equal verdicts may differ in it.
     """
 
     # Read by pydantic when it parses a certificate.
@@ -167,7 +194,32 @@ class Verdict:
     rejected_by: Rejecter | None = None
     attributed_to: str | None = None
     before_waiver: BeforeWaiver | None = None
+    evidence: Evidence | None = None
     seconds: Annotated[float, Field(ge=0, le=_MAX_SECONDS)] = field(default=0.0, compare=False)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome that was judged, without its outputs."""
+        given = self.evidence or Evidence()
+        fault = None if given.kind is None else Difference(given.kind, given.text)
+        return Outcome(
+            self.observed,
+            reason=given.reason,
+            fault=fault,
+            rejected_by=self.rejected_by,
+            lines=given.lines,
+        )
+
+    def confirmed(self, confirmation: str, *, is_state: bool) -> Self:
+        """Return the verdict of a failure after calls in fresh processes."""
+        given = self.evidence or Evidence()
+        evidence = replace(given, confirmation=confirmation, is_state=is_state)
+        kind, detail = self.kind, f"{self.detail}\n    {confirmation}"
+        if is_state:
+            # The contract of its former kind is not what it breaks.
+            lines = [line for line in detail.splitlines() if not line.startswith(CONTRACT_LINE)]
+            kind, detail = "state", cite_contract("state", "\n".join(lines))
+        return replace(self, kind=kind, detail=detail, evidence=evidence)
 
     @property
     def failure(self) -> str | None:
@@ -216,12 +268,14 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
     """
     status: Status
     kind: FailureKind | None
-    attributed_to = None
+    attributed_to, fault = None, outcome.fault
     if outcome.observed in FATAL_OUTCOMES:
         # No reading of a document requires a crash, so an ambiguity does not excuse one.
         status, kind, detail = outcome.observed, None, outcome.reason
-    elif case.ambiguity is not None and (breach := _decisive_breach(outcome)) is not None:
-        status, kind, detail = "fail", breach.kind, breach.text
+    elif outcome.observed == "not-run":
+        status, kind, detail = "not-run", None, outcome.reason
+    elif case.ambiguity is not None and fault is not None and fault.kind in DECISIVE_BREACHES:
+        status, kind, detail = "fail", fault.kind, fault.text
     elif case.expects == "rejection":
         status, kind, detail = _judge_rejection(case, outcome, baseline)
         if kind == "uncredited" and baseline is not None:
@@ -233,6 +287,9 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
         expected = "a rejection" if case.expects == "rejection" else "outputs"
         detail = f"ambiguous: {case.ambiguity}; the reference gives {expected}; {status}: {detail}"
         status, kind, attributed_to = "implementation-defined", None, None
+    evidence = Evidence(outcome.reason, lines=tuple(outcome.lines))
+    if fault is not None:
+        evidence = replace(evidence, kind=fault.kind, text=fault.text)
     return Verdict(
         case=case.id,
         operator=operator,
@@ -240,20 +297,11 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
         kind=kind,
         observed=outcome.observed,
         rules=case.rules,
-        # A backend may raise text with surrogates, which no file can hold.
-        detail=cite_contract(kind, detail).encode(errors="replace").decode(),
+        detail=cite_contract(kind, detail),
         rejected_by=outcome.rejected_by,
         attributed_to=attributed_to,
+        evidence=None if evidence == Evidence() else evidence,
     )
-
-
-def _decisive_breach(outcome: Outcome) -> Difference | None:
-    """Return the breach of the contract that fails even an ambiguous case, if any."""
-    fault = outcome.fault
-    if fault is None and outcome.observed == "outputs":
-        # The only requirement on the outputs of an ambiguous call is that they are arrays.
-        fault = compare_outputs((), outcome.outputs)
-    return fault if fault is not None and fault.kind in DECISIVE_BREACHES else None
 
 
 def _judge_outputs(outcome: Outcome) -> tuple[Status, FailureKind | None, str]:

@@ -28,6 +28,14 @@ def kinds(certificate: Certificate) -> Counter[str | None]:
     return Counter(v.kind for v in certificate.verdicts if v.status == "fail")
 
 
+def test_an_ambiguous_call_has_to_return_a_list_of_arrays() -> None:
+    run = Certification(wrong.ReturnsArray(), few_cases())
+    open_cases = [case for case in few_cases() if case.ambiguity is not None]
+    assert {case.expects for case in open_cases} == {"outputs", "rejection"}
+    found = {(v.status, v.kind) for v in (run.verdict(case.id) for case in open_cases)}
+    assert found == {("fail", "type")}
+
+
 @cache
 def of_the_reference() -> Certificate:
     return certify("reference", few_cases())

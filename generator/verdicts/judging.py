@@ -1,0 +1,135 @@
+"""Outcomes x scope -> verdicts: what each case came to, with its baseline and all others.
+
+A run judges each case as it goes, and again when it knows all of them; so does who verifies it.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+from opcert.run.comparison import FailureKind
+from opcert.run.outcome import Outcome
+from opcert.suite.claims import Scope, unsupported_types
+from opcert.suite.format import IndexedCase
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import (
+    BACKEND_CONTRACT,
+    FAILURE_STATUSES,
+    Evidence,
+    Verdict,
+    cite_contract,
+    judge,
+)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Judges cases of a suite within a scope."""
+
+    suite: Suite
+    scope: Scope
+
+    def excluded(self, operator: OperatorSuite, case: IndexedCase) -> Verdict | None:
+        """Return the verdict of a case that is not in scope, or None."""
+        if (exclusion := self.scope.exclusion(operator, case)) is None:
+            return None
+        status, reason = exclusion
+        name = operator.index.operator
+        verdict = Verdict(case.id, name, status, None, "not-run", case.rules, reason)
+        return self._of_claim(verdict, case)
+
+    def verdict(
+        self,
+        operator: OperatorSuite,
+        case: IndexedCase,
+        outcome: Outcome,
+        baseline: Verdict | None,
+    ) -> Verdict:
+        """Return the verdict of a case in scope."""
+        verdict = judge(operator.index.operator, case, outcome, baseline)
+        if verdict.status in FAILURE_STATUSES:
+            context = failure_context(operator, case, verdict.kind)
+            detail = "\n    ".join([f"{verdict.detail}{context}", *outcome.lines])
+            return replace(verdict, detail=detail)
+        return self._of_claim(verdict, case)
+
+    def _of_claim(self, verdict: Verdict, case: IndexedCase) -> Verdict:
+        """Fail a claimed call that is not supported: a claim overrides what a backend declares."""
+        if verdict.status != "unsupported" or not self.scope.is_claimed(verdict.operator, case):
+            return verdict
+        return _undeclared(verdict, f"claimed, but not supported: {verdict.detail}")
+
+    def again(self, verdicts: Iterable[Verdict]) -> list[Verdict]:
+        """Return the verdicts of a whole run, judged with what is known at its end.
+
+        A rejection whose baseline is not among them stays as it is.
+        """
+        former = {verdict.case: verdict for verdict in verdicts}
+        judged: dict[str, Verdict] = {}
+        # Baselines first: they have none themselves.
+        for expects in ("outputs", "rejection"):
+            for verdict in former.values():
+                operator, case = self.suite.cases[verdict.case]
+                baseline = case.baseline if expects == "rejection" else None
+                if case.expects == expects and (baseline is None or baseline in judged):
+                    again = self._again(verdict, operator, case, judged.get(baseline or ""))
+                    judged[case.id] = replace(again, seconds=verdict.seconds)
+        declined = unsupported_types(
+            (v.operator, self.suite.cases[v.case].record.type, v.status == "unsupported")
+            for v in (former | judged).values()
+            if v.status != "implementation-defined" and v.observed != "not-run"
+        )
+        return [
+            self._confirmed(judged[case], verdict, declined) if case in judged else verdict
+            for case, verdict in former.items()
+        ]
+
+    def _again(
+        self,
+        verdict: Verdict,
+        operator: OperatorSuite,
+        case: IndexedCase,
+        baseline: Verdict | None,
+    ) -> Verdict:
+        if verdict.is_left_to_run:
+            name = operator.index.operator
+            return Verdict(case.id, name, "not-run", None, "not-run", (), "")
+        excluded = self.excluded(operator, case)
+        return excluded or self.verdict(operator, case, verdict.outcome, baseline)
+
+    def _confirmed(
+        self, judged: Verdict, verdict: Verdict, declined: Collection[tuple[str, str]]
+    ) -> Verdict:
+        """Fail a case declined without declaration, and state what its confirmation showed."""
+        record = self.suite.cases[judged.case].record
+        # With a claim, `verdict` has decided.
+        if judged.status == "unsupported" and judged.observed != "not-run" and not self.scope.claim:
+            types = {record.type, *record.index_types}
+            if not any((judged.operator, name) in declined for name in types):
+                judged = _undeclared(
+                    judged,
+                    f"declined, but other calls of {judged.operator} with {record.type} are "
+                    f"supported; declare in `support` what is not supported: {judged.detail}",
+                )
+        given = verdict.evidence or Evidence()
+        if given.confirmation and judged.status in FAILURE_STATUSES:
+            return judged.confirmed(given.confirmation, is_state=given.is_state)
+        return judged
+
+
+def _undeclared(verdict: Verdict, text: str) -> Verdict:
+    """Return an unsupported verdict as a failure of kind `undeclared`."""
+    detail = cite_contract("undeclared", text)
+    return replace(verdict, status="fail", kind="undeclared", detail=detail)
+
+
+def failure_context(operator: OperatorSuite, case: IndexedCase, kind: FailureKind | None) -> str:
+    """Return the lines of a failure's detail that describe the call and the violated rule.
+
+    A breach of the backend contract names no rule.
+    """
+    call = f"\n    in {operator.describe_call(case)}"
+    if case.violated_rule is None or kind in BACKEND_CONTRACT:
+        return call
+    rule = operator.index.rules[case.violated_rule]
+    return f"{call}\n    {case.violated_rule} ({rule.clause}): {rule.text}"
