@@ -48,9 +48,10 @@ def cause_section(
 
     `number` is the position of the cause in the certificate, from 1. `kinds` are the kinds of the
     failures with their meanings, the most frequent first. All else is about the representative:
-    `call` has its arguments as "name = value". A breach of the `contract` has no `rules`. `detail`
-    lacks the printed output of the backend, which is in `log`. `excerpt` has the elements around
-    the first difference. `program` fails in the same way; it is empty if it would need the pack.
+    `line` is its call, and `call` has the arguments as "name = value". A breach of the `contract`
+    has no `rules`. `detail` lacks the printed output of the backend, which is in `log`. `excerpt`
+    has the elements around the first difference. `program` fails in the same way; it is empty if it
+    would need the pack.
     """
     operator, case = suite.cases[verdict.case]
     description = describe_case(operator, case)
@@ -66,6 +67,7 @@ def cause_section(
         "status": verdict.status,
         "kinds": {kind: meaning_of_failure(kind) for kind in cause.kinds},
         "case": case.id,
+        "line": operator.describe_call(case),
         "call": [
             *(f"{tensor.name} = {tensor}" for tensor in description.inputs),
             *(f"{name} = {value}" for name, value in description.attributes.items()),

@@ -18,7 +18,7 @@ from opcert.report.side_by_side import (
 from opcert.suite.claims import Waiver
 from opcert.suite.format import IndexedCase
 from opcert.suite.suite import Suite
-from opcert.verdicts.verdict import Status, Verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
 
 # A filter by text has this many characters of a reason; the list has no more of some.
 _FILTER_LENGTH = 150
@@ -192,9 +192,17 @@ class ReportPage:
             return "No case was decided."
         if not failures:
             return f"{counts['pass']:,} of {decided:,} decisive cases pass.{others}"
-        causes = len(self.causes)
-        what = f"{causes} cause{'s' * (causes > 1)}"
+        what, examples = _count(len(self.causes), "cause"), len(self.failing_examples)
+        if examples:
+            what += f", {_count(examples, 'documented example')} among them"
         return f"{failures:,} of {decided:,} decisive cases fail, for {what}.{others}"
+
+    @cached_property
+    def failing_examples(self) -> list[tuple[Verdict, str]]:
+        """The failures of documented examples, each with what the document states."""
+        failures = (v for v in self.certificate.verdicts if v.status in FAILURE_STATUSES)
+        stated = ((verdict, self._case(verdict).example) for verdict in failures)
+        return [(verdict, example) for verdict, example in stated if example]
 
     @property
     def facts(self) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ def main(folder: Path) -> None:
         launched() as browser,
         opened(browser, report, viewport=SIZE, color_scheme="light") as page,
     ):
+        page.locator("details.cause > summary").first.click()
         page.evaluate("document.querySelector('#causes').scrollIntoView()")
         page.screenshot(path=PICTURES / "report.png")
         page.get_by_role("button", name="Collapse all").first.click()

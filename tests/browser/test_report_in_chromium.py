@@ -177,6 +177,7 @@ def test_a_counter_a_rule_and_a_cause_link_to_their_cases(page: Any) -> None:
     name = rule.get_attribute("id")
     rule.locator(".verdicts a").click()
     assert listed(page) == sum(name in verdict.rules for verdict in verdicts())
+    page.locator("details.cause > summary").first.click()
     page.locator("details.cause").first.get_by_text("List the").click()
     assert page.get_by_label("Cause", exact=True).input_value() == "1"
     assert listed(page) == page.locator("ol.cases .mark").count() > 0
@@ -210,6 +211,7 @@ def test_everything_in_a_section_expands_and_collapses(page: Any) -> None:
 def test_a_program_is_copied(browser: Any, paths: dict[str, Path]) -> None:
     permissions = ["clipboard-read", "clipboard-write"]
     with opened(browser, paths["faulty"], permissions=permissions) as found:
+        found.locator("details.cause > summary").first.click()
         button = found.get_by_role("button", name="Copy the program").first
         button.click()
         found.get_by_text("Copied", exact=True).wait_for()

@@ -124,17 +124,36 @@ def test_a_link_to_a_filter_names_options_of_the_form(of: MakeCertificate) -> No
 
 
 @each_page
-def test_the_answer_comes_first_and_then_scope_causes_matrix_rules_and_cases(
-    of: MakeCertificate,
-) -> None:
+def test_the_answer_comes_first_then_causes_and_the_scope_last(of: MakeCertificate) -> None:
     certificate = of()
-    head, _, _ = page(of).text.partition(" Scope")
+    head, _, _ = page(of).text.partition(" Causes")
     assert certificate.conclusion in normal(head)
     assert ("decisive cases fail" in head) is not certificate.conformant
     headings = [i for tag, i in page(of).tags if tag == "h2"]
     assert [heading["id"] for heading in headings] == [
-        *("scope", "causes", "matrix", "rules", "levels", "cases-title")
+        *("causes", "matrix", "rules", "levels", "cases-title", "scope")
     ]
+
+
+def test_documented_examples_that_fail_are_named_first() -> None:
+    certificate, suite = samples.faulty(), samples.suite()
+    failures = [v.case for v in certificate.verdicts if v.status == "fail"]
+    examples = [case for case in failures if suite.cases[case].record.example]
+    head, _, rest = normal(page(samples.faulty).text).partition("Documented examples that fail")
+    assert f"{len(examples)} documented examples among them" in head
+    listed, _, _ = rest.partition(certificate.causes[0].statement)
+    for case in examples:
+        assert f"{case} {normal(suite.cases[case].record.example)}" in listed
+
+
+def test_a_folded_cause_has_a_call_and_what_came_of_it() -> None:
+    text = normal(page(samples.faulty).text)
+    verdicts = {verdict.case: verdict for verdict in samples.faulty().verdicts}
+    for cause in samples.faulty().causes:
+        operator, case = samples.suite().cases[cause.representative]
+        first_line, _, _ = verdicts[case.id].detail.partition("\n")
+        line = f"{operator.describe_call(case)} {visible_text(first_line)}"
+        assert normal(line) in text
 
 
 @each_page
