@@ -25,7 +25,7 @@ from opcert.certificate.file import (
     file_digest,
     json_differences,
 )
-from opcert.certificate.setup import backend_entry
+from opcert.certificate.setup import backend_entry, plain_text
 from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
 from opcert.isolation.supervised import CALL_TIMEOUT, start_backend
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
@@ -38,7 +38,7 @@ from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.fresh import NumberedCalls
 from opcert.verdicts.judging import Judge
-from opcert.verdicts.verdict import Verdict
+from opcert.verdicts.verdict import Verdict, redact_text
 from opcert.yaml_files import YamlSource, validated_content
 
 
@@ -74,7 +74,8 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
         *_reproduction_findings(certificate, suite),
         *_fresh_findings(certificate, suite),
     ]
-    if not findings:
+    # A run that was ended has not searched for them.
+    if not findings and (certificate.is_finished or certificate.causes):
         findings += _cause_findings(certificate, suite)
     of_versions = "it changed during the run, so its verdicts may be of different versions"
     changed = [
@@ -105,17 +106,27 @@ def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Find
 def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
     """Yield verdicts that do not follow from what was observed.
 
-    A run of some cases alone has judged with more than its certificate has: baselines, and whether
-    the backend declined all calls of a type. So what rests on them is not judged again.
+    An unfinished run has not judged its cases with all of them. A run of some cases alone has
+    judged with more than its certificate has: baselines, and whether the backend declined all calls
+    of a type. So what rests on them is not judged again.
     """
+    if not certificate.is_finished:
+        return
     known = [verdict for verdict in certificate.verdicts if verdict.case in suite.cases]
     before_waivers = [verdict.without_waiver() for verdict in known]
     judged = Judge(suite, certificate.scope).again(before_waivers)
-    waivers = () if certificate.waivers is None else certificate.waivers.content
+    content = () if certificate.waivers is None else certificate.waivers.content
+    # The certificate states options without the folders of the machine.
+    redacted = (plain_text(redact_text(w.device)) if w.device else None for w in content)
+    waivers = [
+        waiver.model_copy(update={"device": device})
+        for waiver, device in zip(content, redacted, strict=True)
+    ]
     device = certificate.backend.options.get("device")
     is_whole = certificate.selection.case == "*"
     for verdict, before, again in zip(known, before_waivers, judged, strict=True):
-        if not is_whole and (_is_declined(before) or _is_declined(again)):
+        is_declined = before.observed == "unsupported" and _is_declined(before)
+        if not is_whole and is_declined and _is_declined(again):
             continue
         expected = waived(again, waivers, device)
         for name in (field.name for field in fields(Verdict) if field.compare):

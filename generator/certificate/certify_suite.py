@@ -1,6 +1,6 @@
 """Suite x backend -> certificate, in one run or in several that resume each other."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -208,7 +208,10 @@ def _complete(
                 if stop_at_failure and waived.status in FAILURE_STATUSES:
                     break
                 if save is not None and monotonic() > next_save:
-                    save(_so_far(certificate, certification, execution, waivers))
+                    # Who resumes a run without remaining cases does not judge them again.
+                    is_last = number == remaining
+                    so_far = certification.finish() if is_last else certification.verdicts.values()
+                    save(_so_far(certificate, so_far, certification, execution, waivers))
                     next_save = monotonic() + SAVE_SECONDS
     except KeyboardInterrupt:
         interrupted = "interrupted"
@@ -219,9 +222,15 @@ def _complete(
     verdicts |= {
         verdict.case: verdict for verdict in certification.finish() if verdict.case in verdicts
     }
+    if interrupted:
+        # Without the causes, which take time to find. A waiver may be for a case that has not run,
+        # so no waiver is reported as unused.
+        so_far = verdicts.values()
+        unfinished = _so_far(certificate, so_far, certification, execution, waivers)
+        raise CertificationInterrupted(unfinished, interrupted)
     reproductions, fresh = dict(certificate.reproductions), dict(certificate.fresh)
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
-    is_complete = not interrupted and not any(v.is_left_to_run for v in verdicts.values())
+    is_complete = not any(v.is_left_to_run for v in verdicts.values())
     if is_complete and any(v.status in FAILURE_STATUSES for v in verdicts.values()):
         # An interrupt ends only the confirmation.
         with suppress(KeyboardInterrupt):
@@ -242,9 +251,6 @@ def _complete(
         causes=causes,
         verdicts=final,
     )
-    if interrupted:
-        # A waiver may be for a case that has not run, so no waiver is reported as unused.
-        raise CertificationInterrupted(certificate, interrupted)
     if waivers is not None and (mistakes := waivers.unused(before_waivers)):
         raise UnusedWaiverError(mistakes, certificate)
     return certificate
@@ -252,14 +258,14 @@ def _complete(
 
 def _so_far(
     certificate: Certificate,
+    so_far: Iterable[Verdict],
     certification: Certification,
     execution: Execution,
     waivers: Waivers | None,
 ) -> Certificate:
     """Return a certificate with the verdicts so far, without causes, which take time to find."""
-    reached = [
-        certification.verdicts.get(verdict.case, verdict) for verdict in certificate.verdicts
-    ]
+    by_case = {verdict.case: verdict for verdict in so_far}
+    reached = [by_case.get(verdict.case, verdict) for verdict in certificate.verdicts]
     excerpts = {**certificate.excerpts, **certification.excerpts}
     return certificate.replace(
         run=_run_so_far(certificate, certification, execution),

@@ -70,8 +70,9 @@ def check_selection(suite: Suite, operator: str | None, case: str = "*") -> None
         raise OpcertError(f"no operator matches '{operator}'{did_you_mean(operator, known)}")
     if not suite.select(operator, case):
         ids = suite.select(operator, "*")
-        near = did_you_mean(case, get_close_matches(case, ids, n=1)) or f"; one is '{ids[0]}'"
-        raise OpcertError(f"no case matches '{case}'{near}")
+        near = did_you_mean(case, get_close_matches(case, ids, n=1))
+        one = near or "".join(f"; one is '{id_}'" for id_ in ids[:1])
+        raise OpcertError(f"no case matches '{case}'{one}")
 
 
 def certificate_file(path: Path) -> Path:

@@ -60,24 +60,15 @@ class Cases(Mapping[str, IndexedCase]):
     """
 
     def __init__(
-        self,
-        lines: Mapping[str, bytes],
-        read: Callable[[str, bytes], IndexedCase],
-        check: Callable[[IndexedCase], object],
+        self, lines: Mapping[str, bytes], read: Callable[[str, bytes], IndexedCase]
     ) -> None:
-        """`read` returns the case on a line; `check` may look at others."""
-        self._lines, self._read, self._check = lines, read, check
+        """`read` returns the case with an id from its line."""
+        self._lines, self._read = lines, read
         self._cases: dict[str, IndexedCase] = {}
 
     def __getitem__(self, id_: str) -> IndexedCase:
         if id_ not in self._cases:
-            # Kept before it is checked: two cases may name each other as baselines.
             self._cases[id_] = self._read(id_, self._lines[id_])
-            try:
-                self._check(self._cases[id_])
-            except BaseException:
-                del self._cases[id_]
-                raise
         return self._cases[id_]
 
     def __contains__(self, id_: object) -> bool:
@@ -114,7 +105,7 @@ class OperatorSuite:
     @cached_property
     def cases(self) -> Cases:
         """The cases by id, in the order in which they run."""
-        return Cases(self.lines, self._parsed, self._check)
+        return Cases(self.lines, self._read_case)
 
     def form(self, id_: str) -> tuple[str | None, object]:
         """Return the baseline of a case, and the types and ranks of its inputs, without reading it.
@@ -258,7 +249,6 @@ class OperatorSuite:
         """
         expects = [case.expects for case in self.cases.values()]
         counted = {
-            "cases": len(expects),
             "rejections": expects.count("rejection"),
             "implementation_defined": sum(c.ambiguity is not None for c in self.cases.values()),
         }
@@ -276,24 +266,22 @@ class OperatorSuite:
     def _inconsistent(self, text: str) -> SuiteError:
         return inconsistent_suite(self.folder / self.entry.index, text)
 
-    def _parsed(self, id_: str, line: bytes) -> IndexedCase:
+    def _read_case(self, id_: str, line: bytes) -> IndexedCase:
         try:
             case = _CASE.validate_json(line)
         except ValidationError as error:
             raise self._inconsistent(f"{id_}, {describe_first_error(error)}") from None
         if case.id != id_:
             raise self._inconsistent(f"{id_} has the ids {id_} and {case.id}")
-        return case
-
-    def _check(self, case: IndexedCase) -> None:
         for problem in self._inconsistencies(case):
-            raise self._inconsistent(f"{case.id} {problem}")
+            raise self._inconsistent(f"{id_} {problem}")
+        return case
 
     def _inconsistencies(self, case: IndexedCase) -> Iterator[str]:
         if (baseline := case.baseline) is not None:
-            if baseline not in self.cases:
+            if baseline not in self.lines:
                 yield f"has the baseline {baseline}, which is not in the index"
-            elif self.cases[baseline].baseline is not None:
+            elif self.form(baseline)[0] is not None:
                 yield f"has the baseline {baseline}, which has a baseline itself"
         # The baseline decides whether a rejection counts.
         if case.expects == "rejection" and (case.baseline is None or case.violated_rule is None):

@@ -323,6 +323,9 @@ class Suite:
         facts, lines = read_index(path, self._read_file(entry.index))
         if facts.operator != name:
             raise inconsistent_suite(path, f"expected the index of {name}, found {facts.operator}")
+        if len(lines) != entry.cases:
+            text = f"{len(lines)} cases, but the manifest states {entry.cases}"
+            raise inconsistent_suite(path, text)
         beginning = f"{_slug(entry)}/"
         for id_ in lines:
             if not id_.startswith(beginning):

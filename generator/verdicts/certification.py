@@ -23,7 +23,12 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.suite.support import Support, checked_support
 from opcert.verdicts.judging import Judge
-from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, redact_outcome
+from opcert.verdicts.verdict import (
+    DECISIVE_BREACHES,
+    FAILURE_STATUSES,
+    Verdict,
+    redact_outcome,
+)
 
 # The number of cases of a batch: enough to show a state that lasts for many calls, and few enough
 # that the last batches keep all processes busy.
@@ -188,7 +193,8 @@ class Certification:
         if case.ambiguity is not None and outcome.observed == "outputs":
             # The only requirement on the outputs of an ambiguous call is that they are arrays.
             breach = compare_outputs((), outcome.outputs)
-            if breach is not None and breach.kind == "type":
+            known = outcome.fault is not None and outcome.fault.kind in DECISIVE_BREACHES
+            if breach is not None and breach.kind == "type" and not known:
                 outcome = replace(outcome, fault=breach)
         name = operator.index.operator
         if (

@@ -21,6 +21,14 @@ from opcert.verdicts.verdict import (
     judge,
 )
 
+# What a rejection may come to, by the verdict of its baseline.
+_REJECTION_RESULTS = {
+    ("rejected", "pass", None),
+    ("rejected", "unsupported", None),
+    ("rejected", "fail", "uncredited"),
+    ("rejected", "implementation-defined", None),
+}
+
 
 @dataclass(frozen=True)
 class Judge:
@@ -62,7 +70,7 @@ class Judge:
     def again(self, verdicts: Iterable[Verdict]) -> list[Verdict]:
         """Return the verdicts of a whole run, judged with what is known at its end.
 
-        A rejection whose baseline is not among them stays as it is.
+        A rejection whose baseline is not among them may come to any result of a rejection.
         """
         former = {verdict.case: verdict for verdict in verdicts}
         judged: dict[str, Verdict] = {}
@@ -70,19 +78,16 @@ class Judge:
         for expects in ("outputs", "rejection"):
             for verdict in former.values():
                 operator, case = self.suite.cases[verdict.case]
-                baseline = case.baseline if expects == "rejection" else None
-                if case.expects == expects and (baseline is None or baseline in judged):
-                    again = self._again(verdict, operator, case, judged.get(baseline or ""))
+                if case.expects == expects:
+                    baseline = judged.get(case.baseline or "") if expects == "rejection" else None
+                    again = self._again(verdict, operator, case, baseline)
                     judged[case.id] = replace(again, seconds=verdict.seconds)
         declined = unsupported_types(
             (v.operator, self.suite.cases[v.case].record.type, v.status == "unsupported")
-            for v in (former | judged).values()
+            for v in judged.values()
             if v.status != "implementation-defined" and v.observed != "not-run"
         )
-        return [
-            self._confirmed(judged[case], verdict, declined) if case in judged else verdict
-            for case, verdict in former.items()
-        ]
+        return [self._confirmed(judged[case], v, declined) for case, v in former.items()]
 
     def _again(
         self,
@@ -94,8 +99,13 @@ class Judge:
         if verdict.is_left_to_run:
             name = operator.index.operator
             return Verdict(case.id, name, "not-run", None, "not-run", (), "")
-        excluded = self.excluded(operator, case)
-        return excluded or self.verdict(operator, case, verdict.outcome, baseline)
+        if (excluded := self.excluded(operator, case)) is not None:
+            return excluded
+        again = self.verdict(operator, case, verdict.outcome, baseline)
+        depends = case.expects == "rejection" and baseline is None
+        if depends and {_result(again), _result(verdict)} <= _REJECTION_RESULTS:
+            return replace(verdict, operator=again.operator, rules=again.rules)
+        return again
 
     def _confirmed(
         self, judged: Verdict, verdict: Verdict, declined: Collection[tuple[str, str]]
@@ -115,6 +125,10 @@ class Judge:
         if given.confirmation and judged.status in FAILURE_STATUSES:
             return judged.confirmed(given.confirmation, is_state=given.is_state)
         return judged
+
+
+def _result(verdict: Verdict) -> tuple[str, str, str | None]:
+    return verdict.observed, verdict.status, verdict.kind
 
 
 def _undeclared(verdict: Verdict, text: str) -> Verdict:

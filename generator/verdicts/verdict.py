@@ -206,13 +206,15 @@ class Verdict:
             self.observed,
             reason=given.reason,
             fault=fault,
-            rejected_by=self.rejected_by,
+            rejected_by=self.rejected_by if self.observed == "rejected" else None,
             lines=given.lines,
         )
 
     def confirmed(self, confirmation: str, *, is_state: bool) -> Self:
-        """Return the verdict of a failure after calls in fresh processes."""
+        """Return the verdict of a failure after calls in fresh processes, the first time."""
         given = self.evidence or Evidence()
+        if given.confirmation:
+            return self
         evidence = replace(given, confirmation=confirmation, is_state=is_state)
         kind, detail = self.kind, f"{self.detail}\n    {confirmation}"
         if is_state:
@@ -282,7 +284,7 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
             attributed_to = baseline.case
     else:
         status, kind, detail = _judge_outputs(outcome)
-    decided = status in FATAL_OUTCOMES or kind in DECISIVE_BREACHES
+    decided = outcome.observed in (*FATAL_OUTCOMES, "not-run") or kind in DECISIVE_BREACHES
     if case.ambiguity is not None and not decided:
         expected = "a rejection" if case.expects == "rejection" else "outputs"
         detail = f"ambiguous: {case.ambiguity}; the reference gives {expected}; {status}: {detail}"

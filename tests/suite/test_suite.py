@@ -12,8 +12,10 @@ import opcert
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import SuiteError
 from opcert.suite.format import FORMAT
-from opcert.suite.suite import core_suite_folder, read_manifest
+from opcert.suite.suite import Suite, core_suite_folder, read_manifest
 from opcert.suite.writing import write_suite
+from opcert.verdicts.certification import batches
+from tests.few_cases import few_cases
 from tests.small_suite import (
     INDEX,
     MANIFEST,
@@ -22,11 +24,13 @@ from tests.small_suite import (
     TESTS,
     Edit,
     edit,
+    edit_index,
     files,
     opened,
     refusal,
     reseal,
 )
+from tests.wrong_backends import Right
 
 FILES = ("__init__.py", "conftest.py", INDEX, PACK, TESTS)
 
@@ -237,3 +241,24 @@ def test_an_operator_s_file_outside_the_suite_is_an_error(folder: Path, key: str
 
     edit(folder, MANIFEST, outside)
     assert f"no digest of '../x', a file of {OPERATOR}" in refusal(folder, MANIFEST)
+
+
+def test_a_run_reads_the_cases_that_it_runs(folder: Path) -> None:
+    edit_index(folder, lambda index: index["cases"][-1].update(extra=1))
+    suite = Suite(folder)
+    certificate = opcert.certify(Right(), suite, case="dml-split/example-*")
+    assert certificate.conformant
+    assert [case for batch in batches(suite, [*suite.cases]) for case in batch.cases]
+    with pytest.raises(SuiteError, match="extra"):
+        suite.validate()
+
+
+def test_a_run_keeps_the_cases_of_the_operator_that_it_runs() -> None:
+    suite = Suite(few_cases().folder)
+    first, *_, last = suite.manifest.operators
+    former = suite.operators[first]
+    opcert.certify(Right(), suite, case="*/example-*")
+    assert suite.operators[first] is not former
+    former = suite.operators[last]
+    opcert.certify(Right(), suite, operator=last, case="*/example-*")
+    assert suite.operators[last] is former

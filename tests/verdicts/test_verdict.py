@@ -141,6 +141,11 @@ def test_no_reading_of_a_document_asks_for_a_crash(
     assert (verdict.status, verdict.kind) == (observed, None)
 
 
+def test_an_ambiguous_case_that_did_not_run_is_not_run() -> None:
+    verdict = judged({**VALID, "ambiguity": "open"}, Outcome("not-run", reason="given up"))
+    assert (verdict.status, verdict.detail) == ("not-run", "given up")
+
+
 @pytest.mark.parametrize("kind", sorted(DECISIVE_BREACHES))
 def test_the_contract_holds_in_an_ambiguous_case(kind: FailureKind) -> None:
     outcome = Outcome("outputs", [], fault=Difference(kind, "wrong"))

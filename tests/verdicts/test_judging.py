@@ -1,0 +1,135 @@
+"""Judging again: an honest certificate is sound, and what is known at the end counts."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opcert import certify
+from opcert.run.comparison import Difference
+from opcert.suite.claims import Scope
+from opcert.suite.support import Support
+from opcert.verdicts.judging import Judge
+from opcert.verdicts.verdict import Evidence, Verdict
+from opcert.verification import verify_certificate
+from tests import wrong_backends as wrong
+from tests.few_cases import few_cases
+from tests.handed_in import changed
+
+MISBEHAVING = Path(__file__).parents[1] / "misbehaving.py"
+DML = "directml/DML_OPERATOR_SPLIT"
+BACKENDS = [
+    backend
+    for backend in vars(wrong).values()
+    if isinstance(backend, type) and issubclass(backend, wrong.Right)
+]
+
+
+@cache
+def judge() -> Judge:
+    return Judge(few_cases(), Scope(None, None, Support(None)))
+
+
+def rejections() -> tuple[Verdict, list[Verdict]]:
+    """Return the verdicts of a right backend: of a baseline, and of the rejections that need it."""
+    certificate = certify(wrong.Right(), few_cases(), operator=DML)
+    cases = few_cases().cases
+    rejected = [v for v in certificate.verdicts if cases[v.case].expects == "rejection"]
+    baseline = cases[rejected[0].case].baseline
+    verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
+    assert baseline is not None
+    return verdicts[baseline], [v for v in rejected if cases[v.case].baseline == baseline]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("cases", ["*", "*-f32-*", "*type*"])
+def test_an_honest_certificate_has_the_verdicts_that_follow(
+    backend: type[wrong.Right], cases: str
+) -> None:
+    certificate = certify(backend(), few_cases(), operator=DML, case=cases)
+    assert verify_certificate(certificate, few_cases()) == []
+
+
+def test_a_baseline_that_fails_late_leaves_its_rejections_uncredited() -> None:
+    baseline, rejected = rejections()
+    assert {verdict.status for verdict in (baseline, *rejected)} == {"pass"}
+    late = replace(baseline, evidence=Evidence(kind="aliased-output", text="it changed"))
+    assert late.outcome.fault == Difference("aliased-output", "it changed")
+    first, *others = judge().again([late, *rejected])
+    assert (first.status, first.kind) == ("fail", "aliased-output")
+    assert {(v.kind, v.attributed_to) for v in others} == {("uncredited", baseline.case)}
+
+
+def test_a_rejection_without_its_baseline_stays_as_it_is() -> None:
+    _, rejected = rejections()
+    stated = [replace(v, status="fail", kind="uncredited", detail="it failed") for v in rejected]
+    assert judge().again(stated) == stated
+    accepted = [replace(verdict, observed="outputs", rejected_by=None) for verdict in rejected]
+    assert {verdict.kind for verdict in judge().again(accepted)} == {"accepted"}
+
+
+def test_a_case_declined_without_its_baseline_is_undeclared() -> None:
+    certificate = certify(wrong.Right(), few_cases(), operator=DML)
+    cases = few_cases().cases
+    stated = [
+        replace(v, status="unsupported", observed="unsupported", rejected_by=None)
+        for v in certificate.verdicts
+        if cases[v.case].expects == "rejection"
+        and cases[v.case].ambiguity is None
+        and cases[v.case].record.type == "f32"
+    ]
+    passed = [v for v in certificate.verdicts if "/drawn-" in v.case and v.observed == "outputs"]
+    baselines = {cases[verdict.case].baseline for verdict in stated}
+    others = [verdict for verdict in passed if verdict.case not in baselines]
+    found = {v.case: v.kind for v in judge().again([*others, *stated])}
+    assert {found[verdict.case] for verdict in stated} == {"undeclared"}
+
+
+def test_a_part_of_a_run_cannot_hide_a_failure() -> None:
+    part = certify(wrong.ThroughFloat16(), few_cases(), operator=DML, case="*-f32-*")
+
+    def decline(data: Any) -> None:
+        for verdict in data["verdicts"]:
+            if verdict["status"] == "fail":
+                verdict.update(status="unsupported", kind=None, detail="fine")
+
+    places = [finding.place for finding in verify_certificate(changed(part, decline), few_cases())]
+    failed = [verdict.case for verdict in part.verdicts if verdict.status == "fail"]
+    assert places == [f"verdicts, {case}" for case in failed] != []
+
+
+def test_a_waiver_for_a_device_with_a_path_is_applied_again(tmp_path: Path) -> None:
+    device, file = "/opt/accelerators/card0", tmp_path / "waivers.yaml"
+    rest = "reason: r, owner: o, link: l, expires: 9999-12-31"
+    file.write_text(f"- {{case: '*', device: {device}, {rest}}}\n")
+    certificate = certify(
+        wrong.ThroughFloat16(),
+        few_cases(),
+        operator=DML,
+        case="*-f32-*",
+        options={"device": device},
+        waivers=file,
+    )
+    assert certificate.counts["waived"] > 0
+    assert verify_certificate(certificate, few_cases()) == []
+
+
+def test_a_run_that_gave_up_is_sound_after_it_was_resumed() -> None:
+    given: dict[str, Any] = {"operator": DML, "options": {"how": "abort"}, "max_crashes": 3}
+    certificate = certify(f"{MISBEHAVING}:Misbehaves", few_cases(), **given)
+    assert certificate.counts["not-run"] > 0
+    resumed = certify(f"{MISBEHAVING}:Misbehaves", few_cases(), **given, resume=certificate)
+    for found in (certificate, resumed):
+        assert verify_certificate(found, few_cases()) == []
+        assert max(v.detail.count("confirmed: ") for v in found.verdicts) == 1
+
+
+def test_a_confirmation_is_stated_once() -> None:
+    baseline, _ = rejections()
+    failed = replace(baseline, evidence=Evidence(kind="value", text="wrong"))
+    (judged,) = judge().again([failed])
+    confirmed = judged.confirmed("value in the run, but it passes alone", is_state=True)
+    assert confirmed.kind == "state"
+    assert judge().again([confirmed]) == [confirmed]
