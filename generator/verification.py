@@ -132,17 +132,10 @@ def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Findin
         for name in (field.name for field in fields(Verdict) if field.compare):
             stated, following = getattr(verdict, name), getattr(expected, name)
             if stated != following:
-                text = f"found {_text(stated)}; expected {_text(following)}"
+                text = f"found {abbreviate(stated)}; expected {abbreviate(following)}"
                 follows = f"{name}: {text}, which follows from what was observed"
                 yield Finding(f"verdicts, {verdict.case}", follows)
                 break
-
-
-def _text(part: object) -> str:
-    """Return a part of a verdict as a short text."""
-    if part is None or part == ():
-        return "none"
-    return abbreviate(", ".join(part) if isinstance(part, tuple) else str(part))
 
 
 def _reproduction_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:

@@ -222,16 +222,19 @@ def _complete(
     verdicts |= {
         verdict.case: verdict for verdict in certification.finish() if verdict.case in verdicts
     }
-    if interrupted:
-        # Without the causes, which take time to find. A waiver may be for a case that has not run,
-        # so no waiver is reported as unused.
+    is_complete = not any(v.is_left_to_run for v in verdicts.values())
+    if interrupted and not is_complete:
+        # Without the causes, which take time to find.
         so_far = verdicts.values()
         unfinished = _so_far(certificate, so_far, certification, execution, waivers)
         raise CertificationInterrupted(unfinished, interrupted)
     reproductions, fresh = dict(certificate.reproductions), dict(certificate.fresh)
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
-    is_complete = not any(v.is_left_to_run for v in verdicts.values())
-    if is_complete and any(v.status in FAILURE_STATUSES for v in verdicts.values()):
+    if (
+        is_complete
+        and not interrupted
+        and any(v.status in FAILURE_STATUSES for v in verdicts.values())
+    ):
         # An interrupt ends only the confirmation.
         with suppress(KeyboardInterrupt):
             confirmed = execution.confirm(verdicts, certification.repeated)
@@ -251,6 +254,8 @@ def _complete(
         causes=causes,
         verdicts=final,
     )
+    if interrupted:
+        raise CertificationInterrupted(certificate, interrupted)
     if waivers is not None and (mistakes := waivers.unused(before_waivers)):
         raise UnusedWaiverError(mistakes, certificate)
     return certificate

@@ -1,4 +1,4 @@
-"""The JSON format of a suite: its manifest, and the index of each operator, one case on a line."""
+"""The JSON format of a suite: its manifest, and an index of each operator with a case on a line."""
 
 import json
 import zlib
@@ -6,21 +6,19 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from hashlib import sha256
 from math import prod
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.dataclasses import dataclass
 
 from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import ELEMENT_TYPES, Layout
 from opcert.arrays.tensor_functions import MAX_DIMENSIONS, MAX_ELEMENTS
 from opcert.cases.case import Change
+from opcert.errors import SuiteError
+from opcert.system import read_limited
+from opcert.yaml_files import describe_first_error
 
 FORMAT = 9
 # Ten times the size of the largest pack of the stress profile.
@@ -308,3 +306,54 @@ class Manifest(StrictModel):
     seed: int
     operators: Mapping[str, OperatorEntry]
     files: Mapping[str, Digest]
+
+
+Model = TypeVar("Model", Index, Manifest)
+
+
+def inconsistent_suite(path: Path, text: str) -> SuiteError:
+    """Return the error for a file that contradicts itself or the rest of its suite."""
+    return SuiteError(f"{path}: {text}; generate the suite again")
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file of a suite.
+
+    Raises:
+        SuiteError: it cannot be read.
+    """
+    try:
+        return read_limited(path, MAX_FILE_BYTES)
+    except (OSError, ValueError) as error:
+        raise SuiteError(
+            f"{path}: {getattr(error, 'strerror', None) or error}; expected a folder that "
+            "`opcert generate` wrote"
+        ) from None
+
+
+def parse_file(path: Path, text: bytes, model: type[Model]) -> Model:
+    """Return the model in a file of a suite.
+
+    Raises:
+        SuiteError: the file is damaged or of another format.
+    """
+    try:
+        parsed = model.model_validate_json(text)
+    except ValidationError as error:
+        # A file of another format has other keys, so its format is the better explanation.
+        try:
+            data: Any = json.loads(text)
+        except (ValueError, RecursionError) as json_error:
+            raise inconsistent_suite(path, f"not JSON: {json_error}") from None
+        _check_format(path, data.get("format") if isinstance(data, dict) else None)
+        raise inconsistent_suite(path, describe_first_error(error)) from None
+    _check_format(path, parsed.format)
+    return parsed
+
+
+def _check_format(path: Path, version: Any) -> None:
+    if version != FORMAT:
+        raise SuiteError(
+            f"{path}: found format {str(version)[:60]}, expected {FORMAT}; generate the suite "
+            "again, or use the version of opcert that wrote it"
+        )

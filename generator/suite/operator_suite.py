@@ -32,6 +32,7 @@ from opcert.suite.format import (
     ListedArray,
     OperatorEntry,
     StoredArray,
+    inconsistent_suite,
 )
 from opcert.yaml_files import describe_first_error
 
@@ -345,8 +346,3 @@ def _generated(record: GeneratedArray) -> Array:
     if record.sha256 is not None and digest_of(array) != record.sha256:
         raise ValueError(f"seed {record.seed} generates an array with another digest")
     return array
-
-
-def inconsistent_suite(path: Path, text: str) -> SuiteError:
-    """Return the error for a file that contradicts itself or the rest of its suite."""
-    return SuiteError(f"{path}: {text}; generate the suite again")

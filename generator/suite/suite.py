@@ -1,6 +1,5 @@
 """Reads a suite operator by operator, and checks what it reads."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -8,29 +7,27 @@ from functools import cached_property, partial
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array
 from opcert.errors import SuiteError
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.format import (
-    FORMAT,
     MANIFEST,
-    MAX_FILE_BYTES,
     Index,
     IndexedCase,
     Manifest,
     OperatorEntry,
     content_of,
+    inconsistent_suite,
+    parse_file,
+    read_file,
 )
-from opcert.suite.operator_suite import OperatorSuite, inconsistent_suite
-from opcert.system import FileContents, read_limited
-from opcert.yaml_files import describe_first_error
-
-Model = TypeVar("Model", Index, Manifest)
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.system import FileContents
 
 
 class SuiteCase(NamedTuple):
@@ -365,46 +362,3 @@ def read_manifest(folder: Path) -> Manifest:
         SuiteError: the manifest is missing, damaged or of another format.
     """
     return parse_file(folder / MANIFEST, read_file(folder / MANIFEST), Manifest)
-
-
-def read_file(path: Path) -> bytes:
-    """Return the content of a file of a suite.
-
-    Raises:
-        SuiteError: it cannot be read.
-    """
-    try:
-        return read_limited(path, MAX_FILE_BYTES)
-    except (OSError, ValueError) as error:
-        raise SuiteError(
-            f"{path}: {getattr(error, 'strerror', None) or error}; expected a folder that "
-            "`opcert generate` wrote"
-        ) from None
-
-
-def parse_file(path: Path, text: bytes, model: type[Model]) -> Model:
-    """Return the model in a file of a suite.
-
-    Raises:
-        SuiteError: the file is damaged or of another format.
-    """
-    try:
-        parsed = model.model_validate_json(text)
-    except ValidationError as error:
-        # A file of another format has other keys, so its format is the better explanation.
-        try:
-            data: Any = json.loads(text)
-        except (ValueError, RecursionError) as json_error:
-            raise inconsistent_suite(path, f"not JSON: {json_error}") from None
-        _check_format(path, data.get("format") if isinstance(data, dict) else None)
-        raise inconsistent_suite(path, describe_first_error(error)) from None
-    _check_format(path, parsed.format)
-    return parsed
-
-
-def _check_format(path: Path, version: Any) -> None:
-    if version != FORMAT:
-        raise SuiteError(
-            f"{path}: found format {str(version)[:60]}, expected {FORMAT}; generate the suite "
-            "again, or use the version of opcert that wrote it"
-        )
