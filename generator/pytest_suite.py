@@ -53,9 +53,14 @@ def read_suite(folder: Path) -> Suite:
 
 
 def case_ids(test_file: Path, operator: str) -> list[str]:
-    """Return the ids of an operator's cases, except examples, which have their own tests."""
-    suite = read_suite(test_file.resolve().parent.parent)
-    return [case.id for case in suite.operators[operator].cases.values() if not case.example]
+    """Return the ids of an operator's cases, except examples, which have their own tests.
+
+    Raises:
+        SuiteError: a file of the operator is damaged, which is no failure of a backend.
+    """
+    of_operator = read_suite(test_file.resolve().parent.parent).operators[operator]
+    of_operator.validate()
+    return [case.id for case in of_operator.cases.values() if not case.example]
 
 
 @dataclass(frozen=True)
