@@ -37,7 +37,7 @@ from opcert.system import files_below, open_untrusted
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.fresh import NumberedCalls
-from opcert.verdicts.judging import Judge
+from opcert.verdicts.judging import Judge, are_results_of_a_rejection
 from opcert.verdicts.verdict import Verdict, redact_text
 from opcert.yaml_files import YamlSource, validated_content
 
@@ -106,30 +106,27 @@ def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Find
 def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
     """Yield verdicts that do not follow from what was observed.
 
-    An unfinished run has not judged its cases with all of them. A run of some cases alone has
-    judged with more than its certificate has: baselines, and whether the backend declined all calls
-    of a type. So what rests on them is not judged again.
+    A run of some cases has judged with more than its certificate has: with baselines, and with
+    whether the backend declined all calls of a type. A run that was ended has not judged its cases
+    with all of them. So what rests on other cases may be as it is.
     """
-    if not certificate.is_finished:
-        return
     known = [verdict for verdict in certificate.verdicts if verdict.case in suite.cases]
     before_waivers = [verdict.without_waiver() for verdict in known]
-    judged = Judge(suite, certificate.scope).again(before_waivers)
-    content = () if certificate.waivers is None else certificate.waivers.content
+    device, content = certificate.backend.options.get("device"), certificate.waivers
     # The certificate states options without the folders of the machine.
-    redacted = (plain_text(redact_text(w.device)) if w.device else None for w in content)
     waivers = [
-        waiver.model_copy(update={"device": device})
-        for waiver, device in zip(content, redacted, strict=True)
+        waiver
+        for waiver in (() if content is None else content.content)
+        if waiver.device is None or plain_text(redact_text(waiver.device)) == device
     ]
-    device = certificate.backend.options.get("device")
-    is_whole = certificate.selection.case == "*"
+    is_finished, is_whole = certificate.is_finished, certificate.selection.case == "*"
+    every = [field.name for field in fields(Verdict) if field.compare]
+    judged = Judge(suite, certificate.scope).again(before_waivers)
     for verdict, before, again in zip(known, before_waivers, judged, strict=True):
-        is_declined = before.observed == "unsupported" and _is_declined(before)
-        if not is_whole and is_declined and _is_declined(again):
-            continue
-        expected = waived(again, waivers, device)
-        for name in (field.name for field in fields(Verdict) if field.compare):
+        is_open = not (is_whole and is_finished) and _is_declined(before) and _is_declined(again)
+        is_open |= not is_finished and are_results_of_a_rejection(before, again)
+        expected = waived(again, waivers)
+        for name in ("operator", "rules") if is_open else every:
             stated, following = getattr(verdict, name), getattr(expected, name)
             if stated != following:
                 text = f"found {abbreviate(stated)}; expected {abbreviate(following)}"

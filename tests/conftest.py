@@ -15,7 +15,6 @@ from xdist.scheduler import LoadScopeScheduling
 from opcert.cases.profiles import PROFILES
 from opcert.specification import files
 from opcert.specification.files import find_spec_files
-from opcert.suite.format import OperatorEntry
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.verdicts import confirmation, earlier_calls, trying
@@ -127,13 +126,13 @@ def pytest_configure(config: pytest.Config) -> None:
     read_operator = Suite.read_operator
     operators: dict[tuple[str, str, Path | None], OperatorSuite] = {}
 
-    def operator(suite: Suite, name: str, entry: OperatorEntry) -> OperatorSuite:
+    def operator(suite: Suite, name: str) -> OperatorSuite:
         if suite.folder != core_suite_folder():
-            return read_operator(suite, name, entry)
+            return read_operator(suite, name)
         # The digest of the manifest is that of all the files, which are proved before.
         key = suite.digest, name, suite._specs
         if key not in operators:
-            operators[key] = read_operator(suite, name, entry)
+            operators[key] = read_operator(suite, name)
         return operators[key]
 
     Suite.read_operator = operator  # type: ignore[method-assign, assignment]

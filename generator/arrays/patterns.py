@@ -117,9 +117,8 @@ class Recipe(NamedTuple):
             element = self.seed * _GAMMA & ((1 << width) - 1)
             return np.full(size, element, bits_dtype(dtype)).view(dtype).reshape(shape)
         bits = np.empty(size, bits_dtype(dtype))
-        # SplitMix64 mixes a state that grows by _GAMMA with each step.
         step = _GAMMA if self.stride is None else self.stride * _GAMMA
-        state = (self.seed + _GAMMA) if self.stride is None else self.seed * _GAMMA
+        state = self.seed + _GAMMA if self.stride is None else self.seed * _GAMMA
         # Parts of the array fit into a processor's cache.
         for start in range(0, size, _PART):
             part = bits[start : start + _PART]

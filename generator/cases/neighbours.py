@@ -39,8 +39,7 @@ _OTHER_SIGNEDNESS = str.maketrans("iu", "ui")
 # other outputs show it. One that has a size in place of a shape needs outputs of the same size.
 _Rank = tuple[bool, int, bool]
 _IDEAL = (False, 1, False)
-# A call as a key may have it: its arguments by their digests. Then the shapes and digests of
-# outputs.
+# A call as a key may have it: its arguments by digest, and the shapes and digests of its outputs.
 _Computed = tuple[dict[str, object], list[tuple[int, ...]], list[str]]
 
 

@@ -322,9 +322,14 @@ class Waivers:
     source: YamlSource
     device: object = None
 
+    @property
+    def _applicable(self) -> list[tuple[int, Waiver]]:
+        """The waivers that apply on the device, each with its number in the file."""
+        return [(n, w) for n, w in enumerate(self.content) if w.device in (None, self.device)]
+
     def apply(self, verdict: AnyVerdict) -> AnyVerdict:
         """Return `verdict` with the first matching waiver applied, if any."""
-        return waived(verdict, self.content, self.device)
+        return waived(verdict, (waiver for _, waiver in self._applicable))
 
     def unused(self, verdicts: Sequence[Waivable]) -> list[Mistake]:
         """Return a mistake for each waiver that applies to none of its matching verdicts.
@@ -333,24 +338,17 @@ class Waivers:
         """
         return [
             self.source.mistake((number,), f"{message}; remove it")
-            for number, waiver in _waivers_on(self.content, self.device)
+            for number, waiver in self._applicable
             if (message := waiver.unused_message(verdicts)) is not None
         ]
 
 
-def waived(verdict: AnyVerdict, waivers: Iterable[Waiver], device: object) -> AnyVerdict:
+def waived(verdict: AnyVerdict, waivers: Iterable[Waiver]) -> AnyVerdict:
     """Return `verdict` with the first matching waiver applied, if any."""
-    for _, waiver in _waivers_on(waivers, device):
+    for waiver in waivers:
         if waiver.waives(verdict):
             return verdict.with_waiver(waiver.explanation)
     return verdict
-
-
-def _waivers_on(waivers: Iterable[Waiver], device: object) -> Iterator[tuple[int, Waiver]]:
-    """Yield the waivers that apply to a run on `device`, each with its number in the file."""
-    for number, waiver in enumerate(waivers):
-        if waiver.device in (None, device):
-            yield number, waiver
 
 
 def read_waivers(

@@ -1,10 +1,11 @@
 """The cases of one operator with their arrays: stored in the pack, generated, or recomputed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -36,6 +37,8 @@ from opcert.suite.format import (
 )
 from opcert.yaml_files import describe_first_error
 
+Value = TypeVar("Value")
+
 # A message that describes a call has the elements of inputs up to this size.
 _DESCRIBED_ELEMENTS = 16
 _CASE = TypeAdapter(IndexedCase)
@@ -46,40 +49,41 @@ class _Input(BaseModel):
     shape: list[int]
 
 
-class _Form(BaseModel):
+class _Outline(BaseModel):
     """What a run needs of a case to plan it; to read this of a line takes a tenth of the time."""
 
     baseline: str | None = None
     inputs: dict[str, _Input]
 
 
-class Cases(Mapping[str, IndexedCase]):
-    """The cases of an operator by id, in the order in which they run.
+class ReadOnUse(Mapping[str, Value]):
+    """A mapping whose values are read when they are first used.
 
-    A case is read from its line of the index when it is needed: a run begins before its suite is
-    read, and a process reads only what it runs.
+    So a run begins before its suite is read, and a process reads only what it runs.
     """
 
-    def __init__(
-        self, lines: Mapping[str, bytes], read: Callable[[str, bytes], IndexedCase]
-    ) -> None:
-        """`read` returns the case with an id from its line."""
-        self._lines, self._read = lines, read
-        self._cases: dict[str, IndexedCase] = {}
+    def __init__(self, names: Collection[str], read: Callable[[str], Value]) -> None:
+        """`read` returns the value of one of the names."""
+        self._names, self._read = names, read
+        self._values: dict[str, Value] = {}
 
-    def __getitem__(self, id_: str) -> IndexedCase:
-        if id_ not in self._cases:
-            self._cases[id_] = self._read(id_, self._lines[id_])
-        return self._cases[id_]
+    def __getitem__(self, name: str) -> Value:
+        if name not in self._values:
+            self._values[name] = self._read(name)
+        return self._values[name]
 
-    def __contains__(self, id_: object) -> bool:
-        return id_ in self._lines
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._names)
+
+    def release_all_but(self, name: str) -> None:
+        """Forget the other values; each is read again when it is needed."""
+        self._values = {key: value for key, value in self._values.items() if key == name}
 
 
 @dataclass(frozen=True)
@@ -104,21 +108,21 @@ class OperatorSuite:
         return self.read_pack()
 
     @cached_property
-    def cases(self) -> Cases:
+    def cases(self) -> Mapping[str, IndexedCase]:
         """The cases by id, in the order in which they run."""
-        return Cases(self.lines, self._read_case)
+        return ReadOnUse(self.lines, self._read_case)
 
-    def form(self, id_: str) -> tuple[str | None, object]:
+    def outline(self, id_: str) -> tuple[str | None, object]:
         """Return the baseline of a case, and the types and ranks of its inputs, without reading it.
 
         A mistake in the case is reported when it is read.
         """
         try:
-            form = _Form.model_validate_json(self.lines.get(id_, b""))
+            outline = _Outline.model_validate_json(self.lines.get(id_, b""))
         except ValidationError:
             return None, None
-        inputs = form.inputs.items()
-        return form.baseline, tuple((name, one.type, len(one.shape)) for name, one in inputs)
+        inputs = outline.inputs.items()
+        return outline.baseline, tuple((name, one.type, len(one.shape)) for name, one in inputs)
 
     @cached_property
     def input_names(self) -> list[str]:
@@ -267,9 +271,9 @@ class OperatorSuite:
     def _inconsistent(self, text: str) -> SuiteError:
         return inconsistent_suite(self.folder / self.entry.index, text)
 
-    def _read_case(self, id_: str, line: bytes) -> IndexedCase:
+    def _read_case(self, id_: str) -> IndexedCase:
         try:
-            case = _CASE.validate_json(line)
+            case = _CASE.validate_json(self.lines[id_])
         except ValidationError as error:
             raise self._inconsistent(f"{id_}, {describe_first_error(error)}") from None
         if case.id != id_:
@@ -282,7 +286,7 @@ class OperatorSuite:
         if (baseline := case.baseline) is not None:
             if baseline not in self.lines:
                 yield f"has the baseline {baseline}, which is not in the index"
-            elif self.form(baseline)[0] is not None:
+            elif self.outline(baseline)[0] is not None:
                 yield f"has the baseline {baseline}, which has a baseline itself"
         # The baseline decides whether a rejection counts.
         if case.expects == "rejection" and (case.baseline is None or case.violated_rule is None):

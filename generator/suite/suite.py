@@ -26,7 +26,7 @@ from opcert.suite.format import (
     parse_file,
     read_file,
 )
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.operator_suite import OperatorSuite, ReadOnUse
 from opcert.system import FileContents
 
 
@@ -92,32 +92,6 @@ class SuiteCase(NamedTuple):
     def rules(self) -> tuple[str, ...]:
         """The id of the violated requirement, or the ids of the exhibited behaviours."""
         return self.record.rules
-
-
-class Operators(Mapping[str, OperatorSuite]):
-    """The operators of a suite by id, each read and checked on first use."""
-
-    def __init__(self, suite: "Suite") -> None:
-        self._entries, self._read = suite.manifest.operators, suite.read_operator
-        self._operators: dict[str, OperatorSuite] = {}
-
-    def __getitem__(self, name: str) -> OperatorSuite:
-        if name not in self._operators:
-            self._operators[name] = self._read(name, self._entries[name])
-        return self._operators[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def release_all_but(self, name: str) -> None:
-        """Forget the others; each is read again when it is needed."""
-        self._operators = {key: read for key, read in self._operators.items() if key == name}
 
 
 class CasesById(Mapping[str, SuiteCase]):
@@ -208,13 +182,13 @@ class Suite:
                 self._read_file(name)
 
     @cached_property
-    def operators(self) -> Operators:
+    def operators(self) -> ReadOnUse[OperatorSuite]:
         """The operators by id, each read on first use.
 
         Raises:
             SuiteError: a file is missing or damaged, or contradicts the manifest or itself.
         """
-        return Operators(self)
+        return ReadOnUse(self.manifest.operators, self.read_operator)
 
     @cached_property
     def cases(self) -> CasesById:
@@ -305,12 +279,13 @@ class Suite:
             )
         return content
 
-    def read_operator(self, name: str, entry: OperatorEntry) -> OperatorSuite:
+    def read_operator(self, name: str) -> OperatorSuite:
         """Return an operator, whose files are read and checked.
 
         Raises:
             SuiteError: a file is missing or damaged, or contradicts the manifest or itself.
         """
+        entry = self.manifest.operators[name]
         for file in (entry.index, entry.pack, entry.tests):
             if file not in self.manifest.files:
                 text = f"no digest of '{file}', a file of {name}"

@@ -58,18 +58,19 @@ def batches(suite: Suite, cases: Sequence[str], size: int = BATCH_CASES) -> Iter
     # The first batches run while the next operator is read; memory holds the cases of one.
     for operator, names in by_operator.items():
         suite.operators.release_all_but(operator)
-        form = suite.operators[operator].form
-        baselines = {name: baseline for name in names if (baseline := form(name)[0]) is not None}
+        outline = suite.operators[operator].outline
+        outlines = {name: outline(name) for name in names}
         groups: dict[object, list[str]] = {}
-        for name in names:
-            _, types = form(baselines.get(name, name))
+        for name, (baseline, _) in outlines.items():
+            first = baseline or name
+            _, types = outlines.get(first) or outline(first)
             groups.setdefault(types, []).append(name)
         batch: list[str] = []
         for number, group in enumerate(groups.values(), 1):
             batch += group
             if len(batch) >= size or number == len(groups):
-                own = frozenset(baselines[name] for name in batch if name in baselines)
-                yield Batch(operator, tuple(batch), own)
+                baselines = frozenset(b for name in batch if (b := outlines[name][0]) is not None)
+                yield Batch(operator, tuple(batch), baselines)
                 batch = []
 
 

@@ -103,7 +103,7 @@ class Judge:
             return excluded
         again = self.verdict(operator, case, verdict.outcome, baseline)
         depends = case.expects == "rejection" and baseline is None
-        if depends and {_result(again), _result(verdict)} <= _REJECTION_RESULTS:
+        if depends and are_results_of_a_rejection(again, verdict):
             return replace(verdict, operator=again.operator, rules=again.rules)
         return again
 
@@ -127,8 +127,9 @@ class Judge:
         return judged
 
 
-def _result(verdict: Verdict) -> tuple[str, str, str | None]:
-    return verdict.observed, verdict.status, verdict.kind
+def are_results_of_a_rejection(*verdicts: Verdict) -> bool:
+    """Whether the call was rejected, and the verdicts are such as a baseline decides about."""
+    return {(v.observed, v.status, v.kind) for v in verdicts} <= _REJECTION_RESULTS
 
 
 def _undeclared(verdict: Verdict, text: str) -> Verdict:

@@ -254,9 +254,9 @@ def test_a_worker_keeps_one_operator_in_memory(monkeypatch: pytest.MonkeyPatch) 
     read: list[tuple[int, str]] = []
     read_operator = Suite.read_operator
 
-    def noted(suite: Suite, name: str, entry: Any) -> OperatorSuite:
+    def noted(suite: Suite, name: str) -> OperatorSuite:
         read.append((id(suite), name))
-        return read_operator(suite, name, entry)
+        return read_operator(suite, name)
 
     monkeypatch.setattr(Suite, "read_operator", noted)
     run(operator="*", case="*/*example-*", cluster=WorkersHere())

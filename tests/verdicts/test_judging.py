@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opcert import certify
+from opcert import Certificate, certify
 from opcert.run.comparison import Difference
 from opcert.suite.claims import Scope
 from opcert.suite.support import Support
@@ -133,3 +133,28 @@ def test_a_confirmation_is_stated_once() -> None:
     confirmed = judged.confirmed("value in the run, but it passes alone", is_state=True)
     assert confirmed.kind == "state"
     assert judge().again([confirmed]) == [confirmed]
+
+
+@pytest.mark.parametrize("backend", [wrong.AcceptsEverything, wrong.DeclinesHighRanks])
+def test_a_certificate_that_was_saved_in_a_run_is_sound(
+    backend: type[wrong.Right], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opcert.certificate.certify_suite.SAVE_SECONDS", 0.0)
+    saved: list[Certificate] = []
+    certify(backend(), few_cases(), operator=DML, save=saved.append)
+    assert not saved[0].is_finished
+    for certificate in saved[:: len(saved) // 5]:
+        assert verify_certificate(certificate, few_cases()) == []
+
+
+@pytest.mark.parametrize("change", [{"operator": "openvino/Slice-8"}, {"rules": []}])
+def test_a_verdict_of_an_unfinished_run_is_of_its_case(change: dict[str, Any]) -> None:
+    part = certify(wrong.AcceptsEverything(), few_cases(), operator=DML, stop_at_failure=True)
+    assert not part.is_finished
+    assert verify_certificate(part, few_cases()) == []
+
+    def update(data: Any) -> None:
+        data["verdicts"][0].update(change)
+
+    (finding,) = verify_certificate(changed(part, update), few_cases())
+    assert finding.place == f"verdicts, {part.verdicts[0].case}"
