@@ -6,7 +6,7 @@ import numpy as np
 
 from opcert.arrays.element_types import Array, Layout, copy_in_layout
 from opcert.run import comparison, session
-from opcert.verdicts import certification
+from opcert.verdicts import certification, judging
 from tests.faults import patches
 from tests.faults.fault import DML, SLUGS
 from tests.faults.patches import Patch
@@ -66,8 +66,7 @@ HARNESSES = [
         (*_of_split("ring-1"), *_of_split("ring-4"))),
     Harness("holds-no-outputs", patches.returning(certification.Certification, "_retain", None),
         ("dml-split/ring-8", "gather-8/ring-8")),
-    Harness("declining-is-free", patches.setting(certification.Certification, "_decide_declined",
-        lambda _self, verdict, _all: verdict),
+    Harness("declining-is-free", patches.setting(judging, "_undeclared", lambda found, _: found),
         (*_of_split("rank-7-declined"), "broadcast-1/explicit-declined")),
     Harness("rejections-pass", patches.both(patches.judging(patches.passing("rejected")),
         patches.no_call_after), (*_of_split("rank-7-rejected"), "slice-8/axes-required")),

@@ -16,6 +16,7 @@ from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.verdicts import certification, verdict
+from opcert.verdicts import judging as verdict_judging
 from tests.faults import finding
 from tests.faults.fault import Call, right
 
@@ -172,8 +173,7 @@ def both(first: Patch, second: Patch) -> Patch:
 
 def judging(change: Callable[[Any], Any]) -> Patch:
     """Change each verdict."""
-    wrong = lambda *known: change(verdict.judge(*known))  # noqa: E731
-    return lambda patch: patch.setattr(certification, "judge", wrong)
+    return setting(verdict_judging, "judge", lambda *known: change(verdict.judge(*known)))
 
 
 def passing(*states: str) -> Callable[[Any], Any]:
