@@ -58,9 +58,10 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "sign": ("certificates", "opcert sign results --key vendor.key.pem"),
         "waivers": ("certificates", "opcert waivers --from results -o waivers.yaml"),
         "explain": (
-            "certificates",
+            "explain",
             "opcert explain CASE",
             "opcert explain CASE --program -b my_backend.py:Backend > call.py",
+            "opcert explain CASE --program -b onnxruntime --native > call.py",
         ),
     },
     "Write specs, generate suites": {

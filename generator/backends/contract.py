@@ -96,8 +96,10 @@ class Backend(Protocol):
     """An implementation under certification.
 
     Optional members are `support`, the supported calls of each operator (see
-    `opcert.suite.support`); `reuse`, a text on what the backend keeps between calls; and `close()`.
-    Its class or factory may have `configurations`: for each option, the values that `all` means.
+    `opcert.suite.support`); `reuse`, a text on what the backend keeps between calls; `close()`; and
+    `native(operator, inputs, attributes)`, which returns Python code that defines `run(inputs)`:
+    the same call in the API of the runtime. Its class or factory may have `configurations`: for
+    each option, the values that `all` means.
     """
 
     name: str

@@ -10,7 +10,7 @@ import numpy as np
 
 from opcert.arrays.element_types import Array
 from opcert.backends import composition as host
-from opcert.backends.array_api import ArrayAdapter, Compute
+from opcert.backends.array_adapter import ArrayAdapter, Compute
 
 # JAX compiles for every shape and keeps the code, 3 MB each, so its caches are cleared before a
 # call that resembles none of the last few calls. A valid call and its invalid variants, which
@@ -80,6 +80,7 @@ class Jax(ArrayAdapter):
     """
 
     name = "jax"
+    setup = 'jax.config.update("jax_enable_x64", True)'
     support: ClassVar[dict[str, Any]] = {operator: {"how": how} for operator, how in HOW.items()}
 
     def __init__(self, cache: str = "on") -> None:
@@ -102,6 +103,13 @@ class Jax(ArrayAdapter):
         self._last.append(signature)
         with self._jax.enable_x64(True):
             return super().run(operator, inputs, attributes)
+
+    def native(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> str:
+        """Return the call in the API of JAX."""
+        with self._jax.enable_x64(True):
+            return super().native(operator, inputs, attributes)
 
     def close(self) -> None:
         """Drop compiled code."""

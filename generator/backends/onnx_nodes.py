@@ -296,14 +296,24 @@ NODES: Mapping[str, Callable[[Inputs, Attributes], NodeCall]] = {
 }
 
 
-def build_model(node: Node) -> ModelProto:
-    """Return the model of one node."""
+def node_names(node: Node) -> tuple[list[str], list[str], dict[str, Any]]:
+    """Return the names of the inputs and outputs of a node, and its attributes."""
     attributes = json.loads(node.attributes)
     output_names = [f"o{k}" for k in range(attributes.pop("names", len(node.outputs)))]
     input_names = [name for name, _, _ in node.inputs]
+    return [*input_names, *["lengths"] * (node.lengths is not None)], output_names, attributes
+
+
+def type_constant(number: int) -> str:
+    """Return the name of an element type in `TensorProto`."""
+    return str(TensorProto.DataType.Name(number))
+
+
+def build_model(node: Node) -> ModelProto:
+    """Return the model of one node."""
+    input_names, output_names, attributes = node_names(node)
     constants = []
     if node.lengths is not None:
-        input_names.append("lengths")
         shape = [len(node.lengths)]
         constants.append(helper.make_tensor("lengths", TensorProto.INT64, shape, node.lengths))
     inputs = [

@@ -18,7 +18,18 @@ from opcert.arrays.element_types import (
 )
 from opcert.backends.composition import CACHE, check_options, to_int64
 from opcert.backends.contract import DECLARED_SUPPORT, PLAIN_CALLS, adapter_rejections, probe_types
-from opcert.backends.onnx_nodes import NODES, TYPES, Node, NodeCall, build_model
+from opcert.backends.native import array_code, render_native
+from opcert.backends.onnx_nodes import (
+    IR_VERSION,
+    NODES,
+    OPSET,
+    TYPES,
+    Node,
+    NodeCall,
+    build_model,
+    node_names,
+    type_constant,
+)
 
 # The number of cached sessions: few, so that a call finds the same sessions as if its case ran
 # alone, but enough for a valid call and its invalid variants.
@@ -105,6 +116,37 @@ class OnnxRuntime:
         outputs = self._session(call.node).run_with_ort_values(None, values)
         return [_to_array(value) for value in outputs]
 
+    def native(
+        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
+    ) -> str:
+        """Return the call in the API of onnx and ONNX Runtime.
+
+        Raises:
+            NotImplementedError: NumPy lacks a type, or an array is too large to list.
+            AdapterRejection: no model can express the call.
+        """
+        with adapter_rejections():
+            call = self._node_call(operator, inputs, attributes)
+        if any(array.dtype.isbuiltin != 1 for array in call.arrays.values()):
+            raise NotImplementedError("a type that NumPy lacks")
+        node = call.node
+        return render_native(
+            "native_onnxruntime.py.j2",
+            node=node,
+            names=node_names(node),
+            inputs=[
+                (name, type_constant(TYPES[element_type]), [None if n < 0 else n for n in shape])
+                for name, element_type, shape in node.inputs
+                if name
+            ],
+            outputs=[(type_constant(number), shape) for number, shape in node.outputs],
+            arrays={name: array_code(array, inputs) for name, array in call.arrays.items()},
+            options=self._session_entries(node),
+            provider=self._provider,
+            opset=OPSET,
+            ir_version=IR_VERSION,
+        )
+
     def _node_call(
         self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
     ) -> NodeCall:
@@ -122,14 +164,18 @@ class OnnxRuntime:
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = _FATAL
-        if node.lengths is not None:
-            # Otherwise a wrong declaration of an output is only a warning.
-            options.add_session_config_entry("session.strict_shape_type_inference", "1")
-        if self._provider != "CPUExecutionProvider":
-            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        for entry in self._session_entries(node):
+            options.add_session_config_entry(entry, "1")
         with adapter_rejections():
             model = build_model(node).SerializeToString()
         return ort.InferenceSession(model, options, providers=[self._provider])
+
+    def _session_entries(self, node: Node) -> list[str]:
+        """Return the entries of a session's configuration that are set."""
+        # Otherwise a wrong declaration of an output is only a warning.
+        strict = ["session.strict_shape_type_inference"] if node.lengths is not None else []
+        on_cpu = self._provider == "CPUExecutionProvider"
+        return strict if on_cpu else [*strict, "session.disable_cpu_ep_fallback"]
 
 
 def _widen_indices(operator: str, inputs: Mapping[str, Any]) -> dict[str, Any]:

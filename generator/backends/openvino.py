@@ -16,6 +16,7 @@ from openvino.utils.node_factory import NodeFactory
 from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
 from opcert.backends.composition import CACHE, check_options
 from opcert.backends.contract import DECLARED_SUPPORT, adapter_rejections, probe_types
+from opcert.backends.native import array_code, render_native
 
 # OpenVINO's element types have the names that opcert uses.
 TYPES = {name: getattr(Type, name) for name in ELEMENT_TYPES}
@@ -242,6 +243,39 @@ class OpenVino:
         request.start_async()
         request.wait()
         return [to_array(tensor) for tensor in request.output_tensors]
+
+    def native(
+        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
+    ) -> str:
+        """Return the call in OpenVINO's own API.
+
+        Raises:
+            NotImplementedError: NumPy lacks a type, or a constant is too large to list.
+            AdapterRejection: a required input is omitted, so no node can be created.
+        """
+        with adapter_rejections():
+            spec, arrays = self._plan(operator, inputs, attributes)
+        if any(array.dtype.isbuiltin != 1 for array in arrays):
+            raise NotImplementedError("a type that NumPy lacks")
+        parameters = [port for port in spec.ports if port.elements is None]
+        ports: list[str] = []
+        fed: list[str] = []
+        for port, array in zip(spec.ports, arrays, strict=True):
+            if port.elements is None:
+                ports.append(f"parameters[{len(fed)}]")
+                fed.append(array_code(array, inputs))
+            else:
+                tensor = f"ov.Tensor({array_code(array, {})})"
+                ports.append(f"ov.op.Constant({tensor}, shared_memory=False)")
+        return render_native(
+            "native_openvino.py.j2",
+            node=NODE_TYPES[operator],
+            parameters=[(port.type, list(port.shape)) for port in parameters],
+            ports=ports,
+            attributes=json.loads(spec.attributes),
+            arrays=fed,
+            device=self._device,
+        )
 
     def _plan(
         self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]

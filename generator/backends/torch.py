@@ -7,7 +7,8 @@ import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, type_name
 from opcert.backends import composition as host
-from opcert.backends.array_api import ArrayAdapter, Compute
+from opcert.backends.array_adapter import ArrayAdapter, Compute
+from opcert.backends.native import Traced
 
 # PyTorch's name of each element type that it computes with.
 TYPES = {
@@ -73,9 +74,9 @@ class Torch(ArrayAdapter):
 
     def __init__(self, device: str = "cpu") -> None:
         self._torch: Any = host.import_runtime("torch", "torch", "torch")
-        self._device = self._torch.device(device)
+        self._device = device
         # A device that is missing or broken fails here, before the first case.
-        self._torch.zeros(1, device=self._device)
+        self._torch.zeros(1, device=device)
         suffix = "" if device == "cpu" else f" on {device}"
         self.version = f"{self._torch.__version__}{suffix}"
         self._names = {getattr(self._torch, theirs): name for name, theirs in TYPES.items()}
@@ -100,6 +101,10 @@ class Torch(ArrayAdapter):
             copy = copy.view(getattr(self._torch, EXCHANGED_AS[name]))
         array: Array = copy.numpy()
         return array.view(ELEMENT_TYPES[name])
+
+    def _array_code(self, tensor: Traced) -> str:
+        traced: Any = self._array(tensor)
+        return str(traced.text)
 
     def _split(self, data: Array, lengths: list[Any], axis: Any) -> Compute:
         return lambda: self._torch.split(self._tensor(data), lengths, axis)

@@ -1,4 +1,4 @@
-"""The commands about certificates: `report`, `verify`, `sign`, `waivers` and `explain`."""
+"""The commands about certificates: `report`, `verify`, `sign` and `waivers`."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ import typer
 import yaml
 
 from opcert import __version__, verification
-from opcert.backends.lookup import parse_backend_options, setup_code
+from opcert.backends.lookup import parse_backend_options
 from opcert.certificate import file
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import (
@@ -28,8 +28,6 @@ from opcert.certificate.file import (
 from opcert.commands import options
 from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
 from opcert.errors import OpcertError, did_you_mean, printable_line
-from opcert.programs.case_programs import case_program
-from opcert.report.explain import describe_case, explain_case, find_case
 from opcert.report.files import (
     REPORT,
     conclusion_line,
@@ -42,7 +40,7 @@ from opcert.report.files import (
 from opcert.report.side_by_side import SideBySide
 from opcert.run.settings import RunSettings
 from opcert.specification.files import shipped_operators
-from opcert.suite.generation import open_certified_suite, open_suite_of_case
+from opcert.suite.generation import open_certified_suite
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.suite.support import unknown_operators
 from opcert.suite.writing import (
@@ -360,41 +358,3 @@ def waivers(
     )
     write_files(target.parent, [(target.name, text.encode())])
     announcer(quiet)(f"wrote {target}: {len(drafts)} waivers without owner, link and last day")
-
-
-@takes_settings("specs")
-def explain(
-    *,
-    case: Annotated[
-        str, typer.Argument(metavar="CASE", help="Id of a case, or a glob that matches one id.")
-    ],
-    suite: options.SuiteOption = None,
-    settings: RunSettings,
-    backend: options.OptionalBackendOption = None,
-    backend_option: options.BackendOptions = None,
-    program: Annotated[
-        bool, typer.Option("--program", help="Print the program of the call, and nothing else.")
-    ] = False,
-    quiet: options.QuietOption = False,
-) -> None:
-    """Show the call of a case, its expected result, and a program.
-
-    The program makes the call and checks the result. With --backend it calls this backend.
-    """
-    if backend_option and backend is None:
-        raise OpcertError("--backend-option needs --backend, the backend that takes the option")
-    arguments = parse_backend_options(backend_option)
-    opened = open_suite_of_case(case, suite, settings.specs, announce=announcer(quiet))
-    if not opened.select("*", case) and (path := Path(case)).exists():
-        # A certificate or its folder in place of a case.
-        raise OpcertError(
-            f"{path}: is a {'folder' if path.is_dir() else 'file'}; expected the id of a case, "
-            f"such as those in the report of {certificate_file(path)}"
-        )
-    operator, indexed_case = find_case(opened, case)
-    setup = None if backend is None else setup_code(backend, arguments)
-    code = case_program(operator, indexed_case, setup)
-    if program:
-        typer.echo(code, nl=False)
-    else:
-        options.echo_lines(explain_case(describe_case(operator, indexed_case), code))

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array, type_name
+from opcert.arrays.expressions import is_exact_as_text
 from opcert.cases.case import short_digest
 from opcert.errors import printable_line
 from opcert.exploration.calls import call_line
-from opcert.programs.program import is_exact_as_text, step_text, write_program
+from opcert.programs.program import step_text, write_program
 from opcert.run.session import SessionFault, Step
 
 # An example lists the values of tensors of so many elements; a pattern fills larger ones.

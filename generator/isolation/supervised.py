@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -122,6 +123,17 @@ class SupervisedBackend(IsolatedBackend):
             return worker.call(operator, inputs, attributes, self._timeout, dirty_sizes)
         except WorkerFailure as failure:
             return self._stopped(worker, failure)
+
+    def native(self, operator: str, inputs: InputArrays, attributes: Mapping[str, Any]) -> str:
+        """Return what `native_code` does in the process; a driver, and one that ends, give none."""
+        with suppress(BackendError):
+            worker = self._running_worker()
+            if isinstance(worker, Worker):
+                try:
+                    return worker.native(operator, inputs, attributes, self._timeout)
+                except WorkerFailure:
+                    self.stop()
+        return ""
 
     def take_end(self) -> Outcome | None:
         """Return how the process has ended or failed since its last answer, if it has."""

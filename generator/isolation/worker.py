@@ -35,7 +35,7 @@ from opcert.isolation.messages import (
     send_message,
 )
 from opcert.run.memory import ArrayMemory, dirty_freed_memory
-from opcert.run.outcome import Outcome, call_backend
+from opcert.run.outcome import Outcome, call_backend, native_code
 from opcert.system import end_with_parent
 
 # The number of earlier calls whose outputs are compared again for every answer.
@@ -69,13 +69,16 @@ class _Host:
         self._watched: deque[int] = deque(maxlen=WATCHED_CALLS)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer a request to make a call, or to compare the outputs of earlier calls."""
+        """Answer a request to make a call, to write it, or to compare outputs of earlier calls."""
         for number in request.get("release", ()):
             self._returned.pop(number, None)
         if "compare" in request:
             return {"changed": self._changed(request["compare"])}
         self._area.grow(request["size"])
         inputs = map_inputs(self._area, request["inputs"])
+        if request.get("native"):
+            call = request["operator"], inputs, request["attributes"]
+            return {"native": native_code(self._backend, *call)}
         properties = {name: array_properties(array) for name, array in inputs.items()}
         watched = list(self._watched)
         dirty_freed_memory(request["dirty_sizes"])

@@ -125,10 +125,34 @@ class Worker:
         Raises:
             WorkerFailure: the process crashed, hung or violated the protocol.
         """
+        request = self._request(operator, inputs, attributes)
+        self._timeout = timeout
+        answer = self.process.exchange({**request, "dirty_sizes": dirty_sizes}, timeout)
+        # The backend can write to the pipe as well: any answer may be wrong in any way.
+        try:
+            return self._outcome(answer, inputs)
+        except Exception as error:
+            text = f"malformed answer: {describe_error(error)}"
+            raise WorkerFailure("protocol", text[:_MAX_TEXT_LENGTH]) from None
+
+    def native(
+        self, operator: str, inputs: InputArrays, attributes: Mapping[str, Any], timeout: float
+    ) -> str:
+        """Return what `native_code` does in the process.
+
+        Raises:
+            WorkerFailure: the process crashed, hung or violated the protocol.
+        """
+        request = {**self._request(operator, inputs, attributes), "native": True}
+        return _text(self.process.exchange(request, timeout).get("native", ""))
+
+    def _request(
+        self, operator: str, inputs: InputArrays, attributes: Mapping[str, Any]
+    ) -> dict[str, Any]:
         descriptions, outputs_offset = write_inputs(self._area, inputs)
-        self._number, self._timeout = self._number + 1, timeout
+        self._number += 1
         released, self.released = self.released, []
-        request = {
+        return {
             "id": self._number,
             "operator": operator,
             "attributes": attributes,
@@ -136,15 +160,7 @@ class Worker:
             "outputs_offset": outputs_offset,
             "size": self._area.size,
             "release": released,
-            "dirty_sizes": dirty_sizes,
         }
-        answer = self.process.exchange(request, timeout)
-        # The backend can write to the pipe as well: any answer may be wrong in any way.
-        try:
-            return self._outcome(answer, inputs)
-        except Exception as error:
-            text = f"malformed answer: {describe_error(error)}"
-            raise WorkerFailure("protocol", text[:_MAX_TEXT_LENGTH]) from None
 
     def _outcome(self, answer: Mapping[str, Any], inputs: InputArrays) -> Outcome:
         if answer["id"] != self._number:

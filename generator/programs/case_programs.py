@@ -2,23 +2,21 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import prod
 from typing import Any
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, bits_dtype, invert_bits
-from opcert.arrays.patterns import alternatives_of
-from opcert.programs.program import (
-    CallText,
-    InputText,
+from opcert.arrays.expressions import (
     array_expression,
     dtype_expression,
     is_exact_as_text,
     layout_expression,
     output_expression,
-    write_program,
 )
+from opcert.arrays.patterns import alternatives_of
+from opcert.programs.program import CallText, InputText, write_program
 from opcert.suite.format import (
     DigestedArray,
     GeneratedArray,
@@ -185,11 +183,14 @@ def _list_change(before: Sequence[Any], after: Sequence[Any]) -> str:
 _MAX_LISTED = 64
 
 
-def case_program(operator: OperatorSuite, case: IndexedCase, backend: str | None = None) -> str:
+def case_program(
+    operator: OperatorSuite, case: IndexedCase, backend: str | None = None, native: str = ""
+) -> str:
     """Return a program with the inputs, attributes and expected outputs of a case.
 
     `backend` is the code that creates `backend`: with it the program makes the call, and fails
-    where the outcome differs from the expected one. Without it, the program ends before the call.
+    where the outcome differs from the expected one. So it does with `native` code, which defines
+    `run(inputs)`. Without any, the program ends before the call.
     Arrays too large to print are read from the suite's pack.
     """
     comments = [f"{case.id}: {' '.join(case_reason(operator, case).split())}"]
@@ -199,7 +200,8 @@ def case_program(operator: OperatorSuite, case: IndexedCase, backend: str | None
     if case.ambiguity is not None:
         comments += ["The document leaves it open; the expected outcome is that of the reference."]
     pack = str((operator.folder / operator.entry.pack).resolve())
-    return write_program([case_call_text(operator, case)], backend, comments, pack)
+    call = replace(case_call_text(operator, case), native=native)
+    return write_program([call], backend, comments, pack, native=bool(native))
 
 
 def is_self_contained(cases: Sequence[IndexedCase]) -> bool:

@@ -51,7 +51,8 @@ def cause_section(
     `line` is its call, and `call` has the arguments as "name = value". A breach of the `contract`
     has no `rules`. `detail` lacks the printed output of the backend, which is in `log`. `excerpt`
     has the elements around the first difference. `program` fails in the same way; it is empty if it
-    would need the pack.
+    would need the pack. `native` is the same in the API of the runtime, if the backend has written
+    it.
     """
     operator, case = suite.cases[verdict.case]
     description = describe_case(operator, case)
@@ -87,6 +88,7 @@ def cause_section(
         "excerpt_summary": "" if excerpt is None else excerpt.summary,
         "confirmation": _describe_reproduction(certificate.reproductions.get(case.id)),
         "program": failure_program(certificate, operator, verdict),
+        "native": failure_program(certificate, operator, verdict, native=True),
     }
 
 
@@ -118,11 +120,14 @@ def expectation(case: IndexedCase) -> str:
     return f"{count} output{'s' * (count > 1)}: {outputs}.{remark}"
 
 
-def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: Verdict) -> str:
+def failure_program(
+    certificate: Certificate, operator: OperatorSuite, verdict: Verdict, *, native: bool = False
+) -> str:
     """Return a program that fails in the same way as a case, or "" if it would need the pack.
 
     It makes the calls that confirmed the failure, reduced if possible, or the case's own calls if
-    the failure was not confirmed.
+    the failure was not confirmed. A `native` one makes them in the API of the runtime; it is "" if
+    the backend has not written them.
     """
     case = operator.cases[verdict.case]
     source, options = certificate.backend.source, certificate.backend.options
@@ -157,7 +162,12 @@ def failure_program(certificate: Certificate, operator: OperatorSuite, verdict: 
             for call in reproduced
         ]
     calls[-1] = replace(calls[-1], ending=ending)
-    return write_program(calls, backend, remarks)
+    if native:
+        codes = () if reproduction is None else reproduction.native
+        if len(codes) != len(calls):
+            return ""
+        calls = [replace(call, native=code) for call, code in zip(calls, codes, strict=True)]
+    return write_program(calls, backend, remarks, native=native)
 
 
 def _remark(call: ReproducedCall, case: IndexedCase) -> str:

@@ -46,6 +46,10 @@ class Outcome:
     lines: Sequence[str] = ()
 
 
+# The longest code of a call that a reader would run.
+_MAX_CODE = 20_000
+
+
 class IsolatedBackend(ABC):
     """A backend in another process, which can crash or hang without ending this one.
 
@@ -64,6 +68,15 @@ class IsolatedBackend(ABC):
         dirty_sizes: Sequence[int] = (),
     ) -> Outcome:
         """Make a call, as `call_backend` does; the backend may have changed `inputs` afterwards."""
+
+    def native(
+        self,
+        operator: str,  # noqa: ARG002 -- this one gives none
+        inputs: InputArrays,  # noqa: ARG002
+        attributes: Mapping[str, Any],  # noqa: ARG002
+    ) -> str:
+        """Return what `native_code` does."""
+        return ""
 
     @abstractmethod
     def take_end(self) -> Outcome | None:
@@ -99,6 +112,24 @@ def call_backend(
         reason, rejecter, lines = describe_error(error), rejecter_of(error), own_lines(error)
         return Outcome("rejected", reason=reason, rejected_by=rejecter, lines=lines)
     return Outcome("outputs", outputs)
+
+
+def native_code(
+    backend: Backend, operator: str, inputs: InputArrays, attributes: Mapping[str, Any]
+) -> str:
+    """Return the code of a call in the API of the runtime; "" if the backend gives none."""
+    if isinstance(backend, IsolatedBackend):
+        return backend.native(operator, inputs, attributes)
+    try:
+        native: Any = backend.native  # type: ignore[attr-defined]
+        code = native(operator, group_variadic(inputs), _copy_attributes(dict(attributes)))
+        is_text = all(line.isprintable() for line in code.split("\n"))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        # It has no such method, or cannot write this call.
+        return ""
+    return str(code) if is_text and len(code) <= _MAX_CODE else ""
 
 
 def rejecter_of(error: BaseException) -> Rejecter:

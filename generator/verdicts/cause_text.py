@@ -284,6 +284,7 @@ class Reproduction(StrictModel):
     `calls` reproduce it; the last one fails. They are empty if the failure was never reproduced, or
     depends on dirtied memory. `kind` is the kind of the failure in the run. `reduced` are smaller
     calls that fail in the same way. `relation` states which earlier calls make the last one fail.
+    `native` is the code of each call in the API of the runtime, if the backend gives it.
     """
 
     reproduced: Literal["alone", "after-other-calls", "never"]
@@ -291,6 +292,7 @@ class Reproduction(StrictModel):
     kind: FailureKind | None
     reduced: tuple[SerializedCall, ...]
     relation: Relation | None = None
+    native: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

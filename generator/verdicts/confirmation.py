@@ -11,6 +11,7 @@ from typing import Literal
 
 from opcert.errors import BackendError
 from opcert.isolation.supervised import SupervisedBackend
+from opcert.run.outcome import native_code
 from opcert.run.session import ECHO_PREFIX, Session, Step, repetition_plan, run_case, step_of
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
@@ -54,6 +55,8 @@ _EARLIER_SECONDS, _RELATION_SECONDS, _DEPENDENT_SECONDS = 20.0, 45.0, 30.0
 _MAX_ROUNDS = 5
 # How many failures are made alone to have a relation explain others.
 _SAMPLED = 8
+# The most calls of a program in the API of the runtime.
+_MAX_NATIVE = 8
 # The most relations to earlier calls that are looked for, for an operator.
 _MAX_RELATIONS = 4
 
@@ -121,6 +124,7 @@ class Confirmation:
             try_conditions(self._backend, self._diagnosis, self._causes, left_out, fresh)
             self._confirm_causes()
             self._reduce_calls()
+            self._write_native()
         except BackendError:
             pass
         return self._confirmed
@@ -365,6 +369,23 @@ class Confirmation:
             if fails(steps) and max(map(elements_to_read, steps)) <= MAX_LISTED:
                 reduced = tuple(SerializedCall.from_step(step) for step in steps)
                 whole = reproduction.model_copy(update={"reduced": reduced})
+                self._confirmed.reproductions[name] = whole
+
+    def _write_native(self) -> None:
+        """Have the backend write the calls that reproduce failures in the API of its runtime."""
+        for name, reproduction in self._confirmed.reproductions.items():
+            operator, _ = self._suite.cases[name]
+            if len(reproduction.calls) > _MAX_NATIVE:
+                continue
+            steps = [call.step(operator.index.operator) for call in reproduction.reduced] or [
+                step_of(operator, operator.cases[call.case], call.inverted_data)
+                for call in reproduction.calls
+            ]
+            codes = [
+                native_code(self._backend, s.operator, s.laid_out, s.attributes) for s in steps
+            ]
+            if codes and all(codes):
+                whole = reproduction.model_copy(update={"native": tuple(codes)})
                 self._confirmed.reproductions[name] = whole
 
 

@@ -1,0 +1,137 @@
+"""Calls in the API of a runtime: code that an upstream project runs without opcert.
+
+An adapter that builds a model writes the code of this model. One that calls the functions of a
+library is traced: the code has the calls that it made.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opcert.arrays.element_types import Array
+from opcert.arrays.expressions import array_expression, dtype_expression
+from opcert.system import template_environment
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+# The most elements of an array that the code lists.
+_MAX_LISTED = 64
+
+
+def render_native(template: str, **names: Any) -> str:
+    """Return code from a template; it defines `run(inputs)`."""
+    return _template(template).render(**names).rstrip()
+
+
+@cache
+def _template(name: str) -> "Template":
+    environment = template_environment()
+    environment.filters["literal"] = repr
+    return environment.get_template(name)
+
+
+def array_code(array: Array, inputs: Mapping[str, Any]) -> str:
+    """Return the expression of an array: one of the `inputs` of the call, or a list of elements.
+
+    Raises:
+        NotImplementedError: it has too many elements to list.
+    """
+    parts = {
+        f"inputs[{name!r}]" + (f"[{k}]" if isinstance(value, list) else ""): part
+        for name, value in inputs.items()
+        for k, part in enumerate(value if isinstance(value, list) else [value])
+    }
+    for text, part in parts.items():
+        if part is array:
+            return text
+    # An adapter has copied it for the runtime, with other dimensions, or as integers.
+    for text, part in parts.items():
+        if part.nbytes == array.nbytes and part.tobytes() == array.tobytes():
+            view = f".view({dtype_expression(array.dtype)})" if array.dtype != part.dtype else ""
+            shape = f".reshape({array.shape})" if array.shape != part.shape else ""
+            return f"{text}.copy(){view}{shape}"
+    if array.size > _MAX_LISTED:
+        raise NotImplementedError(f"an array of {array.size} elements that is no input")
+    return array_expression(array)
+
+
+class Trace:
+    """The calls of a library, as lines of code, while an adapter makes them."""
+
+    def __init__(self, inputs: Mapping[str, Any]) -> None:
+        """Begin the trace of a call that has `inputs`."""
+        self._inputs = inputs
+        self.lines: list[str] = []
+
+    def call(self, function: "Traced", arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """Make a call, and add its line before it can fail."""
+        texts = [*map(self.code, arguments), *(f"{n}={self.code(v)}" for n, v in named.items())]
+        add = self.add(f"{function.text}({', '.join(texts)})")
+        result = function.value(*map(_plain, arguments), **{n: _plain(v) for n, v in named.items()})
+        return Traced(self, result, add)
+
+    def add(self, expression: str) -> str:
+        """Add a line that names the value of an expression, and return the name."""
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"{name} = {expression}")
+        return name
+
+    def code(self, value: Any) -> str:
+        """Return a value as an expression."""
+        text = repr(value)
+        match value:
+            case Traced():
+                text = value.text
+            case np.ndarray():
+                text = array_code(value, self._inputs)
+            case np.dtype():
+                text = dtype_expression(value)
+            case partial():
+                named = (f"{name}={self.code(item)}" for name, item in value.keywords.items())
+                text = f"partial({', '.join([self.code(value.func), *named])})"
+            case list():
+                text = f"[{', '.join(map(self.code, value))}]"
+            case tuple():
+                text = f"({', '.join(map(self.code, value))}{',' * (len(value) == 1)})"
+        return text
+
+
+class Traced:
+    """A value of a library, or a module of it, whose calls are added to a trace."""
+
+    def __init__(self, trace: Trace, value: Any, text: str) -> None:
+        self._trace, self.value, self.text = trace, value, text
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = getattr(self.value, name)
+        is_part = callable(value) or isinstance(value, ModuleType)
+        return Traced(self._trace, value, f"{self.text}.{name}") if is_part else value
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function of the library."""
+        return self._trace.call(self, arguments, named)
+
+    def __getitem__(self, key: Any) -> "Traced":
+        name = self._trace.add(f"{self.text}[{self._trace.code(key)}]")
+        return Traced(self._trace, self.value[_plain(key)], name)
+
+    def __iter__(self) -> Iterator["Traced"]:
+        return (Traced(self._trace, v, f"{self.text}[{k}]") for k, v in enumerate(self.value))
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument as the library gets it."""
+    match value:
+        case Traced():
+            return value.value
+        case partial():
+            return partial(_plain(value.func), **{n: _plain(v) for n, v in value.keywords.items()})
+        case list() | tuple():
+            return type(value)(map(_plain, value)) if type(value) in (list, tuple) else value
+    return value

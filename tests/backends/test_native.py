@@ -1,0 +1,170 @@
+"""Code in the API of a runtime: it makes the call of the adapter, without opcert."""
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert import certify, load
+from opcert.arrays.element_types import Array
+from opcert.backends.lookup import load as load_backend
+from opcert.backends.native import array_code
+from opcert.isolation.supervised import SupervisedBackend
+from opcert.report.cause_section import failure_program
+from opcert.run.outcome import native_code
+from tests.backends.calls import (
+    INVALID_CALLS,
+    SQUARE,
+    calls_of_every_operator,
+    joined,
+    make_call,
+    split,
+)
+from tests.command_line import opcert
+
+CONFIGURATIONS: list[tuple[str, dict[str, str]]] = [
+    ("openvino", {}),
+    ("openvino", {"feed": "constant"}),
+    ("onnxruntime", {}),
+    ("onnxruntime", {"indices": "int64"}),
+    ("torch", {}),
+    ("jax", {}),
+    ("array-api", {}),
+]
+PACKAGES = {"array-api": ("array_api_compat",), "onnxruntime": ("onnx", "onnxruntime")}
+CALLS = [*calls_of_every_operator("f32"), *INVALID_CALLS, joined(SQUARE, SQUARE[:, ::-1], axis=1)]
+
+
+def loaded(name: str, **options: str) -> Any:
+    for module in PACKAGES.get(name, (name,)):
+        pytest.importorskip(module, reason=f"needs the extra {name}", exc_type=ImportError)
+    return load_backend(name, **options)
+
+
+def results(code: str, inputs: dict[str, Any], folder: Path) -> list[Any] | None:
+    """Return what the code gives for the inputs, or None if it raises."""
+    file = folder / "code.py"
+    file.write_text(f"import numpy as np\n{code}\n")
+    try:
+        return described(runpy.run_path(str(file))["run"](inputs))
+    except Exception:
+        return None
+
+
+def described(outputs: list[Array]) -> list[Any]:
+    return [(output.dtype, output.shape, output.tobytes()) for output in outputs]
+
+
+@pytest.mark.parametrize(("name", "options"), CONFIGURATIONS, ids=str)
+def test_code_gives_what_the_adapter_gives_and_needs_no_opcert(
+    name: str, options: dict[str, str], tmp_path: Path
+) -> None:
+    backend = loaded(name, **options)
+    written = 0
+    for call in CALLS:
+        operator, inputs, attributes = call
+        if not (code := native_code(backend, operator, inputs, attributes)):
+            continue
+        written += 1
+        raised, outputs = make_call(backend, call)
+        assert results(code, inputs, tmp_path) == (None if raised else described(outputs)), code
+        assert "opcert" not in code
+    assert written >= 10
+
+
+def test_an_input_is_named_and_another_array_has_its_elements() -> None:
+    inputs = {"data": SQUARE, "parts": [np.arange(2), np.arange(3)]}
+    assert array_code(SQUARE, inputs) == "inputs['data']"
+    assert array_code(inputs["parts"][1], inputs) == "inputs['parts'][1]"
+    assert array_code(SQUARE.copy(), inputs) == "inputs['data'].copy()"
+    assert array_code(SQUARE.reshape(6), inputs) == "inputs['data'].copy().reshape((6,))"
+    assert array_code(np.array([7]), inputs) == "np.array([7], np.int64)"
+
+
+class Native:
+    name, version = "native", "1"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def run(self, *_: Any) -> list[Any]:
+        return []
+
+    def native(self, *_: Any) -> Any:
+        return self.answer() if callable(self.answer) else self.answer
+
+
+@pytest.mark.parametrize("answer", [None, 7, "\x1b[2J", "x" * 30_000, lambda: 1 / 0, exit])
+def test_what_is_no_code_is_left_out(answer: Any) -> None:
+    operator, inputs, attributes = split(SQUARE, 1, 2)
+    assert native_code(Native(answer), operator, inputs, attributes) == ""
+    assert native_code(Native("def run"), operator, inputs, attributes) == "def run"
+
+
+ENDING = """
+import os
+
+
+class Backend:
+    name, version = "ending", "1"
+
+    def run(self, operator, inputs, attributes):
+        raise NotImplementedError
+
+    def native(self, operator, inputs, attributes):
+        os._exit(1) if attributes else None
+        return "def run(inputs): ..."
+"""
+
+
+def test_a_process_that_ends_while_it_writes_gives_no_code(tmp_path: Path) -> None:
+    (tmp_path / "ending.py").write_text(ENDING)
+    backend = SupervisedBackend(f"{tmp_path}/ending.py:Backend")
+    try:
+        operator, inputs, _ = split(SQUARE, 1, 2)
+        codes = [native_code(backend, operator, inputs, a) for a in ({}, {"end": 1}, {})]
+        assert codes == ["def run(inputs): ...", "", "def run(inputs): ..."]
+    finally:
+        backend.close()
+
+
+def run_alone(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    file = folder / "program.py"
+    file.write_text(program)
+    command = [sys.executable, "-I", str(file)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.slow
+def test_a_report_has_the_program_of_a_failure_in_the_api_of_its_runtime(tmp_path: Path) -> None:
+    loaded("onnxruntime")
+    suite = load()
+    certificate = certify("onnxruntime", suite, case="slice-8/*", operator="*Slice-8", jobs=1)
+    verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
+    assert certificate.causes
+    for cause in certificate.causes:
+        operator, _ = suite.cases[cause.representative]
+        verdict = verdicts[cause.representative]
+        program = failure_program(certificate, operator, verdict, native=True)
+        assert "import onnxruntime" in program
+        assert not re.search(r"^\s*(from|import) opcert", program, re.MULTILINE)
+        finished = run_alone(program, tmp_path)
+        assert finished.returncode == 1, program
+        assert "Error" in finished.stderr
+
+
+@pytest.mark.slow
+def test_explain_prints_the_program_of_a_case(tmp_path: Path) -> None:
+    loaded("onnxruntime")
+    arguments = ["explain", "slice-8/example-5", "--program", "--native"]
+    printed = opcert(*arguments, "--backend", "onnxruntime")
+    assert run_alone(printed.stdout, tmp_path).returncode == 0
+    refused = opcert(*arguments, "--backend", "reference")
+    assert refused.exit_code == 2
+    assert "does not write the call of slice-8/example-5" in refused.stderr
+    assert "--native needs --backend" in opcert(*arguments).stderr
