@@ -52,6 +52,9 @@ _MIN_SEPARATE = 3
 _PAIRS, _PAIRS_TO_EXTEND, _TRIPLES = 12, 12, 16
 # A condition explains nothing if more of its cases pass.
 _MAX_PASSING = 0.5
+# What all failures have in common is stated if no more passing cases have it, and if people read
+# its levels; each factor halves the passing cases.
+_MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 0.25, 4, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +168,28 @@ def explain_failures(
     if remaining.any():
         explanations.append(Explanation((), remaining))
     return explanations
+
+
+def necessary_condition(table: LevelTable, failing: BoolArray, passing: BoolArray) -> Condition:
+    """Return what all failing cases have, and few passing ones; () if there is nothing like it."""
+    condition: Condition = ()
+    count = int(passing.sum())
+    lines = table.matrix[failing[table.owners]]
+    while count and len(condition) < _COMMON_FACTORS:
+        longer: list[tuple[int, Condition]] = []
+        for name, columns in table.columns.items():
+            flags = lines[:, columns].any(axis=0)
+            if name in dict(condition) or not 0 < flags.sum() <= _COMMON_LEVELS:
+                continue
+            term = name, tuple(np.array(table.factors[name])[flags].tolist())
+            matched = table.matching((*condition, term))
+            if not (failing & ~matched).any():
+                longer.append((int((matched & passing).sum()), (*condition, term)))
+        fewer, best = min(longer, key=itemgetter(0), default=(count, condition))
+        if 2 * fewer > count:
+            break
+        count, condition = fewer, best
+    return condition if count <= _MAX_COMMON * passing.sum() else ()
 
 
 def _separate_first(

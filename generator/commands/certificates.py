@@ -50,6 +50,7 @@ from opcert.suite.writing import (
     replace_marked_folder,
 )
 from opcert.system import check_output_folder, write_files
+from opcert.verdicts.bugs import bugs_of
 from opcert.verification import Finding
 
 
@@ -331,7 +332,7 @@ def waivers(
     ],
     quiet: options.QuietOption = False,
 ) -> None:
-    """Draft a waiver for each cause of the failures of a certificate, and each kind of failure.
+    """Draft a waiver for each bug that a certificate has, and each kind of failure.
 
     Its owner, its link and its last day are empty. Fill them in: `certify` needs them.
 
@@ -340,18 +341,18 @@ def waivers(
     read = read_certificate(certificate_file(certificate))
     target = path_of_new_file(out, None)
     if not read.causes:
-        echo_line("nothing was written: the certificate has no causes of failures")
+        echo_line("nothing was written: the certificate has no bugs")
         raise typer.Exit(ExitCode.FAILURE)
     kinds = {verdict.case: verdict.failure for verdict in read.verdicts}
     drafts = []
-    for cause in read.causes:
+    for bug in bugs_of(read.causes):
         # Another failure of the same cases, such as a crash, is not waived.
         cases: dict[str | None, list[str]] = {}
-        for case in (*cause.cases, *cause.attributed):
+        for case in (*bug.cases, *bug.attributed):
             cases.setdefault(kinds[case], []).append(case)
         for kind, of_kind in cases.items():
             missing = {"owner": "", "link": "", "expires": ""}
-            drafts.append({"reason": cause.statement, "kind": kind, **missing, "cases": of_kind})
+            drafts.append({"reason": bug.statement, "kind": kind, **missing, "cases": of_kind})
     head = printable_line(f"# Failures of {read.backend.name} {read.backend.version}")
     text = f"{head}: fill in what is empty\n" + yaml.safe_dump(
         drafts, sort_keys=False, allow_unicode=True, width=100

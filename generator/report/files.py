@@ -39,7 +39,7 @@ from opcert.report.side_by_side import (
 )
 from opcert.suite.suite import Suite
 from opcert.system import FileContents, template_environment
-from opcert.verdicts.cause_text import Cause
+from opcert.verdicts.bugs import Bug, bugs_of
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _capitalize_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-# The maximum number of causes, and of regressed cases, that a terminal lists.
+# The maximum number of bugs, and of regressed cases, that a terminal lists.
 MAX_LISTED = 10
 _PLAIN_WIDTH = 120
 # A log shows at least so often that a run goes on.
@@ -190,28 +190,29 @@ class Rate(ProgressColumn):
 
 
 def print_certificate(certificate: Certificate, console: Console) -> None:
-    """Print the causes of failures, the counts by operator and status, and the conclusion."""
+    """Print the bugs, the counts by operator and status, and the conclusion."""
     verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
-    for cause in certificate.causes[:MAX_LISTED]:
-        _print_cause(cause, verdicts.get(cause.representative), console)
-    if hidden := len(certificate.causes[MAX_LISTED:]):
-        causes = f"{hidden} more cause{'s' * (hidden > 1)}"
-        console.print(f"... and {causes}; use --out for all of them", highlight=False)
+    bugs = bugs_of(certificate.causes)
+    for bug in bugs[:MAX_LISTED]:
+        _print_bug(bug, verdicts.get(bug.causes[0].representative), console)
+    if hidden := len(bugs[MAX_LISTED:]):
+        more = f"{hidden} more bug{'s' * (hidden > 1)}"
+        console.print(f"... and {more}; use --out for all of them", highlight=False)
     console.print(_counts_table(certificate))
     print_line(console, conclusion_line(certificate))
 
 
-def _print_cause(cause: Cause, verdict: Verdict | None, console: Console) -> None:
-    """Print a cause, and the first line about the case that represents it."""
-    line = cause.sentence
-    if count := len(cause.attributed):
+def _print_bug(bug: Bug, verdict: Verdict | None, console: Console) -> None:
+    """Print a bug, and the first line about the case that represents it."""
+    line = bug.sentence
+    if count := len(bug.attributed):
         rejections = "1 rejection that does" if count == 1 else f"{count} rejections that do"
         line += f", and {rejections} not count because of them"
     print_line(console, line)
     # A certificate may have been changed.
     detail = "" if verdict is None else verdict.detail
     first_line, _, _ = detail.strip().partition("\n")
-    print_line(console, f"    {cause.representative}: {first_line}")
+    print_line(console, f"    {bug.causes[0].representative}: {first_line}")
 
 
 def _counts_table(certificate: Certificate) -> Table:

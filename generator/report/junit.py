@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 from opcert.certificate.certificate import Certificate
 from opcert.errors import visible_text
+from opcert.verdicts.bugs import bugs_of
 from opcert.verdicts.verdict import Status, Verdict
 
 # Test cases with other statuses than these and `pass` are skipped.
@@ -14,21 +15,19 @@ _ELEMENTS: dict[Status, str] = {"fail": "failure", "crash": "error", "hang": "er
 def junit_xml(certificate: Certificate) -> bytes:
     """Return the content of junit.xml, with one test case per verdict.
 
-    The failures of a cause are a test suite, and the other cases of an operator are one. A
+    The failures of a bug are a test suite, and the other cases of an operator are one. A
     rejection that is not credited is skipped: another case is at fault.
     """
-    statements = {case: cause.statement for cause in certificate.causes for case in cause.cases}
+    titles = {case: bug.statement for bug in bugs_of(certificate.causes) for case in bug.cases}
     name = visible_text(f"opcert {certificate.backend.name} {certificate.backend.version}")
     root = ElementTree.Element("testsuites", name=name)
-    for operator in certificate.operators:
-        suites: dict[str, list[Verdict]] = {operator: []}
-        for verdict in certificate.verdicts:
-            if verdict.operator == operator:
-                suites.setdefault(statements.get(verdict.case, operator), []).append(verdict)
-        for title, verdicts in suites.items():
-            suite = ElementTree.SubElement(root, "testsuite", name=visible_text(title))
-            suite.extend(_test_case(verdict, statements.get(verdict.case)) for verdict in verdicts)
-            suite.attrib |= _totals(suite, sum(verdict.seconds for verdict in verdicts))
+    suites: dict[str, list[Verdict]] = {operator: [] for operator in certificate.operators}
+    for verdict in certificate.verdicts:
+        suites.setdefault(titles.get(verdict.case, verdict.operator), []).append(verdict)
+    for title, verdicts in suites.items():
+        suite = ElementTree.SubElement(root, "testsuite", name=visible_text(title))
+        suite.extend(_test_case(verdict, titles.get(verdict.case)) for verdict in verdicts)
+        suite.attrib |= _totals(suite, sum(verdict.seconds for verdict in verdicts))
     root.attrib |= _totals(root, certificate.seconds)
     ElementTree.indent(root, " ")
     text: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
@@ -48,8 +47,8 @@ def _time(seconds: float) -> str:
     return f"{seconds:.6f}"
 
 
-def _test_case(verdict: Verdict, cause: str | None) -> ElementTree.Element:
-    """Return a test case; the type of a failure is its cause, or else its kind."""
+def _test_case(verdict: Verdict, bug: str | None) -> ElementTree.Element:
+    """Return a test case; the type of a failure is its bug, or else its kind."""
     test_case = ElementTree.Element(
         "testcase",
         classname=visible_text(verdict.operator),
@@ -63,6 +62,6 @@ def _test_case(verdict: Verdict, cause: str | None) -> ElementTree.Element:
     tag = "skipped" if verdict.kind == "uncredited" else _ELEMENTS.get(verdict.status, "skipped")
     result = ElementTree.SubElement(test_case, tag, message=message)
     if tag != "skipped":
-        result.set("type", visible_text(cause or verdict.kind or verdict.status))
+        result.set("type", visible_text(bug or verdict.kind or verdict.status))
         result.text = visible_text(verdict.detail)
     return test_case

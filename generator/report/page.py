@@ -18,6 +18,7 @@ from opcert.report.side_by_side import (
 from opcert.suite.claims import Waiver
 from opcert.suite.format import IndexedCase
 from opcert.suite.suite import Suite
+from opcert.verdicts.bugs import Bug, bugs_of
 from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
 
 # A filter by text has this many characters of a reason; the list has no more of some.
@@ -182,7 +183,7 @@ class ReportPage:
 
     @property
     def answer(self) -> str:
-        """The number of failures and causes, or what was verified, as a sentence."""
+        """The number of failures and bugs, or what was verified, as a sentence."""
         counts = self.certificate.counts
         failures = counts["fail"] + counts["crash"] + counts["hang"]
         decided = failures + counts["pass"] + counts["waived"]
@@ -192,10 +193,10 @@ class ReportPage:
             return "No case was decided."
         if not failures:
             return f"{counts['pass']:,} of {decided:,} decisive cases pass.{others}"
-        what, examples = _count(len(self.causes), "cause"), len(self.failing_examples)
+        what, examples = _count(len(self.bugs), "bug"), len(self.failing_examples)
         if examples:
-            what += f", {_count(examples, 'documented example')} among them"
-        return f"{failures:,} of {decided:,} decisive cases fail, for {what}.{others}"
+            what += f", {_count(examples, 'documented example')} among the failures"
+        return f"{failures:,} of {decided:,} decisive cases fail: {what}.{others}"
 
     @cached_property
     def failing_examples(self) -> list[tuple[Verdict, str]]:
@@ -327,15 +328,17 @@ class ReportPage:
         return rules
 
     @cached_property
-    def causes(self) -> list[dict[str, Any]]:
-        """A section for each cause of failures, the most severe first."""
+    def bugs(self) -> list[tuple[Bug, list[dict[str, Any]]]]:
+        """The bugs, the most severe first, each with a section for each of its causes."""
         verdicts = {verdict.case: verdict for verdict in self.certificate.verdicts}
-        return [
-            cause_section(
+        sections = {
+            id(cause): cause_section(
                 number, cause, verdicts[cause.representative], self.certificate, self._suite
             )
             for number, cause in enumerate(self.certificate.causes, 1)
-        ]
+        }
+        bugs = bugs_of(self.certificate.causes)
+        return [(bug, [sections[id(cause)] for cause in bug.causes]) for bug in bugs]
 
     @property
     def waivers(self) -> list[WaiverRow]:

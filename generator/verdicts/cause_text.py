@@ -156,16 +156,18 @@ def cause_statement(
     kinds: Sequence[str],
     condition: Sequence[Term],
     alternatives: Sequence[Sequence[Term]],
-    explained: int,
-    unmatched: int,
+    numbers: tuple[int, int],
     counts: Sequence[Sequence[int]],
+    common: tuple[Sequence[Term], int],
 ) -> tuple[str, str]:
     """Return a cause as a statement, and the figures that are its evidence, if it has some.
 
-    `explained` failures have the cause, of which `unmatched` do not match its condition. `counts`
-    are the cases that match and fail, match and pass, do not match and fail, and do not match and
-    pass, first of the suite, then of fresh calls.
+    The first of `numbers` is that of the failures that have the cause, the second that of those
+    which do not match its condition. `counts` are the cases that match and fail, match and pass, do
+    not match and fail, and do not match and pass, first of the suite, then of fresh calls. `common`
+    is what all failures without a condition have, and how many passing cases have it.
     """
+    explained, unmatched = numbers
     (failing, passing, others_failing, others_passing), fresh = counts
     effects = [_EFFECTS.get(kind, "fails") for kind in kinds]
     effect = " or ".join(filter(None, [", ".join(effects[:-1]), effects[-1]]))
@@ -175,6 +177,11 @@ def cause_statement(
             share = "most calls" if passing else "every call"
             return f"{subject} in {share}", f"{failing:,} of {failing + passing:,} cases fail"
         calls = f"{explained:,} case{'s' * (explained > 1)}"
+        terms, others = common
+        if terms and explained > 1:
+            words = " and ".join(term.text for term in terms)
+            figures = f"so have {others:,} of {passing:,} calls that pass"
+            return f"{subject} in {calls}, all of which have {words}", figures
         return f"{subject} in {calls} that no combination of levels explains", ""
     rules = [term for term in condition if term.factor == VIOLATED_RULE]
     rule = rules[0] if rules and tuple(kinds) == ("accepted",) else None

@@ -7,7 +7,13 @@ from itertools import combinations
 
 import numpy as np
 
-from opcert.diagnosis import BoolArray, Condition, explain_failures, separate_causes
+from opcert.diagnosis import (
+    BoolArray,
+    Condition,
+    explain_failures,
+    necessary_condition,
+    separate_causes,
+)
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
@@ -60,9 +66,10 @@ class Diagnosis:
         """Return the causes of all failures, the worst cause first.
 
         Crashes and hangs come first, failures of kind `bits` last; in between, causes with more
-        failures come before causes with fewer. If one of the `reproductions` shows that a case
-        fails alone, such a case represents its cause. The `fresh` calls of an operator, each with
-        how it failed, count as further cases when conditions are compared.
+        failures come before causes with fewer, and failures that nothing explains after all. If one
+        of the `reproductions` shows that a case fails alone, such a case represents its cause. The
+        `fresh` calls of an operator, each with how it failed, count as further cases when
+        conditions are compared.
         """
         by_operator: dict[str, list[Verdict]] = {}
         for verdict in verdicts:
@@ -75,9 +82,9 @@ class Diagnosis:
             )
         ]
 
-        def order(cause: Cause) -> tuple[bool, bool, int]:
+        def order(cause: Cause) -> tuple[bool, bool, bool, int]:
             is_severe = any(kind in _SEVERE for kind in cause.kinds)
-            return not is_severe, cause.kinds == ("bits",), -len(cause.cases)
+            return not is_severe, cause.kinds == ("bits",), not cause.figures, -len(cause.cases)
 
         return tuple(sorted(causes, key=order))
 
@@ -339,8 +346,16 @@ def _cause(
     name = operator.index.operator
     alternatives = tuple(terms_of(other, levels) for other in draft.alternatives)
     unmatched = tuple(levels.names(draft.explained & ~matched))
+    common = () if condition else necessary_condition(levels.table, draft.explained, draft.passing)
+    passing_too = int((levels.table.matching(common) & draft.passing & own).sum())
     statement, figures = cause_statement(
-        name, draft.kinds, condition, alternatives, len(cases), len(unmatched), (counts, fresh)
+        name,
+        draft.kinds,
+        condition,
+        alternatives,
+        (len(cases), len(unmatched)),
+        (counts, fresh),
+        (terms_of(common, levels), passing_too),
     )
     typical = levels.names(draft.explained & matched) or cases
     tried = [case for case in cases if case in reproductions]

@@ -78,9 +78,10 @@ def test_code_gives_what_the_adapter_gives_and_needs_no_opcert(
 
 
 def test_an_input_is_named_and_another_array_has_its_elements() -> None:
-    inputs = {"data": SQUARE, "parts": [np.arange(2), np.arange(3)]}
+    parts = [np.arange(2), np.arange(3)]
+    inputs = {"data": SQUARE, "parts": parts}
     assert array_code(SQUARE, inputs) == "inputs['data']"
-    assert array_code(inputs["parts"][1], inputs) == "inputs['parts'][1]"
+    assert array_code(parts[1], inputs) == "inputs['parts'][1]"
     assert array_code(SQUARE.copy(), inputs) == "inputs['data'].copy()"
     assert array_code(SQUARE.reshape(6), inputs) == "inputs['data'].copy().reshape((6,))"
     assert array_code(np.array([7]), inputs) == "np.array([7], np.int64)"

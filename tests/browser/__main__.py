@@ -20,11 +20,11 @@ def main(folder: Path) -> None:
         launched() as browser,
         opened(browser, report, viewport=SIZE, color_scheme="light") as page,
     ):
-        page.locator("details.cause > summary").first.click()
-        page.evaluate("document.querySelector('#causes').scrollIntoView()")
+        page.locator("details.bug > summary").first.click()
+        page.evaluate("document.querySelector('#bugs').scrollIntoView()")
         page.screenshot(path=PICTURES / "report.png")
         page.get_by_role("button", name="Collapse all").first.click()
-        page.locator("section:has(#causes)").screenshot(path=PICTURES / "causes.png")
+        page.locator("section:has(#bugs)").screenshot(path=PICTURES / "causes.png")
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ def test_a_counter_a_rule_and_a_cause_link_to_their_cases(page: Any) -> None:
     name = rule.get_attribute("id")
     rule.locator(".verdicts a").click()
     assert listed(page) == sum(name in verdict.rules for verdict in verdicts())
-    page.locator("details.cause > summary").first.click()
+    page.locator("details.bug > summary").first.click()
     page.locator("details.cause").first.get_by_text("List the").click()
     assert page.get_by_label("Cause", exact=True).input_value() == "1"
     assert listed(page) == page.locator("ol.cases .mark").count() > 0
@@ -201,7 +201,7 @@ def test_a_list_is_shared_by_its_address(page: Any, paths: dict[str, Path], brow
 
 
 def test_everything_in_a_section_expands_and_collapses(page: Any) -> None:
-    section = page.locator("section:has(> .heading #causes)")
+    section = page.locator("section:has(> .heading #bugs)")
     section.get_by_role("button", name="Expand all").click()
     assert section.locator("details:not([open])").count() == 0
     section.get_by_role("button", name="Collapse all").click()
@@ -211,7 +211,7 @@ def test_everything_in_a_section_expands_and_collapses(page: Any) -> None:
 def test_a_program_is_copied(browser: Any, paths: dict[str, Path]) -> None:
     permissions = ["clipboard-read", "clipboard-write"]
     with opened(browser, paths["faulty"], permissions=permissions) as found:
-        found.locator("details.cause > summary").first.click()
+        found.locator("details.bug > summary").first.click()
         button = found.get_by_role("button", name="Copy the program").first
         button.click()
         found.get_by_text("Copied", exact=True).wait_for()
@@ -288,10 +288,10 @@ def test_without_scripts_everything_but_the_list_is_visible(
     name: str, browser: Any, paths: dict[str, Path]
 ) -> None:
     with opened(browser, paths[name], java_script_enabled=False) as found:
-        for selector in (".conclusion", ".matrix", "#causes", "#rules", "noscript p"):
+        for selector in (".conclusion", ".matrix", "#bugs", "#rules", "noscript p"):
             assert found.locator(selector).first.is_visible(), selector
         assert not found.locator("form.filter").is_visible()
-        summaries = found.locator("details.cause > summary")
+        summaries = found.locator("details.bug > summary")
         if name == "faulty":
             summaries.last.click()
             assert found.locator("details.cause").last.locator("pre").first.is_visible()

@@ -5,7 +5,13 @@ from itertools import product
 
 import numpy as np
 
-from opcert.diagnosis import Explanation, LevelTable, Point, explain_failures
+from opcert.diagnosis import (
+    Explanation,
+    LevelTable,
+    Point,
+    explain_failures,
+    necessary_condition,
+)
 
 FACTORS = {
     "rank": [*"12345678"],
@@ -131,3 +137,19 @@ def test_the_order_of_cases_does_not_change_the_conditions() -> None:
         return case["type"] == "f16" or (case["rank"] == "8" and case["layout"] == "c")
 
     assert conditions(explained(fails)) == conditions(explained(fails, GRID[::-1]))
+
+
+def common(fails: Callable[[Levels], bool]) -> dict[str, tuple[str, ...]]:
+    table = LevelTable(FACTORS, [[point(case)] for case in GRID])
+    failing = np.array([fails(case) for case in GRID])
+    return dict(necessary_condition(table, failing, ~failing))
+
+
+def test_what_all_failures_have_is_found_although_others_have_it_and_pass() -> None:
+    fails = {("3", "f16"), ("5", "f16"), ("2", "i8")}
+    found = common(lambda c: (c["rank"], c["type"]) in fails and c["layout"] == "gapped")
+    assert found == {"layout": ("gapped",), "rank": ("2", "3", "5"), "type": ("f16", "i8")}
+
+
+def test_what_most_passing_cases_have_too_says_nothing() -> None:
+    assert common(lambda case: case["rank"] == case["type"][1:2]) == {}

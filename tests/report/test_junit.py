@@ -9,6 +9,7 @@ import pytest
 
 from opcert.certificate.certificate import Certificate
 from opcert.report.junit import junit_xml
+from opcert.verdicts.bugs import bugs_of
 from opcert.verdicts.verdict import Verdict
 from tests import samples
 from tests.made_certificate import OPERATOR, certificate
@@ -77,16 +78,16 @@ def test_a_failure_has_its_kind_and_the_whole_detail() -> None:
     assert failure.text == verdict.detail
 
 
-def test_the_failures_of_a_cause_are_a_test_suite_with_its_statement() -> None:
+def test_the_failures_of_a_bug_are_a_test_suite_with_its_statement() -> None:
     certificate = samples.faulty()
     assert certificate.causes
     suites = {suite.get("name"): suite for suite in parsed(certificate)}
-    for cause in certificate.causes:
-        assert [case.get("name") for case in suites[cause.statement]] == [
-            verdict.case for verdict in certificate.verdicts if verdict.case in cause.cases
+    for bug in bugs_of(certificate.causes):
+        assert [case.get("name") for case in suites[bug.statement]] == [
+            verdict.case for verdict in certificate.verdicts if verdict.case in bug.cases
         ]
-        types = {element[0].get("type") for element in suites[cause.statement] if len(element)}
-        assert types == {cause.statement}
+        types = {element[0].get("type") for element in suites[bug.statement] if len(element)}
+        assert types == {bug.statement}
 
 
 def test_a_rejection_that_is_not_credited_is_skipped() -> None:

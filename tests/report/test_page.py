@@ -18,6 +18,7 @@ from opcert.errors import visible_text
 from opcert.report.cause_section import observation_lines
 from opcert.report.files import REPORT_FILE, report_files
 from opcert.report.side_by_side import KIND_MEANINGS, STATUS_MARKS, STATUS_MEANINGS, count_statuses
+from opcert.verdicts.bugs import bugs_of
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 from tests import samples
 from tests.parsed_pages import Page, parsed
@@ -124,14 +125,14 @@ def test_a_link_to_a_filter_names_options_of_the_form(of: MakeCertificate) -> No
 
 
 @each_page
-def test_the_answer_comes_first_then_causes_and_the_scope_last(of: MakeCertificate) -> None:
+def test_the_answer_comes_first_then_bugs_and_the_scope_last(of: MakeCertificate) -> None:
     certificate = of()
-    head, _, _ = page(of).text.partition(" Causes")
+    head, _, _ = page(of).text.partition(" Bugs")
     assert certificate.conclusion in normal(head)
     assert ("decisive cases fail" in head) is not certificate.conformant
     headings = [i for tag, i in page(of).tags if tag == "h2"]
     assert [heading["id"] for heading in headings] == [
-        *("causes", "matrix", "rules", "levels", "cases-title", "scope")
+        *("bugs", "matrix", "rules", "levels", "cases-title", "scope")
     ]
 
 
@@ -140,20 +141,38 @@ def test_documented_examples_that_fail_are_named_first() -> None:
     failures = [v.case for v in certificate.verdicts if v.status == "fail"]
     examples = [case for case in failures if suite.cases[case].record.example]
     head, _, rest = normal(page(samples.faulty).text).partition("Documented examples that fail")
-    assert f"{len(examples)} documented examples among them" in head
-    listed, _, _ = rest.partition(certificate.causes[0].statement)
+    assert f"{len(examples)} documented examples among the failures" in head
+    listed, _, _ = rest.partition(bugs_of(certificate.causes)[0].title)
     for case in examples:
         assert f"{case} {normal(suite.cases[case].record.example)}" in listed
 
 
-def test_a_folded_cause_has_a_call_and_what_came_of_it() -> None:
+def test_a_folded_bug_has_a_title_operators_kinds_a_call_and_what_came_of_it() -> None:
     text = normal(page(samples.faulty).text)
     verdicts = {verdict.case: verdict for verdict in samples.faulty().verdicts}
-    for cause in samples.faulty().causes:
-        operator, case = samples.suite().cases[cause.representative]
+    for number, bug in enumerate(bugs_of(samples.faulty().causes), 1):
+        operator, case = samples.suite().cases[bug.causes[0].representative]
         first_line, _, _ = verdicts[case.id].detail.partition("\n")
-        line = f"{operator.describe_call(case)} {visible_text(first_line)}"
-        assert normal(line) in text
+        mark = STATUS_MARKS[verdicts[case.id].status]
+        kinds = " ".join(f"{mark} {kind}" for kind in bug.kinds)
+        operators = ", ".join(bug.operators).replace("/", " ")
+        count = f"{len(bug.cases):,} case{'s' * (len(bug.cases) > 1)}"
+        call = f"{operator.describe_call(case)} {visible_text(first_line)}"
+        assert normal(f"{number} {bug.title} {operators} {kinds} {count} {call}") in text
+
+
+def test_causes_of_several_operators_with_one_condition_are_one_bug() -> None:
+    certificate = samples.faulty()
+    first, *others = certificate.causes
+    assert first.condition
+    again = replace(first, operator="vendor/Other-1")
+    (bug,) = bugs_of([first, again])
+    assert bug.operators == [first.operator, "vendor/Other-1"]
+    assert bug.title in f"{bug.sentence} …"
+    assert bug.sentence.endswith("; the same of Other-1")
+    unexplained = replace(first, condition=())
+    assert len(bugs_of([first, *others, again])) == 1 + len(others)
+    assert len(bugs_of([unexplained, unexplained])) == 2
 
 
 @each_page
@@ -240,8 +259,10 @@ def test_every_cause_has_its_sentence_and_a_case_with_the_expectation_and_the_ob
     assert len(causes) > 2
     verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
     for number, cause in enumerate(causes, 1):
-        part = text.partition(f" {number} {cause.statement} ")[2]
-        part = part.partition(" List the ")[2].partition(" List the ")[0]
+        part = text.partition(f" {number} {bugs_of([cause])[0].title} ")[2]
+        head, _, part = part.partition(" List the ")
+        assert normal(cause.sentence) in head
+        part = part.partition(" List the ")[0]
         assert f"For example {cause.representative}" in part
         observed = verdicts[cause.representative].detail.partition("\n")[0]
         assert normal(visible_text(observed)) in part
@@ -276,7 +297,8 @@ def test_a_cause_links_to_the_list_of_its_cases() -> None:
 def test_statuses_and_kinds_are_explained_where_they_are_counted() -> None:
     text = normal(page(samples.faulty).text)
     for status, count in samples.faulty().counts.items():
-        assert f"{count:,} {STATUS_MARKS[status]} {status} {STATUS_MEANINGS[status]}" in text
+        assert f"{STATUS_MARKS[status]} {count:,} {status}" in text
+        assert f"{status} {STATUS_MEANINGS[status]}" in text
     assert f"accepted {KIND_MEANINGS['accepted']}" in text
 
 
