@@ -13,7 +13,15 @@ from openvino import Model, PartialShape, Tensor, Type
 from openvino.op import Constant, Parameter
 from openvino.utils.node_factory import NodeFactory
 
-from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_of, type_name
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    FOUR_BIT_TYPES,
+    Array,
+    bits_dtype,
+    bits_of,
+    type_name,
+)
+from opcert.arrays.expressions import dtype_expression
 from opcert.backends.composition import CACHE, check_options
 from opcert.backends.contract import DECLARED_SUPPORT, adapter_rejections, probe_types
 from opcert.backends.native import array_code, render_native
@@ -171,6 +179,16 @@ def build_model(spec: ModelSpec) -> Model:
     return Model(node.outputs(), parameters, node_type.name)
 
 
+def _tensor_code(name: str, array: str) -> str:
+    """Return the expression of a tensor of a type, as `to_tensor` makes it."""
+    dtype = ELEMENT_TYPES[name]
+    if dtype.isbuiltin == 1:
+        return f"ov.Tensor({array})"
+    if name in FOUR_BIT_TYPES:
+        raise NotImplementedError(f"elements of {name}")
+    return f"bits({array}, np.{bits_dtype(dtype).name}, ov.Type.{name})"
+
+
 # The number of cached models: few, so that a call finds the same models as if its case ran alone,
 # but enough for a valid call and its invalid variants.
 KEPT_MODELS = 8
@@ -250,30 +268,30 @@ class OpenVino:
         """Return the call in OpenVINO's own API.
 
         Raises:
-            NotImplementedError: NumPy lacks a type, or a constant is too large to list.
+            NotImplementedError: a type has 4 bits, or a constant is too large to list.
             AdapterRejection: a required input is omitted, so no node can be created.
         """
         with adapter_rejections():
             spec, arrays = self._plan(operator, inputs, attributes)
-        if any(array.dtype.isbuiltin != 1 for array in arrays):
-            raise NotImplementedError("a type that NumPy lacks")
         parameters = [port for port in spec.ports if port.elements is None]
         ports: list[str] = []
-        fed: list[str] = []
+        tensors: list[str] = []
         for port, array in zip(spec.ports, arrays, strict=True):
             if port.elements is None:
-                ports.append(f"parameters[{len(fed)}]")
-                fed.append(array_code(array, inputs))
+                ports.append(f"parameters[{len(tensors)}]")
+                tensors.append(_tensor_code(port.type, array_code(array, inputs)))
             else:
-                tensor = f"ov.Tensor({array_code(array, {})})"
+                tensor = _tensor_code(port.type, array_code(array, {}))
                 ports.append(f"ov.op.Constant({tensor}, shared_memory=False)")
+        others = {port.type for port in spec.ports if ELEMENT_TYPES[port.type].isbuiltin != 1}
         return render_native(
             "native_openvino.py.j2",
             node=NODE_TYPES[operator],
             parameters=[(port.type, list(port.shape)) for port in parameters],
             ports=ports,
             attributes=json.loads(spec.attributes),
-            arrays=fed,
+            tensors=tensors,
+            dtypes={name: dtype_expression(ELEMENT_TYPES[name]) for name in sorted(others)},
             device=self._device,
         )
 

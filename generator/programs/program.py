@@ -89,7 +89,8 @@ def write_program(
     """
     style = _Style(makes_calls=native or backend is not None, native=native)
     body = "\n".join(_call_lines(calls, style))
-    used = {name for name in _DEFINED if re.search(rf"\b{name}[(.]", body)}
+    code = "\n".join([body, *(call.native for call in calls if native)])
+    used = {name for name in _DEFINED if re.search(rf"\b{name}[(.]", code)}
     used -= set() if style.makes_calls else {"call", "reject"}
     is_variadic = any("[" in name for call in calls for name in call.inputs)
     used |= {"arguments"} if is_variadic else set()

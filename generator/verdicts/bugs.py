@@ -25,9 +25,11 @@ class Bug:
 
     @property
     def title(self) -> str:
-        """The beginning of the statement."""
-        words = self.statement.split()
-        return self.statement if len(words) <= _MAX_WORDS else f"{' '.join(words[:_MAX_WORDS])} …"
+        """What the calls have, or else the statement, at its beginning."""
+        condition = " and ".join(term.text for term in self.causes[0].condition)
+        text = f"Calls with {condition}" if condition else self.statement
+        words = text.split()
+        return text if len(words) <= _MAX_WORDS else f"{' '.join(words[:_MAX_WORDS])} …"
 
     @property
     def operators(self) -> list[str]:

@@ -182,7 +182,7 @@ def cause_statement(
             words = " and ".join(term.text for term in terms)
             figures = f"so have {others:,} of {passing:,} calls that pass"
             return f"{subject} in {calls}, all of which have {words}", figures
-        return f"{subject} in {calls} that no combination of levels explains", ""
+        return f"{subject} in {calls} that no condition explains", ""
     rules = [term for term in condition if term.factor == VIOLATED_RULE]
     rule = rules[0] if rules and tuple(kinds) == ("accepted",) else None
     if rule is not None:

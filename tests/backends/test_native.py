@@ -37,7 +37,8 @@ CONFIGURATIONS: list[tuple[str, dict[str, str]]] = [
     ("array-api", {}),
 ]
 PACKAGES = {"array-api": ("array_api_compat",), "onnxruntime": ("onnx", "onnxruntime")}
-CALLS = [*calls_of_every_operator("f32"), *INVALID_CALLS, joined(SQUARE, SQUARE[:, ::-1], axis=1)]
+CALLS = [*calls_of_every_operator("f32"), *calls_of_every_operator("bf16")[:4], *INVALID_CALLS]
+CALLS.append(joined(SQUARE, SQUARE[:, ::-1], axis=1))
 
 
 def loaded(name: str, **options: str) -> Any:
@@ -49,7 +50,7 @@ def loaded(name: str, **options: str) -> Any:
 def results(code: str, inputs: dict[str, Any], folder: Path) -> list[Any] | None:
     """Return what the code gives for the inputs, or None if it raises."""
     file = folder / "code.py"
-    file.write_text(f"import numpy as np\n{code}\n")
+    file.write_text(f"import ml_dtypes\nimport numpy as np\n{code}\n")
     try:
         return described(runpy.run_path(str(file))["run"](inputs))
     except Exception:

@@ -178,7 +178,7 @@ def test_a_counter_a_rule_and_a_cause_link_to_their_cases(page: Any) -> None:
     rule.locator(".verdicts a").click()
     assert listed(page) == sum(name in verdict.rules for verdict in verdicts())
     page.locator("details.bug > summary").first.click()
-    page.locator("details.cause").first.get_by_text("List the").click()
+    page.locator("details.bug").first.get_by_text("List the").first.click()
     assert page.get_by_label("Cause", exact=True).input_value() == "1"
     assert listed(page) == page.locator("ol.cases .mark").count() > 0
 
@@ -227,12 +227,12 @@ def test_the_navigation_stays_in_view_and_names_the_section(page: Any) -> None:
 
 def test_a_link_to_what_is_folded_unfolds_it(browser: Any, paths: dict[str, Path]) -> None:
     with opened(browser, paths["faulty"], "#cause-2") as found:
-        assert found.locator("#cause-2[open]").count() == 1
+        assert found.locator("details.bug[open] #cause-2").count() == 1
         assert is_in_viewport(found.locator("#cause-2"))
 
 
 def test_a_failure_is_unfolded_by_keyboard(page: Any) -> None:
-    folded = page.locator("details.cause:not([open])").first.element_handle()
+    folded = page.locator("details.bug:not([open])").first.element_handle()
     summary = folded.query_selector("summary")
     summary.focus()
     page.keyboard.press("Enter")
@@ -275,12 +275,12 @@ def test_a_printed_page_is_no_wider_than_the_sheet(
 
 
 def test_printing_unfolds_every_failure_and_folds_it_again(page: Any) -> None:
-    folded = page.locator("details.cause:not([open])").count()
+    folded = page.locator("details.bug:not([open])").count()
     assert folded
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("details.cause:not([open])").count() == 0
+    assert page.locator("details.bug:not([open])").count() == 0
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert page.locator("details.cause:not([open])").count() == folded
+    assert page.locator("details.bug:not([open])").count() == folded
 
 
 @pytest.mark.parametrize("name", ["right", "faulty"])
@@ -294,7 +294,7 @@ def test_without_scripts_everything_but_the_list_is_visible(
         summaries = found.locator("details.bug > summary")
         if name == "faulty":
             summaries.last.click()
-            assert found.locator("details.cause").last.locator("pre").first.is_visible()
+            assert found.locator("details.bug").last.locator("pre").first.is_visible()
         assert not found.locator("[data-needs-script]:visible, .copy").count()
 
 

@@ -155,7 +155,7 @@ def test_a_folded_bug_has_a_title_operators_kinds_a_call_and_what_came_of_it() -
         first_line, _, _ = verdicts[case.id].detail.partition("\n")
         mark = STATUS_MARKS[verdicts[case.id].status]
         kinds = " ".join(f"{mark} {kind}" for kind in bug.kinds)
-        operators = ", ".join(bug.operators).replace("/", " ")
+        operators = ", ".join(name.partition("/")[2] for name in bug.operators)
         count = f"{len(bug.cases):,} case{'s' * (len(bug.cases) > 1)}"
         call = f"{operator.describe_call(case)} {visible_text(first_line)}"
         assert normal(f"{number} {bug.title} {operators} {kinds} {count} {call}") in text
@@ -168,7 +168,7 @@ def test_causes_of_several_operators_with_one_condition_are_one_bug() -> None:
     again = replace(first, operator="vendor/Other-1")
     (bug,) = bugs_of([first, again])
     assert bug.operators == [first.operator, "vendor/Other-1"]
-    assert bug.title in f"{bug.sentence} …"
+    assert bug.title == f"Calls with {first.condition[0].text}"
     assert bug.sentence.endswith("; the same of Other-1")
     unexplained = replace(first, condition=())
     assert len(bugs_of([first, *others, again])) == 1 + len(others)
