@@ -21,6 +21,7 @@ from opcert.specification.files import find_spec_files, read_specs_in
 from opcert.specification.model import json_schema
 from opcert.strength.strength import Strength, Survivor, measure_strength
 from opcert.suite.coverage import Coverage, measure_coverage
+from opcert.suite.formats import FORMATS, SUITE
 from opcert.suite.generation import generate as generate_suite
 from opcert.suite.spec_check import RuleCounts, check_specs
 from opcert.suite.writing import check_marked_folder, refuse_path_in_suite, replace_marked_folder
@@ -73,6 +74,16 @@ def generate(
         ),
     ] = Path("generated"),
     settings: RunSettings,
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="suite; onnx-backend-test, for the runner of ONNX; or safetensors, which adds "
+            "files of this format to the suite.",
+            autocompletion=lambda: [SUITE, *FORMATS],
+        ),
+    ] = SUITE,
     seed: options.SeedOption = 0,
     cluster: options.ClusterOption = None,
     cluster_resources: options.ClusterResourcesOption = None,
@@ -89,7 +100,7 @@ def generate(
     By default it has the operators of the core suite, or all operators of --specs.
     """
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
-        differences = generate_suite(
+        lines = generate_suite(
             out,
             settings.specs,
             profile=settings.profile,
@@ -98,11 +109,12 @@ def generate(
             jobs=settings.jobs,
             cluster=connected,
             check=check,
+            format=format_,
             on_operator=options.announcer(quiet),
         )
-    for difference in differences:
-        echo_line(difference)
-    if differences:
+    for line in lines:
+        echo_line(line)
+    if check and lines:
         text = f"{out} differs from the suite of the specs; run the same command without --check"
         echo_line(text, err=True)
         raise typer.Exit(ExitCode.FAILURE)

@@ -12,6 +12,7 @@ from opcert.specification.files import SpecFile, read_specs_in, shipped_operator
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import OperatorPart, suite_files
 from opcert.suite.format import SuiteEntry
+from opcert.suite.formats import SUITE, check_format, files_in_format
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest
 from opcert.suite.writing import (
     MakeParts,
@@ -20,6 +21,7 @@ from opcert.suite.writing import (
     parts_here,
     parts_in_processes,
     parts_on_workers,
+    refuse_path_in_suite,
     write_suite,
 )
 from opcert.system import FileContents
@@ -36,6 +38,7 @@ def generate(
     jobs: int = 1,
     cluster: Workers | None = None,
     check: bool = False,
+    format: str = SUITE,  # noqa: A002 - the name of the option
     on_operator: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
     """Generate a suite in the folder `out`, and replace an earlier suite.
@@ -44,19 +47,30 @@ def generate(
     operators, by default all of `specs`, or those of the core suite among opcert's own. `jobs` is
     the number of worker processes. The workers of a `cluster`, an `opcert.cluster.Cluster`, take
     their place; they need other specs than opcert's own at the same path. `on_operator` is called
-    with each finished operator. With `check`, nothing is written; the result lists the differences
-    between `out` and the suite, one line per file.
+    with each finished operator. The `format` "onnx-backend-test" writes tests for ONNX's own runner
+    instead, and "safetensors" adds files of this format.
+
+    The result lists what the format cannot hold, one line per operator and reason. With `check`,
+    nothing is written; the result lists the differences between `out` and the suite, one line per
+    file.
 
     Raises:
-        OpcertError: a spec has mistakes, or `out` holds other files or cannot be written.
+        OpcertError: a spec has mistakes, the format is unknown or needs an extra, or `out` holds
+            other files or cannot be written.
     """
+    check_format(format)
+    if format != SUITE:
+        refuse_path_in_suite(Path(out).resolve(), None)
     spec_files = _selected(None if specs is None else Path(specs), operator)
     make = _part_maker(spec_files, jobs, cluster)
     files = iterate_files(spec_files, profile, seed, make=make, on_operator=on_operator)
+    left_out: list[str] = []
+    if format != SUITE:
+        files = files_in_format(format, files, None if specs is None else Path(specs), left_out)
     if check:
         return folder_differences(Path(out), files)
     write_suite(Path(out), files)
-    return []
+    return left_out
 
 
 def generate_suite_files(

@@ -164,7 +164,7 @@ def write_suite(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
     """
     target = check_output_folder(folder)
     # A command that was killed as it wrote has not put the manifest in place.
-    own_files = _files_of_suite(target) | _files_of_suite(target / STAGE)
+    own_files = _files_of_suite(target) | _files_of_suite(target / STAGE, partly_moved=True)
     guide = target / _GUIDE
     if guide.is_file() and not guide.is_symlink():
         own_files.add(_GUIDE)
@@ -172,16 +172,22 @@ def write_suite(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
     write_files(folder, files, {*files_below(target)} - {_GUIDE})
 
 
-def _files_of_suite(folder: Path) -> set[str]:
+def _files_of_suite(folder: Path, *, partly_moved: bool = False) -> set[str]:
     """Return the names of the files of a suite in `folder`; none if there is no suite."""
     try:
-        return {MANIFEST, *read_manifest(folder).files}
+        files = read_manifest(folder).files
     except SuiteError:
         pass
+    else:
+        # The manifest does not name what `--format safetensors` adds.
+        ends = (".jsonl.gz", ".safetensors")
+        return {MANIFEST, *files, *(n.replace(*ends) for n in files if n.endswith(ends[0]))}
     # Every format has `files`. A suite of another format is recognised only if it is intact.
     try:
         files = json.loads(read_limited(folder / MANIFEST, MAX_FILE_BYTES))["files"]
         for name, digest in files.items():
+            if partly_moved and not (folder / name).exists():
+                continue
             if content_digest(name, read_limited(folder / name, MAX_FILE_BYTES)) != digest:
                 return set()
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
