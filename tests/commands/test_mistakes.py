@@ -103,6 +103,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("generate", "--jobs", "0"), r"--jobs: found '0'; expected a number of worker processes, at"),
     (("generate", "--profile", "large"), r"--profile: unknown profile 'large'; expected smoke, c"),
     (("generate", "--profile", "Core"), r"--profile: unknown profile 'Core'; expected smoke, core"),
+    (("generate", "--format", "npy"), r"unknown format 'npy'; expected suite, onnx-backend-test o"),
     (("verify", "right", "--rerun", "all"), r"--rerun: found 'all'; expected a number of cases"),
     (("driver-check", "x", "--timeout", "0"), r"--timeout: found '0'; expected a number of secon"),
     # options that need or contradict others

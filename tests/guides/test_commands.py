@@ -27,6 +27,8 @@ PACKAGES = {
     "openvino": "openvino",
     "array-api": "array_api_strict",
 }
+# The packages that blocks about a format need, by what they name.
+FORMATS = {"onnx_tests": "onnxruntime", "safetensors": "safetensors"}
 with_guide = pytest.mark.parametrize("guide", GUIDES, ids=repr)
 
 
@@ -39,6 +41,11 @@ def missing(block: Block) -> Iterator[str]:
             yield program
     if "python -m sphinx" in block.text and find_spec("myst_parser") is None:
         yield "sphinx"
+    yield from (
+        package
+        for name, package in FORMATS.items()
+        if name in block.text and not find_spec(package)
+    )
     for backend in re.findall(r"--backend (\S+)", block.text):
         package = PACKAGES.get(backend.removesuffix("_backend.py:Backend"))
         if package and find_spec(package) is None:
