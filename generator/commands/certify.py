@@ -34,10 +34,17 @@ from opcert.commands.options import ExitCode, announcer, echo_line, takes_settin
 from opcert.commands.parsing import case_progress
 from opcert.errors import OpcertError
 from opcert.isolation.supervised import Configuration, configurations
-from opcert.report.files import conclusion_line, console, print_certificate, report_files
+from opcert.report.files import (
+    SIDE_BY_SIDE_FILE,
+    conclusion_line,
+    console,
+    print_certificate,
+    render_side_by_side,
+    report_files,
+)
 from opcert.run.settings import OPTIONS, RunSettings
 from opcert.suite.suite import Suite
-from opcert.system import check_output_folder, interrupts_wait
+from opcert.system import check_output_folder, interrupts_wait, write_files
 from opcert.yaml_files import YamlSource, read_source
 
 _RESULTS = {
@@ -113,6 +120,7 @@ def certify(
         request = _Request(
             certify=partial(certify_suite, backend, cluster=connected, **settings.changes()),
             suite=opened,
+            folder=folder,
             targets=targets,
             former=former,
             copies={
@@ -125,7 +133,7 @@ def certify(
             quiet=quiet,
             verbose=verbose,
         )
-        code = request.run(selected[0]) if len(selected) == 1 else request.run_all(selected)
+        code = request.run(selected[0])[0] if len(selected) == 1 else request.run_all(selected)
     raise typer.Exit(code)
 
 
@@ -166,11 +174,13 @@ class _Request:
     """The arguments of the command line, prepared.
 
     `certify` runs a configuration. `targets` are the paths of certificates by configuration, and
-    `former` the certificates to resume. The folder of each gets `copies` of claim and waivers.
+    `former` the certificates to resume. The folder of each gets `copies` of claim and waivers;
+    `folder` gets a report over all, if there are several.
     """
 
     certify: Callable[..., Certificate]
     suite: Suite
+    folder: Path | None
     targets: Mapping[str, Path]
     copies: Mapping[str, bytes]
     signer: Sign | None
@@ -182,11 +192,13 @@ class _Request:
     def run_all(self, selected: Sequence[Configuration]) -> ExitCode:
         """Certify each configuration, and return the highest exit code."""
         codes: dict[str, ExitCode] = {}
+        certificates: list[Certificate] = []
         for configuration in selected:
             name = configuration.name
             echo_line(f"{name}:")
             try:
-                codes[name] = self.run(configuration)
+                codes[name], certificate = self.run(configuration)
+                certificates += [certificate] if certificate.is_finished else []
             except (OpcertError, OSError) as error:
                 options.print_error(error)
                 codes[name] = ExitCode.INVALID_INPUT
@@ -200,10 +212,13 @@ class _Request:
             f"{name} {_RESULTS[codes[name]] if name in codes else 'not started'}" for name in names
         ]
         echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
+        if self.folder is not None and len(certificates) > 1:
+            write_files(self.folder, render_side_by_side(certificates).items())
+            announcer(self.quiet)(f"wrote {self.folder / SIDE_BY_SIDE_FILE}, a report over all")
         return max(codes.values())
 
-    def run(self, configuration: Configuration) -> ExitCode:
-        """Certify one configuration, write and print its certificate, and return the exit code."""
+    def run(self, configuration: Configuration) -> tuple[ExitCode, Certificate]:
+        """Certify one configuration, write and print its certificate; return the exit code, too."""
         interrupted = ""
         target = self.targets.get(configuration.name)
         former = self.former.get(configuration.name)
@@ -238,8 +253,8 @@ class _Request:
             print_certificate(certificate, console())
         if interrupted:
             warn(f"{interrupted}; the remaining cases are not-run")
-            return ExitCode.INTERRUPTED
-        return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE
+            return ExitCode.INTERRUPTED, certificate
+        return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE, certificate
 
     def _save(self, target: Path, certificate: Certificate) -> None:
         """Write the certificate of an unfinished run, from which `--resume` goes on."""

@@ -12,6 +12,7 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import CLAIM_FILE, WAIVERS_FILE
 from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
 from opcert.specification.files import shipped_operators
+from opcert.verdicts.bugs import Bug, bugs_of
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
@@ -209,6 +210,11 @@ class Column:
         """Return the counts of the verdicts of an operator."""
         return count_statuses(v for v in self.certificate.verdicts if v.operator == name)
 
+    def cases_of(self, bug: Bug) -> int:
+        """Return how many cases fail for a bug."""
+        own = {*map(id, self.certificate.causes)}
+        return sum(len(cause.cases) for cause in bug.causes if id(cause) in own)
+
     def result(self, case: str) -> str:
         """Return the status of a case with the kind of its failure, or "no verdict"."""
         verdict = self.verdicts.get(case)
@@ -260,6 +266,12 @@ class SideBySide:
         """The operators with verdicts in any certificate."""
         names = (name for column in self.columns for name in column.certificate.operators)
         return list(dict.fromkeys(names))
+
+    @cached_property
+    def bugs(self) -> list[tuple[Bug, list[int]]]:
+        """The bugs of all certificates, each with the number of its cases in each of them."""
+        causes = [cause for column in self.columns for cause in column.certificate.causes]
+        return [(bug, [column.cases_of(bug) for column in self.columns]) for bug in bugs_of(causes)]
 
     @property
     def suites(self) -> list[str]:

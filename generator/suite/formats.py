@@ -57,7 +57,7 @@ def files_in_format(
     yield from convert(Suite(Path("the generated suite"), specs, dict(suite_files)), counts)
     # The most frequent reason of each operator first.
     ordered = sorted(counts.items(), key=lambda item: (item[0][0], -item[1]))
-    left_out += [f"{name}: left out {count:,}: {reason}" for (name, reason), count in ordered]
+    left_out += [f"{operator}: left out {n:,}: {reason}" for (operator, reason), n in ordered]
 
 
 def _onnx_tests(suite: Suite, left_out: LeftOut) -> Files:

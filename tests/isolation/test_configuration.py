@@ -156,6 +156,8 @@ def test_an_interrupt_ends_all_configurations_and_each_resumes(tmp_path: Path) -
     before = (tmp_path / "out" / "which=one" / "certificate.json").read_bytes()
     result = opcert("certify", *arguments, "--resume")
     assert result.exit_code == 0
+    report = (tmp_path / "out" / "side-by-side.html").read_text("utf-8")
+    assert "3 certificates side by side" in report
     found = {
         name: read_certificate(tmp_path / "out" / f"which={name}" / "certificate.json")
         for name in ("one", "other", "last")

@@ -96,6 +96,15 @@ def with_causes(passing: Sequence[str], *causes: Cause) -> Certificate:
     return certificate([*map(named, passing), *failing]).replace(causes=causes)
 
 
+def test_a_bug_of_several_certificates_is_one_row_with_the_cases_of_each() -> None:
+    first, other = cause_of("a/0", "a/1"), cause_of("a/2", level="first")
+    page = SideBySide([with_causes([], first), with_causes([], cause_of("a/3"), other)])
+    assert [(bug.causes[0], counts) for bug, counts in page.bugs] == [
+        (first, [2, 1]),
+        (other, [0, 1]),
+    ]
+
+
 def test_a_cause_is_new_fixed_or_remains() -> None:
     fixed, remaining = cause_of("a/0", "a/1"), cause_of("a/2", "a/3", level="first")
     new = cause_of("a/4", level="middle")
