@@ -46,6 +46,10 @@ def packed(element_type: str, shape: Sequence[int]) -> PackedArray:
     return PackedArray(element_type, tuple(shape))
 
 
+# What is wrong with suites; pytest would print the source of an error that a test file raises.
+_DAMAGE: list[OpcertError] = []
+
+
 @cache
 def read_suite(folder: Path) -> Suite:
     """Return the suite in `folder`, which is read once per session."""
@@ -55,11 +59,15 @@ def read_suite(folder: Path) -> Suite:
 def case_ids(test_file: Path, operator: str) -> list[str]:
     """Return the ids of an operator's cases, except examples, which have their own tests.
 
-    Raises:
-        SuiteError: a file of the operator is damaged, which is no failure of a backend.
+    If a file of the operator is damaged, there are none, and the session ends at its first test: no
+    backend is at fault.
     """
-    of_operator = read_suite(test_file.resolve().parent.parent).operators[operator]
-    of_operator.validate()
+    try:
+        of_operator = read_suite(test_file.resolve().parent.parent).operators[operator]
+        of_operator.validate()
+    except OpcertError as error:
+        _DAMAGE.append(error)
+        return []
     return [case.id for case in of_operator.cases.values() if not case.example]
 
 
@@ -192,8 +200,10 @@ def conforms(request: pytest.FixtureRequest) -> Conforms:
     folder = request.path.resolve().parent.parent
     runs = request.config.stash[_RUNS]
     suite = read_suite(folder)
-    if folder not in runs:
+    if folder not in runs or _DAMAGE:
         try:
+            if _DAMAGE:
+                raise _DAMAGE.pop()
             runs[folder] = _start_run(suite, request.config)
         except OpcertError as error:
             pytest.exit(f"opcert: error: {error}", returncode=2)

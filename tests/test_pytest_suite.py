@@ -124,7 +124,9 @@ def test_a_damaged_suite_is_not_a_failure_of_the_backend(tmp_path: Path) -> None
     pack.write_bytes(pack.read_bytes()[:-1])
     done = pytest_on(copy, "-q")
     assert done.returncode == 2
+    assert "opcert: error: " in done.stdout
     assert "generate the suite again" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
 
 
 def test_a_feature_level_skips_other_cases(run_pytest: RunInProcess) -> None:
