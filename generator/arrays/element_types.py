@@ -76,6 +76,15 @@ def bits_of(array: Array) -> Array:
     return np.frombuffer(bytearray(array.tobytes()), bits_dtype(array.dtype)).reshape(array.shape)
 
 
+def uniform_elements(array: Array) -> Literal["no", "some", "zero"]:
+    """Return "zero" if all elements are zero, "some" if several are equal, and "no" otherwise."""
+    bits = bits_of(array).ravel()
+    if not bits.size or (bits != bits[0]).any():
+        return "no"
+    # The pattern of one element is not zero.
+    return "zero" if not bits[0] else "some" if bits.size > 1 else "no"
+
+
 def invert_bits(array: Array) -> Array:
     """Return an array of the same type and shape with every bit inverted."""
     bits = array.view(bits_dtype(array.dtype))

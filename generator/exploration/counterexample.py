@@ -11,7 +11,7 @@ from opcert.cases.case import short_digest
 from opcert.errors import printable_line
 from opcert.exploration.calls import call_line
 from opcert.programs.program import step_text, write_program
-from opcert.run.session import SessionFault, Step
+from opcert.run.session import FaultKind, SessionFault, Step
 
 # An example lists the values of tensors of so many elements; a pattern fills larger ones.
 _MAX_LISTED = 64
@@ -31,22 +31,24 @@ class Counterexample:
     repeatable: bool = True
 
     @property
-    def failure(self) -> tuple[str, str | None]:
+    def failure(self) -> tuple[FaultKind, str | None]:
         """The kind of its fault, and the rule that its last call violates."""
         return self.fault.kind, self.steps[-1].rule
 
 
 @dataclass(frozen=True)
 class ExplorationResult:
-    """The result for one operator: how many calls were tried, and a counterexample if one failed.
+    """The result for one operator so far: how many calls were tried, and a counterexample if found.
 
-    `declined` counts the tried calls that the backend does not support.
+    `declined` counts the tried calls that the backend does not support, `known` those that fail in
+    a known way.
     """
 
     operator: str
     tried: int
     declined: int
     counterexample: Counterexample | None
+    known: int = 0
 
 
 def result_text(result: ExplorationResult, setup: Callable[[], str]) -> str:
@@ -54,11 +56,12 @@ def result_text(result: ExplorationResult, setup: Callable[[], str]) -> str:
 
     `setup` returns the lines of Python that define `backend`.
     """
-    declined = f", {result.declined} of them not supported" if result.declined else ""
-    line = f"{result.operator}: {result.tried} calls tried{declined}"
+    counts = {"not supported": result.declined, "with known failures": result.known}
+    parts = [f", {count} of them {what}" for what, count in counts.items() if count]
+    line = f"{result.operator}: {result.tried} calls tried{''.join(parts)}"
     counterexample = result.counterexample
     if counterexample is None:
-        return f"{line}, nothing found"
+        return f"{line}, nothing {'else ' if result.known else ''}found"
     once = "" if counterexample.repeatable else "; seen once, and not again on a fresh backend"
     fault = counterexample.fault
     head = f"{line}, found ({fault.kind}): {printable_line(fault.text)}{once}"

@@ -1,7 +1,7 @@
 """Specs x backend -> results: Hypothesis searches for failing calls of each operator."""
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -22,11 +22,13 @@ from opcert.choices.choices import call_seed
 from opcert.errors import OpcertError
 from opcert.exploration.calls import OperatorCalls, trials
 from opcert.exploration.counterexample import Counterexample, ExplorationResult
+from opcert.exploration.known import KnownFailures
 from opcert.isolation.supervised import CALL_TIMEOUT, SupervisedBackend, start_backend
 from opcert.run.outcome import IsolatedBackend
 from opcert.run.session import Session, Step, shortened
 from opcert.specification.files import read_specs_in
 from opcert.suite.support import declared_support
+from opcert.verdicts.cause_text import Cause
 
 # Makes a fresh backend, which is closed after the block that uses it.
 Open: TypeAlias = Callable[[], AbstractContextManager[Backend]]
@@ -65,16 +67,37 @@ class _Uniform(HypothesisProvider):
 AVAILABLE_PROVIDERS["opcert"] = _Uniform
 
 
-class Search:
-    """The search for a counterexample of one operator, for a number of seconds."""
+class _Database(DirectoryBasedExampleDatabase):
+    """Keeps the smallest trial of each failure, even if it is passed over, since it `is_known`."""
 
-    def __init__(self, open_backend: Open, calls: OperatorCalls, seconds: float) -> None:
+    is_known = False
+
+    def delete(self, key: bytes, value: bytes) -> None:
+        if not self.is_known:
+            super().delete(key, value)
+
+    def move(self, src: bytes, dest: bytes, value: bytes) -> None:  # noqa: ARG002
+        super().delete(src, value)
+
+
+class Search:
+    """The search for counterexamples of one operator, for a number of seconds.
+
+    A trial ends with its first failure, and is passed over if this is known.
+    """
+
+    def __init__(
+        self, open_backend: Open, calls: OperatorCalls, known: KnownFailures, seconds: float
+    ) -> None:
         self._open = open_backend
         self._calls, self._trials = calls, trials(calls)
         self._operator = calls.spec.operator
+        self._known, self._database = known, _Database(_DATABASE / self._operator)
         self._seconds = seconds
-        self._tried = 0
-        self._declined = 0
+        # When the search began, and when the shrinking of what it found ends.
+        self._begin, self._shrinking_end = 0.0, 0.0
+        self._rounds = count()
+        self._counts: Counter[str] = Counter(tried=0, declined=0, known=0)
         self._history: deque[Step] = deque(maxlen=_MAX_HISTORY)
         self._best: Counterexample | None = None
         # As it was found; and one that needs calls of former trials, which is second best.
@@ -84,10 +107,17 @@ class Search:
     def result(self) -> ExplorationResult:
         """Return the result so far."""
         best = self._best or self._late
-        return ExplorationResult(self._operator, self._tried, self._declined, best)
+        return ExplorationResult(self._operator, counterexample=best, **self._counts)
+
+    def pass_over(self, counterexample: Counterexample) -> None:
+        """Search for other failures from now on."""
+        self._known.add(counterexample)
+        self._best = None
+        if self._late is not None and not self._known.is_new(self._late):
+            self._late = None
 
     def run(self, seed: int) -> None:
-        """Try calls until one fails or the time is up, and shrink what fails.
+        """Try calls until one fails in a new way or the time is up, and shrink what fails.
 
         Raises:
             OpcertError: the spec is at fault, or the backend cannot be made, or made again.
@@ -95,12 +125,13 @@ class Search:
         requested = time.monotonic()
         with self._open() as backend:
             self._session, self._calls.support = Session(backend), declared_support(backend)
-            self._begin = time.monotonic()
+            opened = time.monotonic()
+            self._begin = self._begin or opened
             is_isolated = isinstance(backend, IsolatedBackend)
-            self._is_quick = not is_isolated and self._begin - requested < _QUICK_START
+            self._is_quick = not is_isolated and opened - requested < _QUICK_START
             setting = settings(
                 backend="opcert",
-                database=DirectoryBasedExampleDatabase(_DATABASE / self._operator),
+                database=self._database,
                 deadline=None,
                 max_examples=_ROUND,
                 phases=(Phase.reuse, Phase.generate, Phase.shrink),
@@ -110,7 +141,7 @@ class Search:
                 verbosity=Verbosity.quiet,
             )
             try:
-                for number in count():
+                for number in self._rounds:
                     seeded = with_seed(call_seed(self._operator, seed, number))
                     # A test with a seed has no database unless its settings come last.
                     test = setting(seeded(given(st.data())(self._attempt)))
@@ -127,11 +158,15 @@ class Search:
             self._best = self._best or self._late
             if self._best is not None and self._best.repeatable:
                 self._best = self._shortened(self._best)
+        if self._best is not None and not self._known.is_new(self._best):
+            # What shrinks to a known failure most likely has the same cause.
+            self.pass_over(self._confirmed or self._best)
+            self.run(seed)
 
     def _attempt(self, data: st.DataObject) -> None:
         """Try drawn calls; once some have failed, others fail only if they do so likewise."""
-        share = _SHRINKING_END if self._best else _SEARCH_END
-        if time.monotonic() > self._begin + share * self._seconds:
+        search_end = self._begin + _SEARCH_END * self._seconds
+        if time.monotonic() > (self._shrinking_end if self._best else search_end):
             raise _Stop
         try:
             if self._fails(data.draw(self._trials)):
@@ -144,21 +179,30 @@ class Search:
             # To start a process for each trial would take long. Whether the failure depends on
             # earlier calls is checked at the end, on a fresh backend.
             smaller = self._run(steps, None if self._is_quick else self._session)
-            if smaller is None or smaller.failure != self._best.failure:
+            is_alike = smaller is not None and smaller.failure == self._best.failure
+            if smaller is None or not is_alike or self._known.explains(smaller):
                 return False
             self._best = smaller
             return True
-        self._tried += 1
         failing = self._run(steps, self._session)
-        self._declined += self._session.declined
-        if failing is not None:
+        is_new = failing is not None and self._known.is_new(failing)
+        self._database.is_known = failing is not None and not is_new
+        is_declined = self._session.declined
+        self._counts.update(tried=1, declined=is_declined, known=self._database.is_known)
+        if not is_declined:
+            self._known.record(steps[0], failing)
+        if failing is not None and is_new:
             is_first = self._late is None
             # It is the result so far where the backend cannot be made again.
             self._late = self._late or failing
             self._best = self._confirmed = self._run(steps)
+            now, end = time.monotonic(), self._begin + _SHRINKING_END * self._seconds
+            # Half of the time is left for further searches.
+            self._shrinking_end = now + (end - now) / 2
             if self._best is None and is_first:
                 self._late = self._run(steps, before=self._history) or failing
-        self._history.extend(steps)
+        if not self._database.is_known:
+            self._history.extend(steps)
         return self._best is not None
 
     def _run(
@@ -213,34 +257,41 @@ def explore(
     isolated: bool | None = None,
     timeout: float = CALL_TIMEOUT,
     memory: int = 0,
+    known: Iterable[Cause] = (),
 ) -> Iterator[ExplorationResult]:
-    """Try calls of each operator in turn, and yield the results.
+    """Try calls of each operator in turn; yield each counterexample, and the end of each search.
 
-    `backend` is an object, which is left open, a function that creates one, or a name for `load`.
-    A backend that is loaded by name runs in a process of its own unless it is the reference;
+    `backend` is an object, which is left open, a function that creates one, or a name for `load`. A
+    backend that is loaded by name runs in a process of its own unless it is the reference;
     `isolated` overrides this. A call is a counterexample if it ends this process, takes longer than
-    `timeout` seconds, or takes more than `memory` bytes (0 is no limit). The operators share the
-    time equally; their preparation is not counted. If the search is interrupted, its result so far
-    is yielded first. Hypothesis keeps what fails in the folder `.hypothesis`, and tries it first
-    next time.
+    `timeout` seconds, or takes more than `memory` bytes (0 is no limit), unless one of the `known`
+    causes explains it. The operators share the time equally; their preparation is not counted. If
+    the search is interrupted, its result so far is yielded first. Hypothesis keeps what fails in
+    the folder `.hypothesis`, and tries it first next time.
 
     Raises:
         OpcertError: backend, specs or selection are at fault.
     """
     folder = Path(specs) if specs is not None else None
     open_backend = _opener(backend, dict(options or {}), specs, isolated, timeout, memory)
-    spec_files = read_specs_in(folder, operator)
+    spec_files, known = read_specs_in(folder, operator), [*known]
     seconds = 60 * minutes
     share = seconds / len(spec_files)
     for remaining, spec_file in zip(range(len(spec_files), 0, -1), spec_files, strict=True):
         calls = OperatorCalls(spec_file)
         # Time that one operator does not use goes to the others; a hang takes none from them.
-        search = Search(open_backend, calls, max(seconds / remaining, share))
+        failures = KnownFailures(spec_file, known)
+        search = Search(open_backend, calls, failures, max(seconds / remaining, share))
         begin = time.monotonic()
-        try:
-            search.run(seed)
-        finally:
-            yield search.result()
+        while True:
+            try:
+                search.run(seed)
+            finally:
+                result = search.result()
+                yield result
+            if result.counterexample is None:
+                break
+            search.pass_over(result.counterexample)
         seconds -= time.monotonic() - begin
 
 

@@ -14,6 +14,7 @@ from opcert.backends.contract import Backend
 from opcert.run.comparison import (
     CallRecord,
     Difference,
+    FailureKind,
     InputState,
     compare_outputs,
     fill_buffer,
@@ -94,6 +95,7 @@ class ProcessEnd:
 
 
 SessionFault: TypeAlias = Difference | ProcessEnd
+FaultKind: TypeAlias = FailureKind | Literal["crash", "hang"]
 
 
 class Session:

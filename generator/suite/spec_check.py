@@ -6,12 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, tensors_in
-from opcert.arrays.element_types import INTEGERS, TYPE_SETS, Array, bits_of, highest, lowest
+from opcert.arrays.element_types import INTEGERS, TYPE_SETS, highest, lowest, uniform_elements
 from opcert.backends.reference import checked_reference
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
@@ -98,18 +98,9 @@ def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
             record.shape,
             None if is_data or array is None else tuple(array.ravel().tolist()),
             requested_layout=record.layout,
-            uniform=_uniform_elements(array) if is_data and array is not None else "no",
+            uniform=uniform_elements(array) if is_data and array is not None else "no",
         )
     return Call(inputs, case.attributes)
-
-
-def _uniform_elements(array: Array) -> Literal["no", "some", "zero"]:
-    """Return "zero" if all elements are zero, "some" if several are equal, and "no" otherwise."""
-    bits = bits_of(array).ravel()
-    if not bits.size or (bits != bits[0]).any():
-        return "no"
-    # The pattern of one element is not zero.
-    return "zero" if not bits[0] else "some" if bits.size > 1 else "no"
 
 
 # The minimum number of valid cases that should exhibit a behaviour.

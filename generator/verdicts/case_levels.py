@@ -6,10 +6,11 @@ dictionary, the cases that reveal a common fault are listed, here with the help 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from math import prod
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.properties import Properties, range_of
 from opcert.diagnosis import BoolArray, LevelTable, Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
+from opcert.run.session import Step
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
@@ -162,17 +164,7 @@ class CaseLevels:
     @cached_property
     def table(self) -> LevelTable:
         """The levels as a table."""
-        # Of conditions that are worth the same, that of the first factors is preferred.
-        factors: dict[str, dict[str, None]] = {
-            name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
-        }
-        for case_points in self.points.values():
-            for point in case_points:
-                for name, levels in point.items():
-                    factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
-        present = {name: sorted(levels, key=_number) for name, levels in factors.items() if levels}
-        # Each rule that is not checked is a cause of its own, and so is each width of integers.
-        return LevelTable(present, [*self.points.values()], separate=(VIOLATED_RULE, NARROWED))
+        return level_table([*self.points.values()])
 
     def with_fresh(self, calls: Sequence[FreshCall]) -> Self:
         """Return the levels of the cases and of some fresh calls, which only a spec can draw."""
@@ -181,7 +173,9 @@ class CaseLevels:
         known, points = LevelledCalls(self.spec_file), dict(self.points)
         for fresh in calls:
             call = known.call(fresh.number)
-            if call is not None and (own := known.points(fresh.number, call)):
+            if call is not None and (
+                own := known.points(call, partial(known.candidate, fresh.number, call))
+            ):
                 points[fresh.name] = own
         return replace(self, points=points)
 
@@ -210,6 +204,20 @@ class CaseLevels:
         return has_fragile_bits if kind == "bits" else has_different_elements
 
 
+def level_table(points: Sequence[Sequence[Point]]) -> LevelTable:
+    """Return the levels of cases, each with its points, as a table."""
+    # Of conditions that are worth the same, that of the first factors is preferred.
+    factors: dict[str, dict[str, None]] = {
+        name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
+    }
+    for point in chain.from_iterable(points):
+        for name, levels in point.items():
+            factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
+    present = {name: sorted(levels, key=_number) for name, levels in factors.items() if levels}
+    # Each rule that is not checked is a cause of its own, and so is each width of integers.
+    return LevelTable(present, points, separate=(VIOLATED_RULE, NARROWED))
+
+
 def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLevels:
     """Return the levels that each case exhibits; without the spec, type and rank at most."""
     properties = None if spec_file is None else Properties(spec_file.spec)
@@ -218,7 +226,11 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
     points: dict[str, list[Point]] = {}
     for case in operator.cases.values():
         if case.expects == "rejection" and case.baseline is not None:
-            points[case.id] = _invalid_points(operator, case, points[case.baseline])
+            change = case.change or Change(kind="")
+            # A violation that the spec lists may change several arguments.
+            changed = {change.argument} if change.argument else _changed_arguments(operator, case)
+            rule = case.violated_rule or ""
+            points[case.id] = _invalid_points(change, changed, rule, points[case.baseline])
         else:
             shapes = [output.shape for output in case.outputs]
             own = _of_outputs(shapes, case.rules)
@@ -243,21 +255,35 @@ class LevelledCalls(NumberedCalls):
         super().__init__(spec_file)
         self._properties, self._narrowing = Properties(spec_file.spec), Narrowing(spec_file)
 
-    def points(self, number: int, call: Call) -> list[Point]:
-        """Return the levels of a call at each of its points; none if the spec is at fault."""
-        numbers = (
-            np.array(tensor.values, ELEMENT_TYPES[tensor.type])
-            for tensor in call.inputs.values()
-            if tensor.values is not None and tensor.type in INTEGERS
-        )
+    def points(self, call: Call, make_call: Callable[[], Candidate]) -> list[Point]:
+        """Return the levels of a call at each of its points; none if the spec is at fault.
+
+        `make_call` returns the call with its arrays.
+        """
         with suppress(OpcertError, Inapplicable):
             shapes = [output.shape for output in self._conditions.outputs(call)]
             own = {
                 **_of_outputs(shapes, self._spec.full_ids(*self._conditions.behaviours(call))),
-                **self._narrowing.level(numbers, True, lambda: self.candidate(number, call)),
+                **self._narrowing.level(_numbers(call), True, make_call),
             }
             return [{**levels, **own} for levels in self._properties.points(call, shapes)]
         return []
+
+    def invalid_points(self, valid: Step, step: Step, change: Change) -> list[Point]:
+        """Return the levels of an invalid call, which is a `valid` one with a `change`."""
+        baseline, changed = Candidate.from_step(valid), Candidate.from_step(step)
+        narrowed = self._narrowing.level(_numbers(changed.call), False, lambda: changed)
+        points = _invalid_points(
+            change, {change.argument}, step.rule or "", self.points(baseline.call, lambda: baseline)
+        )
+        return [{**point, **narrowed} for point in points]
+
+
+def _numbers(call: Call) -> Iterator[Array]:
+    """Yield the integers of each input whose values are known."""
+    for tensor in call.inputs.values():
+        if tensor.values is not None and tensor.type in INTEGERS:
+            yield np.array(tensor.values, ELEMENT_TYPES[tensor.type])
 
 
 def _of_outputs(shapes: Sequence[Sequence[int]], rules: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -275,28 +301,27 @@ def _number(level: str) -> int:
     return int(match[0].replace(",", "")) if match else -1
 
 
+def _changed_arguments(operator: OperatorSuite, case: IndexedCase) -> set[str]:
+    """Return the arguments in which an invalid call differs from its baseline."""
+    former = operator.cases[case.baseline or case.id]
+    return {
+        *map(argument_of, operator.changed_inputs(case)),
+        *(
+            name
+            for name in {**former.attributes, **case.attributes}
+            if case.attributes.get(name) != former.attributes.get(name)
+        ),
+    }
+
+
 def _invalid_points(
-    operator: OperatorSuite, case: IndexedCase, baseline: list[Point]
+    change: Change, changed: Collection[str], rule: str, baseline: list[Point]
 ) -> list[Point]:
     """Return the levels of an invalid call: its change, and what it shares with its baseline."""
-    former, change = operator.cases[case.baseline or case.id], case.change or Change(kind="")
-    # A violation that the spec lists may change several arguments.
-    changed = (
-        {change.argument}
-        if change.argument
-        else {
-            *map(argument_of, operator.changed_inputs(case)),
-            *(
-                name
-                for name in {**former.attributes, **case.attributes}
-                if case.attributes.get(name) != former.attributes.get(name)
-            ),
-        }
-    )
     property_ = next((c for c, pattern in _CHANGES.items() if re.search(pattern, change.kind)), "")
     own: Point = {
         CHANGE: frozenset([property_ or "other values"]),
-        VIOLATED_RULE: frozenset([case.violated_rule or ""]),
+        VIOLATED_RULE: frozenset([rule]),
         MUTATED: frozenset(changed),
         MUTATION: frozenset([change.kind]),
         POSITION: frozenset([change.position] if change.position else []),

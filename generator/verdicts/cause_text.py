@@ -11,13 +11,14 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_of, type_name
 from opcert.arrays.patterns import alternatives_of, with_alternatives
 from opcert.cases.properties import level_text
-from opcert.diagnosis import Condition
+from opcert.diagnosis import Condition, Point
 from opcert.run.comparison import FailureKind
 from opcert.run.session import Step
 from opcert.suite.format import IndexedCase, Shape, StoredArray, StrictModel, TypeName
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.case_levels import BEHAVIOUR, PHRASES, VIOLATED_RULE, CaseLevels
 from opcert.verdicts.dependence import Relation
+from opcert.verdicts.fresh import unmatched_terms
 
 # The most elements of an array that people read.
 _READABLE = 64
@@ -91,6 +92,11 @@ class Term:
     factor: str
     levels: tuple[str, ...]
     text: str
+
+
+def condition_of(terms: Iterable[Term]) -> Condition:
+    """Return a condition without its words."""
+    return tuple((term.factor, term.levels) for term in terms)
 
 
 def terms_of(condition: Condition, known: CaseLevels) -> tuple[Term, ...]:
@@ -340,6 +346,17 @@ class Cause:
     alternatives: tuple[tuple[Term, ...], ...]
     statement: str
     figures: str
+
+    def explains(self, failure: str, points: Sequence[Point]) -> bool:
+        """Whether a call with levels at these points fails as the cause says.
+
+        An empty condition explains the failure of any call if most cases fail, and else of none.
+        """
+        of_most = len(self.cases) == self.failing > self.passing
+        if failure not in self.kinds or not (self.condition or of_most):
+            return False
+        conditions = [condition_of(terms) for terms in (self.condition, *self.alternatives)]
+        return any(unmatched_terms(points, condition) == 0 for condition in conditions)
 
     @property
     def sentence(self) -> str:

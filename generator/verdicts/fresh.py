@@ -7,7 +7,7 @@ cases. A number determines a call, so that a certificate needs no more of it.
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -18,8 +18,7 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import choices_of, draw_call
 from opcert.diagnosis import Condition, Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.run.comparison import FailureKind
-from opcert.run.session import Step
+from opcert.run.session import FaultKind, Step
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.format import StrictModel
 from opcert.suite.support import CallProperties
@@ -37,7 +36,7 @@ class FreshCall(StrictModel):
     """A fresh call by its number, how it failed, if it did, and whether wrong values would show."""
 
     number: Annotated[int, Field(ge=0, lt=1 << 53)]
-    failure: FailureKind | Literal["crash", "hang"] | None
+    failure: FaultKind | None
     shows: bool
 
     @property

@@ -24,6 +24,7 @@ from opcert.arrays.element_types import (
     invert_bits,
     lowest,
     type_name,
+    uniform_elements,
 )
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
@@ -84,6 +85,7 @@ class Candidate:
                 array.shape,
                 None if name in self.data_inputs else tuple(array.ravel().tolist()),
                 requested_layout=self.layouts[name],
+                uniform=uniform_elements(array) if name in self.data_inputs else "no",
             )
             for name, array in self.inputs.items()
         }

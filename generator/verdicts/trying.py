@@ -3,12 +3,13 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import Session
 from opcert.suite.support import declared_support
 from opcert.verdicts.case_levels import CaseLevels, LevelledCalls
-from opcert.verdicts.cause_text import Cause
+from opcert.verdicts.cause_text import Cause, condition_of
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.fresh import (
     FreshCall,
@@ -74,7 +75,7 @@ def _tried(
         if operator.cases[cause.representative].expects == "outputs"
         and not _NOT_TRIED & set(cause.kinds)
     ]
-    conditions = {tuple((term.factor, term.levels) for term in c.condition) for c in causes} - {()}
+    conditions = {condition_of(cause.condition) for cause in causes} - {()}
     wanted = Counter({(condition, lacks): _TRIED for condition in conditions for lacks in (0, 1)})
     # A condition of a few failures may be anything: calls that are like these narrow it down.
     few = [levels.points[cause.representative] for cause in causes if len(cause.cases) <= _FEW]
@@ -90,7 +91,7 @@ def _tried(
             operator.index.operator, drawn.properties(call)
         ):
             continue
-        if not (points := drawn.points(number, call)):
+        if not (points := drawn.points(call, partial(drawn.candidate, number, call))):
             continue
         uses = [(condition, unmatched_terms(points, condition)) for condition in conditions]
         uses = [use for use in uses if wanted[use] > 0]
