@@ -37,7 +37,8 @@ def explore(
         typer.Option(
             "--known",
             metavar="CERTIFICATE",
-            help="Pass over failures that a cause in this certificate explains.",
+            help="Pass over failures that a cause in this certificate explains. Waivers do not "
+            "serve: they name cases.",
         ),
     ] = None,
 ) -> None:

@@ -158,10 +158,6 @@ class Search:
             self._best = self._best or self._late
             if self._best is not None and self._best.repeatable:
                 self._best = self._shortened(self._best)
-        if self._best is not None and not self._known.is_new(self._best):
-            # What shrinks to a known failure most likely has the same cause.
-            self.pass_over(self._confirmed or self._best)
-            self.run(seed)
 
     def _attempt(self, data: st.DataObject) -> None:
         """Try drawn calls; once some have failed, others fail only if they do so likewise."""
@@ -180,7 +176,7 @@ class Search:
             # earlier calls is checked at the end, on a fresh backend.
             smaller = self._run(steps, None if self._is_quick else self._session)
             is_alike = smaller is not None and smaller.failure == self._best.failure
-            if smaller is None or not is_alike or self._known.explains(smaller):
+            if smaller is None or not is_alike or not self._known.is_new(smaller):
                 return False
             self._best = smaller
             return True

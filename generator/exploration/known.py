@@ -1,7 +1,8 @@
 """Failures of one operator -> those that are new."""
 
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -14,22 +15,22 @@ from opcert.specification.files import SpecFile
 from opcert.verdicts.case_levels import LevelledCalls, level_table
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.fresh import FreshCall, have_different_elements, unmatched_terms
-from opcert.verdicts.reduction import Candidate
 
-# Failures of one kind are diagnosed when there are so many, and each time when there are twice as
-# many. A condition that explains fewer of them may do so by chance.
-_MIN_DIAGNOSED, _MIN_EXPLAINED = 8, 4
+# After so many failures of a kind, these are diagnosed again. Conditions may fit by chance: those
+# of so many diagnoses in turn must agree, and one counts that explains so many failures.
+_INTERVAL, _DIAGNOSES, _MIN_EXPLAINED = 16, 3, 4
 # How many of the last calls are diagnosed.
-_MAX_CALLS = 1000
+_MAX_CALLS = 500
 
 
 class KnownFailures:
-    """Tells new failures of an operator from those that a cause explains, or that were found.
+    """Decides which failures of an operator are new.
 
     A failure is known if one of the causes of a certificate explains it. Else it is new if it is
-    the first of its kind or, of calls that must be rejected, the first of a rule. Valid calls may
-    fail alike for several causes: the failures are diagnosed as those of a suite are, and one is
-    new if a condition explains it that explains none of the counterexamples.
+    the first of its kind or, of calls that must be rejected, the first of a kind and a rule. Valid
+    calls may fail alike for several causes. So their failures are diagnosed as those of a suite
+    are, and one is new if a condition explains it that has no level in common with those of the
+    counterexamples.
     """
 
     def __init__(self, spec_file: SpecFile, causes: Iterable[Cause]) -> None:
@@ -39,31 +40,27 @@ class KnownFailures:
         self._causes = [cause for cause in causes if cause.operator == spec.operator]
         self._found: list[tuple[tuple[str, str | None], list[Point]]] = []
         self._calls: deque[tuple[FreshCall, list[Point]]] = deque(maxlen=_MAX_CALLS)
-        self._conditions: dict[str, list[Condition]] = {}
+        self._diagnoses: defaultdict[str, deque[list[Condition]]] = defaultdict(
+            lambda: deque(maxlen=_DIAGNOSES)
+        )
+        self._failed: Counter[str] = Counter()
 
     def add(self, counterexample: Counterexample) -> None:
         """Add a counterexample: from now on, failures like it are known."""
         self._found.append((counterexample.failure, self._points(counterexample)))
 
-    def explains(self, failing: Counterexample) -> bool:
-        """Whether a cause explains a failure."""
-        if not self._causes:
-            return False
-        points = self._points(failing)
-        return any(cause.explains(failing.fault.kind, points) for cause in self._causes)
-
     def is_new(self, failing: Counterexample) -> bool:
         """Whether a failure is new."""
-        if self.explains(failing):
+        kind, points = failing.fault.kind, self._points(failing)
+        if any(cause.explains(kind, points) for cause in self._causes):
             return False
-        alike = [points for failure, points in self._found if failure == failing.failure]
+        alike = [found for failure, found in self._found if failure == failing.failure]
         if not alike or failing.steps[-1].golden is None:
             return not alike
-        conditions = self._conditions.get(failing.fault.kind, [])
-        # A counterexample that no condition explains most likely has the cause of most failures.
-        taken = [c for points in alike for c in _matching(points, conditions) or conditions[:1]]
-        own = _matching(self._points(failing), conditions)
-        return bool(own) and not any(condition in taken for condition in own)
+        diagnoses = self._diagnoses[kind]
+        return len(diagnoses) == _DIAGNOSES and all(
+            _have_another_cause(points, alike, conditions) for conditions in diagnoses
+        )
 
     def record(self, step: Step, failing: Counterexample | None) -> None:
         """Record a valid call, and whether it is the one that fails."""
@@ -71,33 +68,47 @@ class KnownFailures:
         failure = failing.fault.kind if failing is not None and is_failing else None
         shows = have_different_elements(step.golden or ())
         call = FreshCall(number=0, failure=failure, shows=shows)
-        self._calls.append((call, self._levels_of(step)))
+        self._calls.append((call, self._levels.points_of(step) or [{}]))
         if failure is None:
             return
-        failed = np.array([call.failure == failure for call, _ in self._calls])
-        count = int(failed.sum())
-        if count >= _MIN_DIAGNOSED and count.bit_count() == 1:
+        self._failed[failure] += 1
+        if self._failed[failure] % _INTERVAL == 0:
+            failed = np.array([call.failure == failure for call, _ in self._calls])
             passed = np.array([call.could_fail(failure) for call, _ in self._calls])
             table = level_table([points for _, points in self._calls])
-            self._conditions[failure] = [
-                explanation.condition
-                for explanation in explain_failures(table, failed, passed)
-                if explanation.condition and explanation.explained.sum() >= _MIN_EXPLAINED
-            ]
+            self._diagnoses[failure].append(
+                [
+                    explanation.condition
+                    for explanation in explain_failures(table, failed, passed)
+                    if explanation.condition and explanation.explained.sum() >= _MIN_EXPLAINED
+                ]
+            )
 
     def _points(self, failing: Counterexample) -> list[Point]:
         """Return the levels of the call that fails, at each of its points."""
         step = failing.steps[-1]
         if step.golden is not None:
-            return self._levels_of(step)
+            return self._levels.points_of(step) or [{}]
         mutation = self._mutations[step.relation]
         change = Change(mutation.kind, mutation.argument, mutation.position)
         return self._levels.invalid_points(failing.valid, step, change) or [{}]
 
-    def _levels_of(self, step: Step) -> list[Point]:
-        candidate = Candidate.from_step(step)
-        return self._levels.points(candidate.call, lambda: candidate) or [{}]
+
+def _have_another_cause(
+    points: list[Point], found: Iterable[list[Point]], conditions: Sequence[Condition]
+) -> bool:
+    """Whether a condition explains a failure that is unlike those of counterexamples."""
+    # A counterexample that no condition explains most likely has the cause of most failures.
+    taken = [c for other in found for c in _matching(other, conditions) or conditions[:1]]
+    own = _matching(points, conditions)
+    return bool(own) and not any(_are_related(c, other) for c in own for other in taken)
 
 
 def _matching(points: list[Point], conditions: Iterable[Condition]) -> list[Condition]:
     return [condition for condition in conditions if not unmatched_terms(points, condition)]
+
+
+def _are_related(one: Condition, other: Condition) -> bool:
+    """Whether two conditions have a level in common, as those of one bug often have."""
+    pairs = product(one, other)
+    return any(name == factor and {*a} & {*b} for (name, a), (factor, b) in pairs)

@@ -269,13 +269,16 @@ class LevelledCalls(NumberedCalls):
             return [{**levels, **own} for levels in self._properties.points(call, shapes)]
         return []
 
+    def points_of(self, step: Step) -> list[Point]:
+        """Return the levels of the valid call of a step."""
+        candidate = Candidate.from_step(step)
+        return self.points(candidate.call, lambda: candidate)
+
     def invalid_points(self, valid: Step, step: Step, change: Change) -> list[Point]:
         """Return the levels of an invalid call, which is a `valid` one with a `change`."""
-        baseline, changed = Candidate.from_step(valid), Candidate.from_step(step)
+        baseline, changed = self.points_of(valid), Candidate.from_step(step)
         narrowed = self._narrowing.level(_numbers(changed.call), False, lambda: changed)
-        points = _invalid_points(
-            change, {change.argument}, step.rule or "", self.points(baseline.call, lambda: baseline)
-        )
+        points = _invalid_points(change, {change.argument}, step.rule or "", baseline)
         return [{**point, **narrowed} for point in points]
 
 

@@ -197,6 +197,20 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("report", "right", "nowhere"), r"nowhere: No such file or directory; expected a certificat"),
     (("report", "right", "-o", "thesis"), r"thesis: contains chapter.html, not part of a report "),
     (("report", "right", "-o", "notes.txt"), r"notes.txt: is not a folder; expected a folder, o"),
+    (("explore", "--known", "nowhere"), r"nowhere: No such file or directory; expected a certific"),
+    (
+        ("explore", "--known", "waivers.yaml"),
+        r"waivers.yaml:1:\d+: not JSON: .*; the file was chan",
+    ),
+    (
+        ("explore", "--known", "list.json"),
+        r"list.json: is not a certificate; expected a certificat",
+    ),
+    (
+        ("explore", "--known", "old.json"),
+        r"old.json: found schema 1; expected schema \d+; use the v",
+    ),
+    (("explore", "--known", "several"), r"several: found certificates of 2 configurations; expect"),
     (("verify", "nowhere"), r"nowhere: No such file or directory; expected a certificate"),
     (("verify", "thesis"), r"thesis/certificate.json: No such file or directory; expected a cert"),
     (("verify", "several"), r"several: found certificates of 2 configurations; expected one"),

@@ -26,8 +26,8 @@ MINUTES = 0.25
 
 
 def alone(backend: object, operator: str = SPLITS, **more: Any) -> ExplorationResult:
-    (result,) = explore(backend, operator=operator, **{"minutes": MINUTES, **more})  # type: ignore[arg-type]
-    return result
+    """Return the first result of exploring one operator."""
+    return next(explore(backend, operator=operator, **{"minutes": MINUTES, **more}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("operator", [each for each in OPERATORS if each != SLICE])
@@ -143,11 +143,11 @@ def test_calls_beyond_the_declared_support_are_left_out() -> None:
 def test_the_other_operators_are_explored_after_a_counterexample() -> None:
     fault = FAULTS["broadcast-1/rank-7-rejected"]
     results = list(explore(fault.make, operator="openvino/[BV]*", minutes=0.2))
-    assert [each.operator for each in results] == [
-        "openvino/Broadcast-1",
-        "openvino/VariadicSplit-1",
+    assert [(each.operator, each.counterexample is not None) for each in results] == [
+        ("openvino/Broadcast-1", True),
+        ("openvino/Broadcast-1", False),
+        ("openvino/VariadicSplit-1", False),
     ]
-    assert [each.counterexample is not None for each in results] == [True, False]
 
 
 def test_shrinking_keeps_to_the_time_limit() -> None:
@@ -196,7 +196,7 @@ def test_the_command_exits_0_with_a_line_for_each_operator(tmp_path: Path) -> No
     result = opcert("explore", "--specs", tmp_path, "--minutes", "0.02")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("example/Take-1: ")
-    assert result.stdout.endswith("calls tried, nothing found\n")
+    assert result.stdout.endswith("calls tried, nothing found\n0 distinct new bugs found\n")
 
 
 def test_the_command_exits_1_with_a_program_that_fails() -> None:

@@ -47,8 +47,7 @@ def of_several_conditions() -> Iterator[Fault]:
 
 def explored(fault: Fault, minutes: float, seed: int = 0) -> ExplorationResult:
     """Explore the backend that makes a fault, until it is found or the time is up."""
-    (found,) = explore(fault.make, operator=fault.operator, minutes=minutes, seed=seed)
-    return found
+    return next(explore(fault.make, operator=fault.operator, minutes=minutes, seed=seed))
 
 
 def main(seed: str = "0", minutes: str = "1") -> None:
