@@ -52,8 +52,7 @@ _MIN_SEPARATE = 3
 _PAIRS, _PAIRS_TO_EXTEND, _TRIPLES = 12, 12, 16
 # A condition explains nothing if more of its cases pass.
 _MAX_PASSING = 0.5
-# What all failures have in common is stated if no more passing cases have it, and if people read
-# its levels; each factor halves the passing cases.
+# What all failures have in common is stated if few passing cases have it; each factor halves them.
 _MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 0.25, 4, 3
 
 
@@ -172,20 +171,19 @@ def explain_failures(
 
 def necessary_condition(table: LevelTable, failing: BoolArray, passing: BoolArray) -> Condition:
     """Return what all failing cases have, and few passing ones; () if there is nothing like it."""
+    lines = table.matrix[failing[table.owners]]
+    terms = [
+        (name, tuple(np.array(levels)[lines[:, table.columns[name]].any(axis=0)].tolist()))
+        for name, levels in table.factors.items()
+    ]
+    few = [(name, levels) for name, levels in terms if 0 < len(levels) <= _COMMON_LEVELS]
     condition: Condition = ()
     count = int(passing.sum())
-    lines = table.matrix[failing[table.owners]]
     while count and len(condition) < _COMMON_FACTORS:
-        longer: list[tuple[int, Condition]] = []
-        for name, columns in table.columns.items():
-            flags = lines[:, columns].any(axis=0)
-            if name in dict(condition) or not 0 < flags.sum() <= _COMMON_LEVELS:
-                continue
-            term = name, tuple(np.array(table.factors[name])[flags].tolist())
-            matched = table.matching((*condition, term))
-            if not (failing & ~matched).any():
-                longer.append((int((matched & passing).sum()), (*condition, term)))
-        fewer, best = min(longer, key=itemgetter(0), default=(count, condition))
+        longer = [(*condition, term) for term in few if term not in condition]
+        matches = [(table.matching(other), other) for other in longer]
+        counts = [(int((m & passing).sum()), c) for m, c in matches if not (failing & ~m).any()]
+        fewer, best = min(counts, key=itemgetter(0), default=(count, condition))
         if 2 * fewer > count:
             break
         count, condition = fewer, best
