@@ -72,6 +72,8 @@ def level_text(factor: str, level: str) -> str:
         return f"outputs with {level}"
     if (aspect, level) == ("elements", "1"):
         return f"1 element of {argument}"
+    if aspect == "value" and level in ("least", "greatest"):
+        return f"{argument} = the {level} of its type"
     return _PHRASES[aspect].format(argument, level) if aspect in _PHRASES else f"{factor} {level}"
 
 
@@ -168,7 +170,7 @@ def _of_integers(call: Call, own: _Integers) -> Iterator[tuple[str, Sequence[str
     if len(values) > 1:
         yield "order", [*_orders(values)]
     if values:
-        negative = f"with {'all' if max(values) < 0 else 'some'} below 0"
+        negative = "below 0" if max(values) < 0 else "with some below 0"
         signs = [negative] if min(values) < 0 else []
         yield "signs", [*signs, *(f"with {k}" for k in _LISTED if int(k) in values)]
 

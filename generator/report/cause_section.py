@@ -75,6 +75,7 @@ def cause_section(
         ],
         "reason": description.why,
         "expected": expectation(case),
+        "document": operator.index.document,
         "rules": cited_rules,
         "errata": [
             erratum
@@ -145,7 +146,8 @@ def failure_program(
         calls = [step_text(call.step(operator.index.operator)) for call in reproduction.reduced]
         smaller = "A smaller call that fails in the same way:"
         alike = "The second call fails after the first one, which is as much like it as possible:"
-        remarks.append(smaller if reproduction.relation is None else alike)
+        # The detail is about the call that was not reduced.
+        remarks[1:] = [smaller if reproduction.relation is None else alike]
     else:
         reproduced = [] if reproduction is None else list(reproduction.calls)
         if not reproduced:

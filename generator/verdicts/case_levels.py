@@ -122,7 +122,7 @@ PHRASES = {
     CHANGE: "{}",
     MUTATION: "the mutation {}",
     POSITION: "a change at the position {}",
-    NARROWED: "integers that {} cannot hold without changing the result",
+    NARROWED: "integers that need more than {}",
     NEIGHBOUR: "the difference '{}' from the previous call",
     OUTPUT_RANK: "an output of rank {}",
     OUTPUT_SIZE: "outputs of {} elements",

@@ -209,7 +209,7 @@ def cause_statement(
         figures += f", {unmatched:,} of them listed here without an explanation"
     if any(fresh):
         failing, passing, others_failing, others_passing = fresh
-        figures += f"; of fresh calls, {failing:,} of {failing + passing:,} such, "
+        figures += f"; {failing:,} of {failing + passing:,} such fresh calls fail, "
         figures += f"{others_failing:,} of {others_failing + others_passing:,} others"
     return f"{subject}{words}", figures
 

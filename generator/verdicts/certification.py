@@ -247,9 +247,10 @@ class Certification:
             lost.add(case)
         lost = {case for case in lost if self.verdicts[case].status not in FAILURE_STATUSES}
         if lost:
+            cases = f"{len(lost)} earlier case{'s' * (len(lost) > 1)}"
             yield (
-                f"the outputs of {len(lost)} earlier cases ended with the process; whether they "
-                "had changed since they were last compared is not known"
+                f"the process took the outputs of {cases} with it; whether they had changed since "
+                "they were last compared is not known"
             )
 
     def _fail_last_if_it_ended(self) -> None:

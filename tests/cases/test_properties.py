@@ -43,7 +43,7 @@ def has(point: Point, levels: Mapping[str, str]) -> bool:
         (sliced(start=2, stop=2), (0, 3), {"output length": "none of an axis"}),
         (sliced(start=2, stop=3), (1, 3), {"output length": "one of an axis"}),
         (sliced(start=0, stop=9), (5, 3), {"output length": "all of an axis"}),
-        (sliced(start=0, stop=9, axis=-1), (5, 3), {"axes signs": "with all below 0"}),
+        (sliced(start=0, stop=9, axis=-1), (5, 3), {"axes signs": "below 0"}),
     ],
 )
 def test_a_sliced_axis_is_a_point(

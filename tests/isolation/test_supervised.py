@@ -174,7 +174,7 @@ def test_outputs_whose_memory_is_gone_have_changed(held: int) -> None:
 def test_a_crash_is_confirmed_alone_and_leaves_earlier_outputs_unknown() -> None:
     certificate = isolated("abort")
     assert_others_pass(certificate)
-    text = "earlier cases ended with the process; whether they had changed"
+    text = "with it; whether they had changed since"
     has_passed = False
     for verdict in certificate.verdicts:
         if verdict.status == "crash":

@@ -63,7 +63,7 @@ def test_a_failure_that_needs_no_earlier_call_is_reproduced_alone() -> None:
 def test_a_condition_is_tried_on_fresh_calls() -> None:
     found = certificate("RoundsThroughF16", "dml-split/drawn-f*")
     (cause,) = found.causes
-    assert re.search(r"of fresh calls, (\d\d) of \1 such, 0 of \d+ others", cause.figures)
+    assert re.search(r"(\d\d) of \1 such fresh calls fail, 0 of \d+ others", cause.figures)
     assert found.fresh
     assert not verify_certificate(found, core_suite())
 
