@@ -43,17 +43,14 @@ _RANGE = 2
 _PASSING_SO_FAR = 0.5
 # Of the failures that a condition matches, so many must have no earlier explanation.
 _OWN_SHARE = 0.25
-# How many failures with a known condition outweigh a passing case.
-_KNOWN = 3
-# Fewer failures than this with a separate level may have another cause.
-_MIN_SEPARATE = 3
-# How many pairs are searched exactly, how many get a third factor, and how many of those triples
-# are searched exactly.
+# How many failures with a known condition outweigh a passing case; fewer than so many with a
+# separate level may have another cause.
+_KNOWN, _MIN_SEPARATE = 3, 3
+# How many pairs are searched exactly, and get a third factor; and how many triples are searched.
 _PAIRS, _PAIRS_TO_EXTEND, _TRIPLES = 12, 12, 16
-# A condition explains nothing if more of its cases pass.
-_MAX_PASSING = 0.5
-# What all failures have in common is stated if few passing cases have it; each factor halves them.
-_MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 0.25, 4, 3
+# A condition explains nothing if more of its cases pass. What all failures have is stated if fewer
+# passing cases have it; each factor halves them.
+_MAX_PASSING, _MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 0.5, 0.25, 4, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,19 +168,19 @@ def explain_failures(
 
 def necessary_condition(table: LevelTable, failing: BoolArray, passing: BoolArray) -> Condition:
     """Return what all failing cases have, and few passing ones; () if there is nothing like it."""
-    lines = table.matrix[failing[table.owners]]
+    seen: BoolArray = np.any(table.matrix[failing[table.owners]], axis=0)
     terms = [
-        (name, tuple(np.array(levels)[lines[:, table.columns[name]].any(axis=0)].tolist()))
+        (name, tuple(np.array(levels)[seen[table.columns[name]]].tolist()))
         for name, levels in table.factors.items()
+        if 0 < seen[table.columns[name]].sum() <= _COMMON_LEVELS
     ]
-    few = [(name, levels) for name, levels in terms if 0 < len(levels) <= _COMMON_LEVELS]
     condition: Condition = ()
     count = int(passing.sum())
     while count and len(condition) < _COMMON_FACTORS:
-        longer = [(*condition, term) for term in few if term not in condition]
-        matches = [(table.matching(other), other) for other in longer]
-        counts = [(int((m & passing).sum()), c) for m, c in matches if not (failing & ~m).any()]
-        fewer, best = min(counts, key=itemgetter(0), default=(count, condition))
+        longer = [(*condition, term) for term in terms if term not in condition]
+        common = [c for c in longer if not (failing & ~table.matching(c)).any()]
+        counts = [int((passing & table.matching(c)).sum()) for c in common]
+        fewer, best = min(zip(counts, common, strict=True), default=(count, condition))
         if 2 * fewer > count:
             break
         count, condition = fewer, best

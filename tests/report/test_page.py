@@ -161,20 +161,6 @@ def test_a_folded_bug_has_a_title_operators_kinds_a_call_and_what_came_of_it() -
         assert normal(f"{number} {bug.title} {operators} {kinds} {count} {call}") in text
 
 
-def test_causes_of_several_operators_with_one_condition_are_one_bug() -> None:
-    certificate = samples.faulty()
-    first, *others = certificate.causes
-    assert first.condition
-    again = replace(first, operator="vendor/Other-1")
-    (bug,) = bugs_of([first, again])
-    assert bug.operators == [first.operator, "vendor/Other-1"]
-    assert bug.title == f"Calls with {first.condition[0].text}"
-    assert bug.sentence.endswith("; the same of Other-1")
-    unexplained = replace(first, condition=())
-    assert len(bugs_of([first, *others, again])) == 1 + len(others)
-    assert len(bugs_of([unexplained, unexplained])) == 2
-
-
 @each_page
 def test_the_scope_says_what_was_selected_claimed_and_excluded(of: MakeCertificate) -> None:
     text = normal(page(of).text)
