@@ -4,6 +4,7 @@ A vendor's own role is a subclass of `Role`.
 """
 
 from importlib.metadata import entry_points
+from typing import get_args
 
 from opcert.roles.axes import AxesRole, AxisRole
 from opcert.roles.coordinates import CoordinatesRole
@@ -42,35 +43,14 @@ __all__ = [
     "role_classes",
 ]
 
-ROLES: dict[str, type[Role]] = {
-    "data": DataRole,
-    "tensors": TensorsRole,
-    "axis": AxisRole,
-    "indices": IndicesRole,
-    "element_indices": ElementIndicesRole,
-    "leading_dims": LeadingDimsRole,
-    "axes": AxesRole,
-    "spans": SpansRole,
-    "partition": PartitionRole,
-    "shape": ShapeRole,
-    "reshape": ReshapeRole,
-    "mapping": MappingRole,
-    "mode": ModeRole,
-    "flag": FlagRole,
-    "descriptors": DescriptorsRole,
-    "descriptor": DescriptorRole,
-    "windows": WindowsRole,
-    "count": CountRole,
-    "parts": PartsRole,
-    "permutation": PermutationRole,
-    "counts": CountsRole,
-    "fill": FillRole,
-    "lengths": LengthsRole,
-    "slicing_steps": SlicingStepsRole,
-    "mask": MaskRole,
-    "number": NumberRole,
-    "coordinates": CoordinatesRole,
-}
+_CLASSES: tuple[type[Role], ...] = (
+    *(DataRole, TensorsRole, AxisRole, IndicesRole, ElementIndicesRole, LeadingDimsRole, AxesRole),
+    *(SpansRole, PartitionRole, ShapeRole, ReshapeRole, MappingRole, ModeRole, FlagRole),
+    *(DescriptorsRole, DescriptorRole, WindowsRole, CountRole, PartsRole, PermutationRole),
+    *(CountsRole, FillRole, LengthsRole, SlicingStepsRole, MaskRole, NumberRole, CoordinatesRole),
+)
+# By the value of the key `role`.
+ROLES = {get_args(kind.model_fields["role"].annotation)[0]: kind for kind in _CLASSES}
 ENTRY_POINT_GROUP = "opcert.roles"
 
 

@@ -1,20 +1,19 @@
 """The roles `axis` and `axes`: where along data an operator works."""
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor, wrap
 from opcert.arrays.element_types import lowest
 from opcert.errors import Inapplicable
-from opcert.roles.data import DataRole
+from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import Drawing, places
 from opcert.roles.role import FORMS, OMITTED, Form, ListRole, Requirement, Role, ranks_of_forms
 
 _FORM_WORDS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
 
 
-class AxisRole(Role):
+class AxisRole(OfDataRole):
     """An axis of data: a tensor of one element, or an attribute.
 
     With `negative`, a negative axis counts from the end. `form` lists the allowed forms of a
@@ -24,9 +23,9 @@ class AxisRole(Role):
     """
 
     relations: ClassVar = {"of": ("data", "tensors"), "other_than": ("axis",)}
+    counts_axes: ClassVar = True
 
     role: Literal["axis"]
-    of: str
     form: tuple[Form, ...] = ("scalar",)
     negative: bool = True
     other_than: str | None = None
@@ -47,11 +46,6 @@ class AxisRole(Role):
         return (f"-{self._rank_expr}" if self.negative else "0", f"{self._rank_expr} - 1")
 
     @property
-    def data(self) -> DataRole:
-        """The data that has the axis."""
-        return self.related(self.of, DataRole)
-
-    @property
     def _rank_expr(self) -> str:
         rank = f"{self.data.tensor_expr}.rank"
         return f"({rank} + 1)" if self.inserts else rank
@@ -68,6 +62,15 @@ class AxisRole(Role):
     def wrapped_expr(self) -> str:
         """The expression of the axis counted from the front."""
         return f"wrap({self.value_expr}, {self._rank_expr})" if self.negative else self.value_expr
+
+    @property
+    def size_expr(self) -> str:
+        """The expression of the size of the axis."""
+        return f"{self.data.tensor_expr}.shape[{self.wrapped_expr}]"
+
+    def draw_size(self, call: Drawing) -> int:
+        """Draw the size of the axis."""
+        return call.fact(self.data.draw_shape)[call.fact(self.draw_axis)]
 
     def _is_default(self, axis: int, rank: int) -> bool:
         default = self.default
@@ -111,11 +114,6 @@ class AxisRole(Role):
         """Return itself, unless another one is the axis that its integers concern."""
         return None if self.other_than is not None or self.inserts else self.axis_in(call)
 
-    def extent_in(self, call: Call, axis: int) -> int:
-        """Return the rank of data."""
-        del axis
-        return self.data.tensor_of(call).rank
-
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form and its range."""
         yield from super().requirements()
@@ -123,21 +121,35 @@ class AxisRole(Role):
         if not self.is_attribute:
             least_rank, most_rank = self.rank
             relation = "<=" if least_rank == "0" else "=="
-            yield Requirement(
-                f"{name}.shape",
+            yield self.requirement(
+                "shape",
                 f"{name} is {' or '.join(_FORM_WORDS[form] for form in self.form)}.",
                 f"{name}.rank {relation} {most_rank} and {name}.size == 1",
             )
         least, _ = self.range or self.bounds()
-        yield Requirement(
-            f"{name}.range",
-            f"{name} is an axis that {'the output' if self.inserts else self.of} has.",
-            f"{least} <= {self.value_expr} < {self._rank_expr}",
-            prerequisites=(f"{name}.type", f"{name}.shape"),
-        )
+        text = f"{name} is an axis that {'the output' if self.inserts else self.of} has."
+        holds = f"{least} <= {self.value_expr} < {self._rank_expr}"
+        yield self.requirement("range", text, holds, "type", "shape")
 
 
-class AxesRole(ListRole):
+class AlongRole(Role):
+    """The base class of roles whose integers concern one axis of data, which `along` names."""
+
+    relations: ClassVar[Mapping[str, tuple[str, ...]]] = {"along": ("axis",)}
+
+    along: str
+
+    @property
+    def axis(self) -> AxisRole:
+        """The axis that they concern."""
+        return self.related(self.along, AxisRole)
+
+    def axes_in(self, call: Call) -> int:
+        """Return the axis that they concern."""
+        return self.axis.axis_in(call)
+
+
+class AxesRole(ListRole, OfDataRole):
     """A list of axes of data in any order: a tensor, or an attribute.
 
     An omitted list means all axes or, with `omitted: first`, the first axes, one for each element
@@ -145,10 +157,9 @@ class AxesRole(ListRole):
     `unique`, no axis may be listed twice. With `single`, each has one element.
     """
 
-    relations: ClassVar = {"of": ("data",)}
+    counts_axes: ClassVar = True
 
     role: Literal["axes"]
-    of: str
     omitted: Literal["all", "first"] = "all"
     negative: bool = True
     unique: bool = True
@@ -165,11 +176,6 @@ class AxesRole(ListRole):
         if self.omitted == "first" and not self.referrers("along"):
             text = f"unknown number of first axes; expected an argument with 'along: {self.name}'"
             yield "omitted", text
-
-    @cached_property
-    def data(self) -> DataRole:
-        """The data that has the axes."""
-        return self.related(self.of, DataRole)
 
     def draw_listed(self, call: Drawing) -> tuple[int, ...]:
         """Draw the listed axes in order, counted from the front."""
@@ -231,41 +237,20 @@ class AxesRole(ListRole):
             return range(rank)
         return range(len(self.referrers("along")[0].values_in(call)))
 
-    def extent_in(self, call: Call, axis: int) -> int:
-        """Return the rank of data."""
-        del axis
-        return call.inputs[self.of].rank
-
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank, its range and its uniqueness."""
         yield from super().requirements()
-        name, rank = self.name, f"{self.of}.rank"
-        form: tuple[str, ...] = ()
-        if not self.is_attribute:
-            form = (f"{name}.type", f"{name}.rank")
-            yield self.rank_requirement()
+        name, rank, values = self.name, f"{self.of}.rank", self.values_expr
         least = f"-{rank}" if self.negative else "0"
-        yield Requirement(
-            f"{name}.range",
-            f"Each of {name} is an axis that {self.of} has.",
-            f"all({least} <= axis < {rank} for axis in {self.values_expr})",
-            self.given_expr,
-            form,
-        )
+        text = f"Each of {name} is an axis that {self.of} has."
+        holds = f"all({least} <= axis < {rank} for axis in {values})"
+        yield self.requirement("range", text, holds, *self.list_keys)
         if self.single:
-            yield Requirement(
-                f"{name}.single",
-                f"Each of {name} has one element.",
-                f"all({self.of}.shape[axis] == 1 for axis in {self.values_expr})",
-                self.given_expr,
-                (*form, f"{name}.range"),
-            )
+            holds = f"all({self.of}.shape[axis] == 1 for axis in {values})"
+            text = f"Each of {name} has one element."
+            yield self.requirement("single", text, holds, *self.list_keys, "range")
         if self.unique:
             wrapped = f"wrap(axis, {rank})" if self.negative else "axis"
-            yield Requirement(
-                f"{name}.unique",
-                "No axis is listed twice.",
-                f"len(set({wrapped} for axis in {self.values_expr})) == {self.length_expr}",
-                self.given_expr,
-                (*form, f"{name}.range"),
-            )
+            holds = f"len(set({wrapped} for axis in {values})) == {self.length_expr}"
+            text = "No axis is listed twice."
+            yield self.requirement("unique", text, holds, *self.list_keys, "range")

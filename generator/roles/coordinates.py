@@ -66,32 +66,19 @@ class CoordinatesRole(Role):
         """Yield its type, its rank, its shape, and that the coordinates are those of elements."""
         yield from super().requirements()
         name, into, after = self.name, self.into, f"({self.after})"
-        yield Requirement(
-            f"{name}.rank",
-            f"{name} has a row of coordinates.",
-            f"{name}.rank > {after}",
-            prerequisites=self.keys_in(after),
-        )
-        yield Requirement(
-            f"{name}.length",
-            f"A row of {name} has at least one coordinate, and one for each axis at most.",
-            f"0 < {name}.shape[-1] <= {into}.rank - {after}",
-            prerequisites=(f"{name}.rank",),
-        )
-        shape: tuple[str, ...] = (f"{name}.rank", f"{name}.length")
+        text = f"{name} has a row of coordinates."
+        yield self.requirement("rank", text, f"{name}.rank > {after}", *self.keys_in(after))
+        text = f"A row of {name} has at least one coordinate, and one for each axis at most."
+        holds = f"0 < {name}.shape[-1] <= {into}.rank - {after}"
+        yield self.requirement("length", text, holds, "rank")
+        shape = ["rank", "length"]
         if self.after != "0":
-            yield Requirement(
-                f"{name}.extents",
-                f"{name} and {into} have equal leading dimensions, as many as {self.after}.",
-                f"{name}.shape[:{after}] == {into}.shape[:{after}]",
-                prerequisites=shape,
-            )
-            shape = (*shape, f"{name}.extents")
+            text = f"{name} and {into} have equal leading dimensions, as many as {self.after}."
+            holds = f"{name}.shape[:{after}] == {into}.shape[:{after}]"
+            yield self.requirement("extents", text, holds, *shape)
+            shape.append("extents")
         extent = f"{into}.shape[{after} + k % {name}.shape[-1]]"
         least = f"-{extent}" if self.negative else "0"
-        yield Requirement(
-            f"{name}.range",
-            f"Each coordinate in {name} is one of its axis of {into}.",
-            f"all({least} <= value < {extent} for k, value in enumerate({name}.values))",
-            prerequisites=(f"{name}.type", *shape),
-        )
+        text = f"Each coordinate in {name} is one of its axis of {into}."
+        holds = f"all({least} <= value < {extent} for k, value in enumerate({name}.values))"
+        yield self.requirement("range", text, holds, "type", *shape)

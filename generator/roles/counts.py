@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import highest
 from opcert.errors import Inapplicable, did_you_mean
+from opcert.roles.data import PerAxis
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, near, places
-from opcert.roles.lengths import PerAxis
 from opcert.roles.role import Requirement, Role
 from opcert.roles.scalar_values import ModeRole
 
@@ -38,16 +38,12 @@ class CountRole(Role):
         """Yield its least value, and the length of the list."""
         name, of = self.name, self.of
         verb = "describes" if self.related(of, Role).variadic is None else "has"
-        yield Requirement(f"{name}.least", f"{name} is greater than 0.", f"{name} > 0")
+        yield self.requirement("least", f"{name} is greater than 0.", f"{name} > 0")
         relation, number = "==", "exactly as many tensors as"
         if self.surplus:
             relation, number = ">=", "no fewer tensors than"
-        yield Requirement(
-            f"{name}.described",
-            f"{of} {verb} {number} {name} says.",
-            f"len({of}) {relation} {name}",
-            prerequisites=(f"{name}.least",),
-        )
+        text = f"{of} {verb} {number} {name} says."
+        yield self.requirement("described", text, f"len({of}) {relation} {name}", "least")
 
 
 # The most elements of a large output that is drawn: counts past 16 bits need it.
@@ -100,8 +96,6 @@ class CountsRole(PerAxis):
     def bounds(self) -> tuple[str, str] | None:
         """Return None: large counts are valid, and make outputs large."""
         return None
-
-    # Factors
 
     def _limit(self, extent: int, word: object) -> int | None:
         """Return the greatest count of an axis in a word of the mode, None if it has no limit."""
@@ -192,8 +186,6 @@ class CountsRole(PerAxis):
         """Return the counts."""
         return self.drawn_list(call, call.fact(self.draw_counts))
 
-    # Requirements
-
     @property
     def lengths(self) -> tuple[str, str] | None:
         """The condition on its length, and the words for it; None if it may have any length."""
@@ -209,13 +201,9 @@ class CountsRole(PerAxis):
         yield from super().requirements()
         name = self.name
         if self.least is not None:
-            yield Requirement(
-                f"{name}.least",
-                f"None of {name} is below {self.least}.",
-                f"all(count >= {self.least} for count in {self.values_expr})",
-                self.given_expr,
-                self.list_requirements,
-            )
+            holds = f"all(count >= {self.least} for count in {self.values_expr})"
+            text = f"None of {name} is below {self.least}."
+            yield self.requirement("least", text, holds, *self.list_keys)
         if self.mode is None:
             return
         mode = self.related(self.mode, ModeRole)
@@ -225,10 +213,11 @@ class CountsRole(PerAxis):
             counts, extents = self.values_expr, f"{self.of}.shape"
             if self.aligned:
                 counts, extents = f"reversed({counts})", f"reversed({extents})"
-            yield Requirement(
-                f"{name}.limit-{word}",
+            yield self.requirement(
+                f"limit-{word}",
                 f"In mode {word}, {of}none of {name} is above {limit} for an axis of n elements.",
                 f"all(count <= {limit} for count, n in zip({counts}, {extents}))",
-                f"{mode.is_one_of([word])} and {self.given_expr}",
-                (*self.list_requirements, mode.word_requirement),
+                *self.list_keys,
+                mode.word_requirement,
+                when=f"{mode.is_one_of([word])} and {self.given_expr}",
             )

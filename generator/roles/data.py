@@ -1,8 +1,9 @@
 """The role `data`: a tensor whose elements an operator moves or reads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import fits
@@ -10,7 +11,7 @@ from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText, RankBounds
 from opcert.roles.drawing import Drawing
-from opcert.roles.role import Requirement, Role
+from opcert.roles.role import ListRole, Requirement, Role
 
 # How many elements are read, in most draws and in a few: formulas may read all of them for each
 # element of an output.
@@ -148,17 +149,101 @@ class DataRole(Role):
         name = self.name
         if self.type_of is not None:
             text = f"{name} has the type of {self.type_of}."
-            yield Requirement(f"{name}.type", text, f"{name}.type == {self.type_of}.type")
+            yield self.requirement("type", text, f"{name}.type == {self.type_of}.type")
         if self.shape is not None:
             of = self.shape.removesuffix(".shape")
             text = f"{name} has the shape {'' if of == self.shape else 'of '}{of}."
-            yield Requirement(f"{name}.shape", text, f"{name}.shape == tuple({self.shape})")
+            yield self.requirement("shape", text, f"{name}.shape == tuple({self.shape})")
         if self.broadcasts_with is not None:
             names = [role.name for role in self._partners]
             names = names[: names.index(name) + 1]
             text = f"{' and '.join([', '.join(names[:-1]), name])} broadcast to one another."
             shapes = f"[{', '.join(f'{each}.shape' for each in names)}]"
             earlier = [f"{each}.broadcasts" for each in names[1:-1]]
-            yield Requirement(
-                f"{name}.broadcasts", text, f"compatible({shapes})", prerequisites=earlier
-            )
+            yield self.requirement("broadcasts", text, f"compatible({shapes})", *earlier)
+
+
+class OfDataRole(Role):
+    """The base class of roles of one data, which `of` names."""
+
+    relations: ClassVar[Mapping[str, tuple[str, ...]]] = {"of": ("data",)}
+
+    of: str
+
+    @property
+    def data(self) -> DataRole:
+        """The data that it is about."""
+        return self.related(self.of, DataRole)
+
+
+class PerAxis(ListRole, OfDataRole):
+    """One number for each axis of data: a list attribute, or a one-dimensional tensor."""
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report an attribute that is no list."""
+        yield from super().mistakes()
+        if self.is_attribute and self.type != "list":
+            text = f"an attribute of type '{self.type}' has no number for each axis"
+            yield "type", f"{text}; expected the type 'list', or a tensor"
+
+    def axes_in(self, call: Call) -> Sequence[int | None]:
+        """Return all axes."""
+        return range(self.data.tensor_of(call).rank)
+
+    @property
+    def list_keys(self) -> tuple[str, ...]:
+        """The keys of the requirements that make it a list with a number for each axis."""
+        return (*super().list_keys, *(() if self.lengths is None else (f"{self.name}.length",)))
+
+    @property
+    def lengths(self) -> tuple[str, str] | None:
+        """The condition on its length, and the words for it; None if it may have any length."""
+        text = f"{self.name} has one number for each axis of {self.of}"
+        return f"{self.length_expr} == {self.of}.rank", text
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its type, its rank and its length."""
+        yield from super().requirements()
+        if self.lengths is not None:
+            condition, text = self.lengths
+            yield self.requirement("length", f"{text}.", condition, *super().list_keys)
+
+
+class PartRole(ListRole, OfDataRole):
+    """One of the lists that describe together what is taken of data.
+
+    Each of them has the same role, and another `part`.
+    """
+
+    part_names: ClassVar[tuple[str, ...]]
+
+    part: str
+
+    @cached_property
+    def group(self) -> list[Self]:
+        """The arguments with a part, in the order of the signature."""
+        roles = self._signature.roles
+        return [role for role in roles if isinstance(role, type(self)) and role.of == self.of]
+
+    @cached_property
+    def parts(self) -> list[Self]:
+        """The arguments with a part, in the order of the parts."""
+        return sorted(self.group, key=lambda role: self.part_names.index(role.part))
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report missing and repeated parts."""
+        yield from super().mistakes()
+        for part in self.part_names:
+            names = [role.name for role in self.group if role.part == part]
+            if self.name in names[1:]:
+                yield "part", f"duplicate {part} of '{self.of}'; the first is '{names[0]}'"
+            if not names and self.name == self.group[0].name:
+                expected = f"an argument with 'role: {self.role}' and 'part: {part}'"
+                yield "part", f"missing {part} of '{self.of}'; expected {expected}"
+
+    def drawn_part(self, call: Drawing, drawn: Sequence[Sequence[int]]) -> Any:
+        """Return its own numbers of what is drawn for all parts; None if it is omitted."""
+        if not call.fact(self.draw_given):
+            return None
+        number = self.part_names.index(self.part)
+        return self.drawn_list(call, [numbers[number] for numbers in drawn])

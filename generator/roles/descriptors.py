@@ -1,29 +1,26 @@
 """Described tensors: the roles `descriptor` for the output, `descriptors` for parts of an axis."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, replace
 from opcert.errors import did_you_mean
 from opcert.roles.argument import ExpressionText
-from opcert.roles.axes import AxisRole
+from opcert.roles.axes import AlongRole
 from opcert.roles.counts import CountRole
-from opcert.roles.data import DataRole
+from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import Drawing, distinct, draw_parts
-from opcert.roles.role import Requirement, Role
+from opcert.roles.role import Requirement
 from opcert.roles.windows import WindowsRole, reachable
 
 
-class RecordRole(Role):
+class RecordRole(OfDataRole):
     """Tensors that are described by records with their sizes and element type, as in C structures.
 
     `sizes` and `element_type` name the fields of a record, `type_names` names the table of
     constants with the name of each element type, which is that of data.
     """
 
-    relations: ClassVar[Mapping[str, tuple[str, ...]]] = {"of": ("data",)}
-
-    of: str
     sizes: str
     element_type: str
     type_names: str
@@ -43,21 +40,13 @@ class RecordRole(Role):
             text = f"'{self.type_names}' has no name for {', '.join(unnamed)}"
             yield "type_names", f"{text}; expected one for each type of '{self.of}'"
 
-    @property
-    def data(self) -> DataRole:
-        """The data whose element type the described tensors have."""
-        return self.related(self.of, DataRole)
-
-    def _record(self, element_type: str, sizes: Sequence[int]) -> dict[str, Any]:
-        name = self._signature.constants[self.type_names][element_type]
-        return {self.sizes: [*sizes], self.element_type: name}
-
     def drawn_record(self, call: Drawing, sizes: Sequence[int]) -> dict[str, Any]:
         """Return the description of a tensor."""
-        return self._record(call.fact(self.data.draw_type), sizes)
+        names = self._signature.constants[self.type_names]
+        return {self.sizes: [*sizes], self.element_type: names[call.fact(self.data.draw_type)]}
 
 
-class DescriptorsRole(RecordRole):
+class DescriptorsRole(AlongRole, RecordRole):
     """Records with the sizes and the element type of each output: a list attribute.
 
     The outputs divide an axis of data, none of them is empty, and their other sizes are those of
@@ -68,12 +57,6 @@ class DescriptorsRole(RecordRole):
 
     role: Literal["descriptors"]
     type: Literal["list"]
-    along: str
-
-    @property
-    def axis(self) -> AxisRole:
-        """The axis that is divided."""
-        return self.related(self.along, AxisRole)
 
     @property
     def counter(self) -> CountRole | None:
@@ -86,14 +69,9 @@ class DescriptorsRole(RecordRole):
         count = len(records) if self.counter is None else call.attributes[self.counter.name]
         return [record[self.sizes][axis] for record in records[:count]]
 
-    def axes_in(self, call: Call) -> int:
-        """Return the axis that is divided."""
-        return self.axis.axis_in(call)
-
     def draw_lengths(self, call: Drawing) -> list[int]:
         """Draw the sizes of the outputs on the axis."""
-        axis = call.fact(self.axis.draw_axis)
-        return draw_parts(self, call, call.fact(self.data.draw_shape)[axis], empty=False)
+        return draw_parts(self, call, self.axis.draw_size(call), empty=False)
 
     def draw_count(self, call: Drawing) -> int:
         """Draw the number of outputs."""
@@ -111,34 +89,31 @@ class DescriptorsRole(RecordRole):
         records = name if counter is None else f"{name}[:{counter.name}]"
         described = () if counter is None else (f"{counter.name}.described",)
         sizes = f"record['{self.sizes}']"
-        yield Requirement(
-            f"{name}.rank",
+        yield self.requirement(
+            "rank",
             f"Every tensor that {name} describes has as many dimensions as {of}.",
             f"all(len({sizes}) == {of}.rank for record in {records})",
-            prerequisites=described,
+            *described,
         )
-        yield Requirement(
-            f"{name}.element-type",
+        yield self.requirement(
+            "element-type",
             f"Every tensor that {name} describes has the element type of {of}.",
             f"all(record['{self.element_type}'] == {self.type_names}[{of}.type] "
             f"for record in {records})",
-            prerequisites=described,
+            *described,
         )
         # A record of another rank has no size on some axis.
-        fitting = (f"{self.along}.range", f"{name}.rank")
-        yield Requirement(
-            f"{name}.off-axis",
+        fitting = (f"{self.along}.range", "rank")
+        yield self.requirement(
+            "off-axis",
             f"Off the axis, every tensor that {name} describes has the sizes of {of}.",
             f"all({sizes}[d] == {of}.shape[d] "
             f"for record in {records} for d in range({of}.rank) if d != {axis})",
-            prerequisites=fitting,
+            *fitting,
         )
-        yield Requirement(
-            f"{name}.sum",
-            f"On the axis, the sizes that {name} describes sum to exactly that of {of}.",
-            f"sum({sizes}[{axis}] for record in {records}) == {of}.shape[{axis}]",
-            prerequisites=fitting,
-        )
+        text = f"On the axis, the sizes that {name} describes sum to exactly that of {of}."
+        holds = f"sum({sizes}[{axis}] for record in {records}) == {of}.shape[{axis}]"
+        yield self.requirement("sum", text, holds, *fitting)
 
 
 class DescriptorRole(RecordRole):
@@ -206,31 +181,23 @@ class DescriptorRole(RecordRole):
         """Yield the rank, the type and the sizes of the record."""
         name, of, sizes = self.name, self.data.tensor_expr, f"{self.name}['{self.sizes}']"
         described = f"The tensor that {name} describes has"
-        yield Requirement(
-            f"{name}.rank", f"{described} as many dimensions as {of}.", f"len({sizes}) == {of}.rank"
-        )
-        yield Requirement(
-            f"{name}.element-type",
-            f"{described} the element type of {of}.",
-            f"{name}['{self.element_type}'] == {self.type_names}[{of}.type]",
-        )
+        text = f"{described} as many dimensions as {of}."
+        yield self.requirement("rank", text, f"len({sizes}) == {of}.rank")
+        text = f"{described} the element type of {of}."
+        holds = f"{name}['{self.element_type}'] == {self.type_names}[{of}.type]"
+        yield self.requirement("element-type", text, holds)
         if self._windows is None:
-            yield Requirement(
-                f"{name}.extents",
-                f"{described} the sizes that follow from the other arguments.",
-                f"list({sizes}) == list({self.extents})",
-                prerequisites=(f"{name}.rank",),
-            )
+            text = f"{described} the sizes that follow from the other arguments."
+            holds = f"list({sizes}) == list({self.extents})"
+            yield self.requirement("extents", text, holds, "rank")
             return
-        lengths = tuple(f"{part.name}.length" for part in self._windows.parts)
-        offset, size, stride = self._windows.parts
-        yield Requirement(
-            f"{name}.extents",
+        offset, size, stride = parts = self._windows.parts
+        yield self.requirement(
+            "extents",
             f"On each axis, {name} has 1 to as many elements as the window reaches.",
             f"all(1 <= {sizes}[d] <= 1 + ({size.values_expr}[d] - 1) // "
             f"abs({stride.values_expr}[d]) for d in range({of}.rank))",
-            prerequisites=(
-                *(f"{name}.rank", *lengths),
-                *(f"{size.name}.least", f"{offset.name}.within", f"{stride.name}.nonzero"),
-            ),
+            "rank",
+            *(f"{part.name}.length" for part in parts),
+            *(f"{size.name}.least", f"{offset.name}.within", f"{stride.name}.nonzero"),
         )

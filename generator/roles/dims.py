@@ -5,9 +5,8 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, replace, wrap
 from opcert.roles.axes import AxisRole
-from opcert.roles.data import DataRole
+from opcert.roles.data import OfDataRole, PerAxis
 from opcert.roles.drawing import MAX_OUTPUT_RANK, Drawing
-from opcert.roles.lengths import PerAxis
 from opcert.roles.role import OMITTED, Requirement, Role
 
 # The orders, with the least rank at which each differs from those before it. A rotation is not its
@@ -27,6 +26,8 @@ class PermutationRole(PerAxis):
     An omitted permutation means the reversed order. An empty one `reverses` the axes as well, or is
     `invalid` unless data has rank 0.
     """
+
+    counts_axes: ClassVar = True
 
     role: Literal["permutation"]
     empty: Literal["invalid", "reverses"] = "invalid"
@@ -73,29 +74,14 @@ class PermutationRole(PerAxis):
         text = f"{self.name} has one number for each axis of {self.of}, or is empty"
         return f"{self.length_expr} in [0, {self.of}.rank]", text
 
-    def extent_in(self, call: Call, axis: int) -> int:
-        """Return the rank of data."""
-        del axis
-        return call.inputs[self.of].rank
-
     def requirements(self) -> Iterator[Requirement]:
         """Yield its form, its range and its uniqueness."""
         yield from super().requirements()
-        name = self.name
-        yield Requirement(
-            f"{name}.range",
-            f"Each of {name} is an axis that {self.of} has.",
-            f"all(0 <= axis < {self.of}.rank for axis in {self.values_expr})",
-            self.given_expr,
-            self.list_requirements,
-        )
-        yield Requirement(
-            f"{name}.unique",
-            "No axis is listed twice.",
-            f"len(set({self.values_expr})) == {self.length_expr}",
-            self.given_expr,
-            self.list_requirements,
-        )
+        text = f"Each of {self.name} is an axis that {self.of} has."
+        holds = f"all(0 <= axis < {self.of}.rank for axis in {self.values_expr})"
+        yield self.requirement("range", text, holds, *self.list_keys)
+        holds = f"len(set({self.values_expr})) == {self.length_expr}"
+        yield self.requirement("unique", "No axis is listed twice.", holds, *self.list_keys)
 
 
 def _named_orders(rank: int) -> dict[str, Sequence[int]]:
@@ -117,7 +103,7 @@ def _named_orders(rank: int) -> dict[str, Sequence[int]]:
     }
 
 
-class LeadingDimsRole(Role):
+class LeadingDimsRole(OfDataRole):
     """The number of leading dimensions that `of` and `shared_with` have in common: an attribute.
 
     The extents of these dimensions are equal. A negative number is relative to the rank of
@@ -134,7 +120,6 @@ class LeadingDimsRole(Role):
 
     role: Literal["leading_dims"]
     type: Literal["int"]
-    of: str
     shared_with: str
     negative_from: str | None = None
     at_most: str | None = None
@@ -148,11 +133,6 @@ class LeadingDimsRole(Role):
             return (least, f"min({ranks})")
         # The axis itself is never shared, so that the last axis is the limit.
         return (least, f"min({self.of}.rank - 1, {self.shared_with}.rank)")
-
-    @property
-    def data(self) -> DataRole:
-        """The tensor from which `shared_with` takes its leading extents."""
-        return self.related(self.of, DataRole)
 
     @property
     def wrapped_expr(self) -> str:
@@ -205,25 +185,15 @@ class LeadingDimsRole(Role):
         smaller = f"min({of}.rank, {other}.rank)"
         least = "0" if self.negative_from is None else f"-{smaller}"
         negated = ", and at least its negative" if self.negative_from is not None else ""
-        prerequisite = f"{name}.range"
-        yield Requirement(
-            prerequisite,
-            f"{name} is at most the smaller rank of {of} and {other}{negated}.",
-            f"{least} <= {name} <= {smaller}",
-        )
+        text = f"{name} is at most the smaller rank of {of} and {other}{negated}."
+        yield self.requirement("range", text, f"{least} <= {name} <= {smaller}")
+        prerequisite = "range"
         if self.at_most is not None:
             axis = self.related(self.at_most, AxisRole)
-            prerequisites = (f"{self.at_most}.range", prerequisite)
-            prerequisite = f"{name}.at-most-axis"
-            yield Requirement(
-                prerequisite,
-                f"The dimensions that {name} counts lie before {self.at_most}.",
-                f"{self.wrapped_expr} <= {axis.wrapped_expr}",
-                prerequisites=prerequisites,
-            )
-        yield Requirement(
-            f"{name}.extents",
-            f"The dimensions that {name} counts have the same sizes in {of} and {other}.",
-            f"{of}.shape[:{self.wrapped_expr}] == {other}.shape[:{self.wrapped_expr}]",
-            prerequisites=(prerequisite,),
-        )
+            text = f"The dimensions that {name} counts lie before {self.at_most}."
+            holds = f"{self.wrapped_expr} <= {axis.wrapped_expr}"
+            prerequisite = "at-most-axis"
+            yield self.requirement(prerequisite, text, holds, f"{self.at_most}.range", "range")
+        text = f"The dimensions that {name} counts have the same sizes in {of} and {other}."
+        holds = f"{of}.shape[:{self.wrapped_expr}] == {other}.shape[:{self.wrapped_expr}]"
+        yield self.requirement("extents", text, holds, prerequisite)

@@ -8,12 +8,8 @@ from typing import Literal
 from opcert.arrays.calls import Tensor, insert, replace
 from opcert.arrays.element_types import highest, lowest
 from opcert.errors import Inapplicable
-from opcert.roles.axes import AxisRole
 from opcert.roles.drawing import MAX_INDICES, Drawing, near, places
-from opcert.roles.indexing import (
-    IndexingRole,
-    lines_along,
-)
+from opcert.roles.indexing import IndexingRole, lines_along
 from opcert.roles.role import DerivedAmbiguity, Requirement
 
 # Indices have at most so many lines along the axis.
@@ -44,12 +40,9 @@ class ElementIndicesRole(IndexingRole):
     def _is_distinct(self) -> bool:
         return self.repeated == "undefined"
 
-    def _draw_axis(self, call: Drawing) -> int:
-        return 0 if self.along is None else call.fact(self.related(self.along, AxisRole).draw_axis)
-
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:
         """Draw its shape: that of data, but any extent along the axis, or smaller next to it."""
-        shape, axis = call.fact(self.data.draw_shape), self._draw_axis(call)
+        shape, axis = call.fact(self.data.draw_shape), self.draw_axis(call)
         n, others = shape[axis], [*shape[:axis], *shape[axis + 1 :]]
         if self.within and others:
             others = self._draw_smaller(call, others)
@@ -93,7 +86,7 @@ class ElementIndicesRole(IndexingRole):
 
         Where all lines are alike, whole slices are taken, for which a kernel may have another way.
         """
-        shape, axis = call.fact(self.draw_shape), self._draw_axis(call)
+        shape, axis = call.fact(self.draw_shape), self.draw_axis(call)
         n, lines = call.fact(self.data.draw_shape)[axis], [*lines_along(shape, axis)]
         values = [0] * prod(shape)
         kinds = ["any"], ["alike"] if len(lines) > 1 and values else []
@@ -113,7 +106,7 @@ class ElementIndicesRole(IndexingRole):
         if not count:
             return []
         element_type = call.fact(self.draw_type)
-        length = call.fact(self.draw_shape)[self._draw_axis(call)]
+        length = call.fact(self.draw_shape)[self.draw_axis(call)]
         most, least = min(n, highest(element_type) + 1), lowest(element_type)
         valid = {k: v for k, v in near(n, element_type).items() if self.is_inside(v, n)}
         value, place = call.one_near(self, "value", valid), call.one(self, "place", places(count))
@@ -146,7 +139,7 @@ class ElementIndicesRole(IndexingRole):
         yield from super().requirements()
         name, into = self.name, self.into
         text = f"{name} has as many dimensions as {into}."
-        yield Requirement(f"{name}.rank", text, f"{name}.rank == {into}.rank")
+        yield self.requirement("rank", text, f"{name}.rank == {into}.rank")
         pairs = f"zip({name}.shape, {into}.shape)"
         if not self.within:
             text = f"Off the axis, {name} has the extents of {into}."
@@ -154,24 +147,17 @@ class ElementIndicesRole(IndexingRole):
         else:
             text = f"No extent of {name} exceeds that of {into}."
             holds = f"all(a <= b for a, b in {pairs})"
-        axis = () if self.along is None or self.within else (f"{self.along}.range",)
-        yield Requirement(f"{name}.extents", text, holds, prerequisites=(f"{name}.rank", *axis))
+        axis = () if self.within else self.axis_keys
+        yield self.requirement("extents", text, holds, "rank", *axis)
         yield from self.range_requirements()
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield what is open: an index outside, and elements at repeated indices."""
         yield from super().ambiguities()
         if self._is_distinct:
-            conditions = [
-                *self.valid_axis_conditions(),
-                *(rule.holds for rule in self.requirements()),
-                f"repeats({self.name}, {self.axis_expr}, {self.extent_expr})",
-            ]
-            yield DerivedAmbiguity(
-                f"{self.name}.repeated",
-                f"Which of the elements with the same index of {self.name} is the result.",
-                " and ".join(f"({condition})" for condition in conditions),
-            )
+            text = f"Which of the elements with the same index of {self.name} is the result."
+            repeats = f"repeats({self.name}, {self.axis_expr}, {self.extent_expr})"
+            yield self.open_question("repeated", text, repeats, *self.requirements())
 
 
 def _without_repeats(indices: Sequence[int], most: int) -> list[int]:

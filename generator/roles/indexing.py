@@ -54,9 +54,22 @@ class IndexingRole(Role):
         return self.related(self.into, DataRole)
 
     @property
+    def _axis(self) -> AxisRole | None:
+        return None if self.along is None else self.related(self.along, AxisRole)
+
+    @property
+    def axis_keys(self) -> tuple[str, ...]:
+        """The keys of the requirements on the axis."""
+        return () if self.along is None else (f"{self.along}.range",)
+
+    def draw_axis(self, call: Drawing) -> int:
+        """Draw the axis that is indexed."""
+        return 0 if self._axis is None else call.fact(self._axis.draw_axis)
+
+    @property
     def axis_expr(self) -> str:
         """The expression of the axis, counted from the front."""
-        return "0" if self.along is None else self.related(self.along, AxisRole).wrapped_expr
+        return "0" if self._axis is None else self._axis.wrapped_expr
 
     @property
     def extent_expr(self) -> str:
@@ -118,31 +131,25 @@ class IndexingRole(Role):
     def range_requirements(self, *prerequisites: str) -> Iterator[Requirement]:
         """Yield the requirement that all indices lie inside, with `outside: reject`."""
         if self.outside == "reject":
-            axis = () if self.along is None else (f"{self.along}.range",)
-            yield Requirement(
-                f"{self.name}.range",
-                f"Each of {self.name} is an index of {self.into} along the axis.",
-                self._inside_expr,
-                prerequisites=(f"{self.name}.type", *prerequisites, *axis),
-            )
+            text = f"Each of {self.name} is an index of {self.into} along the axis."
+            keys = ("type", *prerequisites, *self.axis_keys)
+            yield self.requirement("range", text, self._inside_expr, *keys)
 
     def axes_in(self, call: Call) -> int:
         """Return the axis that is indexed."""
-        return 0 if self.along is None else self.related(self.along, AxisRole).axis_in(call)
+        return 0 if self._axis is None else self._axis.axis_in(call)
 
-    def valid_axis_conditions(self) -> list[str]:
-        """Return the conditions under which the size of the axis can be read."""
-        rules = [*Role.requirements(self)]
-        if self.along is not None:
-            rules += self.related(self.along, AxisRole).requirements()
-        return [rule.holds for rule in rules]
+    def open_question(
+        self, aspect: str, text: str, condition: str, *rules: Requirement
+    ) -> DerivedAmbiguity:
+        """Return an ambiguity of calls in which the size of the axis can be read."""
+        axis = () if self._axis is None else self._axis.requirements()
+        holds = [rule.holds for rule in (*Role.requirements(self), *axis, *rules)]
+        touches = " and ".join(f"({part})" for part in (*holds, condition))
+        return DerivedAmbiguity(f"{self.name}.{aspect}", text, touches)
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield the meaning of an index outside with `outside: undefined`."""
         if self.outside == "undefined":
-            conditions = [*self.valid_axis_conditions(), f"not {self._inside_expr}"]
-            yield DerivedAmbiguity(
-                f"{self.name}.range",
-                f"What an index of {self.name} outside of the axis gives.",
-                " and ".join(f"({condition})" for condition in conditions),
-            )
+            text = f"What an index of {self.name} outside of the axis gives."
+            yield self.open_question("range", text, f"not {self._inside_expr}")

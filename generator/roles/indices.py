@@ -6,7 +6,6 @@ from typing import Literal
 
 from opcert.arrays.calls import Tensor
 from opcert.errors import Inapplicable
-from opcert.roles.axes import AxisRole
 from opcert.roles.dims import LeadingDimsRole
 from opcert.roles.drawing import MAX_INDICES, MAX_OUTPUT_RANK, MAX_OUTPUTS, Drawing
 from opcert.roles.indexing import (
@@ -46,7 +45,7 @@ class IndicesRole(IndexingRole):
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:
         """Draw its shape; its leading extents may be those of data."""
         rank, data = call.fact(self.draw_rank), call.fact(self.data.draw_shape)
-        axis = 0 if self.along is None else call.fact(self.related(self.along, AxisRole).draw_axis)
+        axis = self.draw_axis(call)
         shared = 0 if self._leading is None else call.fact(self._leading.draw_count)
         others = prod(extent for d, extent in enumerate(data) if d != axis)
         most = call.one(self, "size", {"up to 16": 16, "up to 64": 64}, {"up to 1,024": 1 << 10})
@@ -63,8 +62,8 @@ class IndicesRole(IndexingRole):
     def draw(self, call: Drawing) -> Tensor:
         """Return the indices: one of them is near the ends of the axis or of a type."""
         element_type, shape = call.fact(self.draw_type), call.fact(self.draw_shape)
-        axis = 0 if self.along is None else call.fact(self.related(self.along, AxisRole).draw_axis)
-        values = self.draw_values(call, call.fact(self.data.draw_shape)[axis], prod(shape))
+        n = call.fact(self.data.draw_shape)[self.draw_axis(call)]
+        values = self.draw_values(call, n, prod(shape))
         return call.laid_out(self, Tensor(element_type, shape, tuple(values)))
 
     def requirements(self) -> Iterator[Requirement]:
@@ -73,5 +72,5 @@ class IndicesRole(IndexingRole):
         name, (least, most) = self.name, self.rank
         if least == most:
             text = f"{name} is of rank {most}."
-            yield Requirement(f"{name}.rank", text, f"{name}.rank == {most}")
-        yield from self.range_requirements(f"{name}.rank")
+            yield self.requirement("rank", text, f"{name}.rank == {most}")
+        yield from self.range_requirements("rank")

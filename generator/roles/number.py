@@ -8,7 +8,7 @@ from opcert.arrays.element_types import highest, lowest
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.role import FORMS, Form, ListRole, Requirement, ranks_of_forms
+from opcert.roles.role import FORMS, Form, ListRole, Requirement, Role, ranks_of_forms
 
 
 class NumberRole(ListRole):
@@ -62,37 +62,24 @@ class NumberRole(ListRole):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form or its length, and its range."""
-        yield from super().requirements()
-        name, keys = self.name, [] if self.is_attribute else [f"{self.name}.type"]
+        name = self.name
+        keys = [] if self.is_attribute else ["type"]
+        values = f"[{name}]" if self.is_attribute else self.values_expr
         if self.each is not None:
-            if not self.is_attribute:
-                yield self.rank_requirement()
-                keys.append(f"{name}.rank")
-            yield Requirement(
-                f"{name}.length",
-                f"{name} has as many elements as there are of {self.each}.",
-                f"{self.length_expr} == len(({self.each}))",
-                self.given_expr,
-                (*keys, *self.keys_in(self.each)),
-            )
+            yield from super().requirements()
+            keys, values = [*self.list_keys], self.values_expr
+            text = f"{name} has as many elements as there are of {self.each}."
+            holds = f"{self.length_expr} == len(({self.each}))"
+            yield self.requirement("length", text, holds, *keys, *self.keys_in(self.each))
         elif not self.is_attribute:
+            yield from Role.requirements(self)
+            forms = " or ".join(self.form).replace("_", " ")
+            text = f"{name} is one integer, given as {forms}."
             shapes = [FORMS[form] for form in self.form]
-            yield Requirement(
-                f"{name}.shape",
-                f"{name} is one integer, given as {' or '.join(self.form).replace('_', ' ')}.",
-                f"{name}.shape in {shapes}",
-                self.given_expr,
-            )
-            keys.append(f"{name}.shape")
+            yield self.requirement("shape", text, f"{name}.shape in {shapes}")
+            keys.append("shape")
         if self.range is not None:
             least, most = self.range
-            values = (
-                f"[{self.name}]" if self.is_attribute and self.each is None else self.values_expr
-            )
-            yield Requirement(
-                f"{name}.range",
-                f"{name} is from {least} to {most}.",
-                f"all(({least}) <= value <= ({most}) for value in {values})",
-                self.given_expr,
-                (*keys, *self.keys_in(f"{least} {most}")),
-            )
+            text = f"{name} is from {least} to {most}."
+            holds = f"all(({least}) <= value <= ({most}) for value in {values})"
+            yield self.requirement("range", text, holds, *keys, *self.keys_in(f"{least} {most}"))

@@ -3,19 +3,14 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call
 from opcert.arrays.element_types import fits, lowest
 from opcert.errors import Inapplicable
-from opcert.roles.axes import AxisRole
+from opcert.roles.axes import AlongRole
 from opcert.roles.drawing import Drawing, draw_parts, places
 from opcert.roles.role import ListRole, Requirement
 
-# Kinds of lengths. If the first is the mean, the parts seem equal to a runtime that compares only
-# the first. With the high bit set, a length is negative if its byte is read as signed.
-LENGTHS = ("varied", "ones", "equal", "first_one", "last_one", "first_mean", "high_bit")
 
-
-class PartitionRole(ListRole):
+class PartitionRole(AlongRole, ListRole):
     """Lengths that sum to the size of an axis.
 
     With `remainder`, one of them may be -1, which means the rest of the axis. A length may be 0
@@ -26,7 +21,6 @@ class PartitionRole(ListRole):
 
     role: Literal["partition"]
     of: str
-    along: str
     remainder: bool = False
     empty: bool = True
 
@@ -35,21 +29,11 @@ class PartitionRole(ListRole):
         least = "1" if not self.empty else "0"
         if self.remainder:
             least = f"-1 if lowest({self.name}.type) < 0 else {least}"
-        return (least, self._size_expr)
-
-    @property
-    def axis(self) -> AxisRole:
-        """The axis that it divides."""
-        return self.related(self.along, AxisRole)
-
-    @property
-    def _size_expr(self) -> str:
-        return f"{self.of}.shape[{self.axis.wrapped_expr}]"
+        return (least, self.axis.size_expr)
 
     def draw(self, call: Drawing) -> Any:
         """Return lengths that sum to the size of the axis, one of them perhaps the rest."""
-        n = call.fact(self.axis.data.draw_shape)[call.fact(self.axis.draw_axis)]
-        element_type = call.fact(self.draw_type)
+        n, element_type = self.axis.draw_size(call), call.fact(self.draw_type)
         lengths = draw_parts(self, call, n, empty=self.empty)
         if self.remainder and lowest(element_type) < 0:
             rest = call.one(self, "rest", {"none": None, **places(len(lengths))})
@@ -59,49 +43,27 @@ class PartitionRole(ListRole):
             raise Inapplicable("a length does not fit its type")
         return self.drawn_list(call, lengths)
 
-    def axes_in(self, call: Call) -> int:
-        """Return the axis that is divided."""
-        return self.axis.axis_in(call)
-
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank, its least length and its sum."""
         yield from super().requirements()
-        name, values = self.name, f"{self.name}.values"
-        form = (f"{name}.type", f"{name}.rank")
-        yield self.rank_requirement()
+        values, size, along = f"{self.name}.values", self.axis.size_expr, f"{self.along}.range"
         least = -1 if self.remainder else 0 if self.empty else 1
-        yield Requirement(
-            f"{name}.least",
-            f"No length is below {least}.",
-            f"all(length >= {least} for length in {values})",
-            prerequisites=form,
-        )
-        prerequisites: tuple[str, ...] = (f"{self.along}.range", f"{name}.least")
-        total = f"sum({values})"
+        holds = f"all(length >= {least} for length in {values})"
+        yield self.requirement("least", f"No length is below {least}.", holds, *self.list_keys)
+        holds = f"sum({values}) == {size}"
         if not self.remainder:
             text = f"The lengths sum to the size of the axis of {self.of}."
-            yield Requirement(
-                f"{name}.sum", text, f"{total} == {self._size_expr}", prerequisites=prerequisites
-            )
+            yield self.requirement("sum", text, holds, along, "least")
             return
-        yield Requirement(
-            f"{name}.one-remainder",
-            "At most one length is -1.",
-            f"len([length for length in {values} if length == -1]) <= 1",
-            prerequisites=form,
-        )
-        prerequisites = (*prerequisites, f"{name}.one-remainder")
-        yield Requirement(
-            f"{name}.sum",
-            f"Without a -1, the lengths sum to the size of the axis of {self.of}.",
-            f"{total} == {self._size_expr}",
-            f"-1 not in {values}",
-            prerequisites,
-        )
-        yield Requirement(
-            f"{name}.remainder",
+        keys = (along, "least", "one-remainder")
+        one = f"len([length for length in {values} if length == -1]) <= 1"
+        yield self.requirement("one-remainder", "At most one length is -1.", one, *self.list_keys)
+        text = f"Without a -1, the lengths sum to the size of the axis of {self.of}."
+        yield self.requirement("sum", text, holds, *keys, when=f"-1 not in {values}")
+        yield self.requirement(
+            "remainder",
             f"The lengths other than a -1 sum to no more than the size of the axis of {self.of}.",
-            f"{total} + 1 <= {self._size_expr}",
-            f"-1 in {values}",
-            prerequisites,
+            f"sum({values}) + 1 <= {size}",
+            *keys,
+            when=f"-1 in {values}",
         )

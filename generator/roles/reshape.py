@@ -10,7 +10,7 @@ from pydantic import Field
 
 from opcert.arrays.calls import Call, insert, replace
 from opcert.arrays.element_types import fits, lowest
-from opcert.roles.data import DataRole
+from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, places
 from opcert.roles.role import ListRole, Requirement
 from opcert.roles.scalar_values import FlagRole
@@ -69,7 +69,7 @@ def _prime_factors(n: int) -> tuple[int, ...]:
     return tuple(factors)
 
 
-class ReshapeRole(ListRole):
+class ReshapeRole(ListRole, OfDataRole):
     """The shape that data takes on, with the same elements in the same order.
 
     A single -1 is inferred from the other sizes. If the flag `copies` is true, a 0 copies the size
@@ -80,18 +80,8 @@ class ReshapeRole(ListRole):
     relations: ClassVar = {"of": ("data",), "copies": ("flag",)}
 
     role: Literal["reshape"]
-    of: str
     copies: str | None = None
     most: int = Field(8, ge=1, le=8)
-
-    @property
-    def data(self) -> DataRole:
-        """The data that is reshaped."""
-        return self.related(self.of, DataRole)
-
-    # The shape of a target
-
-    # What a role contributes
 
     def _draw_forms(
         self, call: Drawing, shape: Sequence[int], *, copies: bool
@@ -167,43 +157,23 @@ class ReshapeRole(ListRole):
         """Yield its form, and that the elements of data fill it."""
         yield from super().requirements()
         name, of, values = self.name, self.of, f"{self.name}.values"
-        form = (f"{name}.type", f"{name}.rank")
-        yield self.rank_requirement()
-        yield Requirement(
-            f"{name}.least",
-            f"{name} lists sizes; no element is less than -1.",
-            f"all(size >= -1 for size in {values})",
-            prerequisites=form,
-        )
-        yield Requirement(
-            f"{name}.one-inferred",
-            f"At most one element of {name} is -1.",
-            f"sum(size == -1 for size in {values}) <= 1",
-            prerequisites=(*form, f"{name}.least"),
-        )
-        size, keys = "size", [*form, f"{name}.least", f"{name}.one-inferred"]
+        text = f"{name} lists sizes; no element is less than -1."
+        holds = f"all(size >= -1 for size in {values})"
+        yield self.requirement("least", text, holds, *self.list_keys)
+        text = f"At most one element of {name} is -1."
+        holds = f"sum(size == -1 for size in {values}) <= 1"
+        yield self.requirement("one-inferred", text, holds, *self.list_keys, "least")
+        size, keys = "size", [*self.list_keys, "least", "one-inferred"]
         if self.copies is not None:
-            yield Requirement(
-                f"{name}.copied",
-                f"With {self.copies}, each 0 of {name} has a dimension of {of} to copy.",
-                f"all(size != 0 for size in {values}[{of}.rank:])",
-                self.copies,
-                form,
-            )
-            keys.append(f"{name}.copied")
+            text = f"With {self.copies}, each 0 of {name} has a dimension of {of} to copy."
+            holds = f"all(size != 0 for size in {values}[{of}.rank:])"
+            yield self.requirement("copied", text, holds, *self.list_keys, when=self.copies)
+            keys.append("copied")
             size = f"{of}.shape[k] if {self.copies} and size == 0 else size"
         product = f"prod([{size} for k, size in enumerate({values}) if size != -1])"
-        yield Requirement(
-            f"{name}.size",
-            f"The sizes in {name} multiply to the number of elements of {of}.",
-            f"{product} == {of}.size",
-            f"-1 not in {values}",
-            keys,
-        )
-        yield Requirement(
-            f"{name}.inferred",
-            f"The sizes other than -1 divide the number of elements of {of}.",
-            f"all(known > 0 and {of}.size % known == 0 for known in [{product}])",
-            f"-1 in {values}",
-            keys,
-        )
+        text = f"The sizes in {name} multiply to the number of elements of {of}."
+        holds, when = f"{product} == {of}.size", f"-1 not in {values}"
+        yield self.requirement("size", text, holds, *keys, when=when)
+        text = f"The sizes other than -1 divide the number of elements of {of}."
+        holds = f"all(known > 0 and {of}.size % known == 0 for known in [{product}])"
+        yield self.requirement("inferred", text, holds, *keys, when=f"-1 in {values}")

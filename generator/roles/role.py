@@ -87,6 +87,8 @@ class Role(Argument):
 
     # The keys that name other arguments, and the roles that these arguments may have.
     relations: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    # Whether its integers are axes of data, or numbers of axes.
+    counts_axes: ClassVar[bool] = False
     # Whether the role describes a list of tensors.
     can_be_variadic: ClassVar[bool] = False
     # What the elements of a list attribute are.
@@ -150,8 +152,9 @@ class Role(Argument):
 
     @property
     def given_expr(self) -> str:
-        """The condition that a call does not omit it."""
-        return "True" if self.required else f"{self.name} is not None"
+        """The condition that a call does not omit it; an omitted one may mean its default."""
+        has_value = self.required or self.default is not None
+        return "True" if has_value else f"{self.name} is not None"
 
     def keys_in(self, text: str) -> tuple[str, ...]:
         """Return the keys of requirements without which an expression may not be evaluated."""
@@ -186,6 +189,8 @@ class Role(Argument):
         """Return the size that matters to those of its integers that concern an axis of data."""
         data = getattr(self, "data", None)
         shape = () if data is None else data.tensor_of(call).shape
+        if self.counts_axes:
+            return len(shape)
         return shape[axis] if axis < len(shape) else 0
 
     # What a subclass overrides
@@ -254,12 +259,24 @@ class Role(Argument):
             is_any = set(types) == set(INTEGERS)
             names = "INTEGERS" if is_any else str(list(types))
             kind = "an integer type" if is_any else f"one of the types {', '.join(types)}"
-            yield Requirement(
-                f"{self.name}.type",
-                f"{self.name} is of {kind}.",
-                f"{self.name}.type in {names}",
-                self.given_expr,
+            yield self.requirement(
+                "type", f"{self.name} is of {kind}.", f"{self.name}.type in {names}"
             )
+
+    def requirement(
+        self, aspect: str, text: str, holds: str, *prerequisites: str, when: str | None = None
+    ) -> Requirement:
+        """Return a requirement on it, by default of all calls that do not omit it.
+
+        Prerequisites are other aspects of it, or keys of requirements on other arguments.
+        """
+        return Requirement(
+            f"{self.name}.{aspect}",
+            text,
+            holds,
+            self.given_expr if when is None else when,
+            tuple(key if "." in key else f"{self.name}.{key}" for key in prerequisites),
+        )
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield the ambiguities that follow from what the spec declares."""
@@ -289,22 +306,14 @@ class ListRole(Role):
             return [*values]
         return call.laid_out(self, vector(call.fact(self.draw_type), tuple(values)))
 
-    def part_mistakes(
-        self, of: str, group: Sequence[tuple[str, str]], parts: Sequence[str]
-    ) -> Iterator[tuple[str, str]]:
-        """Report missing and repeated parts, where arguments have one part each of the same role.
+    @property
+    def list_keys(self) -> tuple[str, ...]:
+        """The keys of the requirements that make it a list; an attribute is one anyway."""
+        return () if self.is_attribute else (f"{self.name}.type", f"{self.name}.rank")
 
-        `group` lists the names of the arguments for `of`, this one among them, with their parts.
-        """
-        for part in parts:
-            names = [name for name, own in group if own == part]
-            if self.name in names[1:]:
-                yield "part", f"duplicate {part} of '{of}'; the first is '{names[0]}'"
-            if not names and self.name == group[0][0]:
-                expected = f"an argument with 'role: {self.role}' and 'part: {part}'"
-                yield "part", f"missing {part} of '{of}'; expected {expected}"
-
-    def rank_requirement(self) -> Requirement:
-        """Return the requirement that its tensor is one-dimensional."""
-        text = f"{self.name} is one-dimensional."
-        return Requirement(f"{self.name}.rank", text, f"{self.name}.rank == 1", self.given_expr)
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the type and the rank of a tensor."""
+        yield from super().requirements()
+        if not self.is_attribute:
+            text = f"{self.name} is one-dimensional."
+            yield self.requirement("rank", text, f"{self.name}.rank == 1")

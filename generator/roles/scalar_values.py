@@ -11,6 +11,7 @@ from opcert.roles.argument import ElementKind
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing
 from opcert.roles.role import FORMS, OMITTED, Form, ListRole, Requirement, Role, ranks_of_forms
+from opcert.roles.slice_part import series
 from opcert.roles.slicing_steps import SlicingStepsRole
 
 
@@ -100,21 +101,61 @@ class ModeRole(Role):
         """Yield the requirement that the mode is one of its words."""
         words = self.one_of
         text = f"{self.name} is {' or '.join(words)}."
-        yield Requirement(self.word_requirement, text, f"{self.name} in {[*words]}")
+        yield self.requirement("word", text, f"{self.name} in {[*words]}")
 
-    def selection_mistakes(self, role: Role, word: str | None) -> Iterator[tuple[str, str]]:
-        """Report mistakes of an argument that is given only if the mode is `word`."""
-        if word is None:
-            yield "mode", f"missing key 'mode_is'; expected {' or '.join(self.one_of)}"
-        elif word not in self.one_of:
-            near = did_you_mean(word, [*self.one_of])
-            yield "mode_is", f"unknown word '{word}' of '{self.name}'{near}"
-        elif role.required:
-            text = f"required in every mode, but given only if '{self.name}' is {word}"
+
+class SelectedRole(Role):
+    """The base class of roles with the key `mode`: given only if that mode is `mode_is`."""
+
+    mode: str | None = None
+    mode_is: str | None = None
+
+    @property
+    def selected_by(self) -> ModeRole | None:
+        """The mode that determines whether it is given, if there is one."""
+        return None if self.mode is None else self.related(self.mode, ModeRole)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report an unknown word of the mode, and missing or superfluous keys."""
+        yield from super().mistakes()
+        mode, word = self.selected_by, self.mode_is
+        if mode is None:
+            if word is not None:
+                yield "mode_is", "missing key 'mode'; expected it together with 'mode_is'"
+        elif word is None:
+            yield "mode", f"missing key 'mode_is'; expected {' or '.join(mode.one_of)}"
+        elif word not in mode.one_of:
+            near = did_you_mean(word, [*mode.one_of])
+            yield "mode_is", f"unknown word '{word}' of '{mode.name}'{near}"
+        elif self.required:
+            text = f"required in every mode, but given only if '{mode.name}' is {word}"
             yield "mode", f"{text}; expected 'required: false'"
 
+    def is_selected(self, call: Drawing) -> bool:
+        """Draw whether the mode, if there is one, has a use for it."""
+        mode = self.selected_by
+        return mode is None or call.fact(mode.draw_meant) == self.mode_is
 
-class FillRole(Role):
+    @property
+    def selected_expr(self) -> str:
+        """The condition that the mode has a use for it."""
+        mode = self.selected_by
+        return "True" if mode is None else mode.is_one_of([str(self.mode_is)])
+
+    @property
+    def selected_keys(self) -> tuple[str, ...]:
+        """The keys of the requirements that this condition relies on."""
+        return () if self.selected_by is None else (self.selected_by.word_requirement,)
+
+    @property
+    def used_expr(self) -> str:
+        """The condition that it is given where the mode has a use for it."""
+        if self.selected_by is None:
+            return self.given_expr
+        return f"{self.selected_expr} and {self.given_expr}"
+
+
+class FillRole(SelectedRole):
     """One element of the type of data: a tensor.
 
     `form` lists the allowed forms: `scalar` (rank 0) and `one_element` (shape [1]). An omitted fill
@@ -126,8 +167,6 @@ class FillRole(Role):
     role: Literal["fill"]
     like: str
     form: tuple[Form, ...] = ("scalar",)
-    mode: str | None = None
-    mode_is: str | None = None
 
     def rank_bounds(self) -> tuple[str, str]:
         """Return the ranks of its forms."""
@@ -135,19 +174,11 @@ class FillRole(Role):
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report a type symbol other than that of data, and wrong keys of a mode."""
+        yield from super().mistakes()
         symbol = self.data.type
         if self.type != symbol:
             text = f"type symbol '{self.type}' differs from that of '{self.like}'"
             yield "type", f"{text}; expected '{symbol}'"
-        if self.selected_by is not None:
-            yield from self.selected_by.selection_mistakes(self, self.mode_is)
-        elif self.mode_is is not None:
-            yield "mode_is", "missing key 'mode'; expected it together with 'mode_is'"
-
-    @property
-    def selected_by(self) -> ModeRole | None:
-        """The mode that determines whether it is given, if there is one."""
-        return None if self.mode is None else self.related(self.mode, ModeRole)
 
     @property
     def data(self) -> DataRole:
@@ -156,10 +187,7 @@ class FillRole(Role):
 
     def draw(self, call: Drawing) -> Tensor | None:
         """Return an element for a data pattern to fill, or 0; None where the mode has no use."""
-        mode = self.selected_by
-        if mode is not None and call.fact(mode.draw_meant) != self.mode_is:
-            return None
-        if not call.fact(self.draw_given):
+        if not self.is_selected(call) or not call.fact(self.draw_given):
             return None
         shape = FORMS[call.one(self, "form", self.form)]
         # An element of 0 looks like an omitted one.
@@ -169,26 +197,13 @@ class FillRole(Role):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type and its form."""
-        name, mode = self.name, self.selected_by
-        is_used, prerequisites = self.given_expr, []
-        if mode is not None:
-            is_used = f"{mode.is_one_of([str(self.mode_is)])} and {is_used}"
-            prerequisites = [mode.word_requirement]
-        yield Requirement(
-            f"{name}.type",
-            f"{name} has the type of {self.like}.",
-            f"{name}.type == {self.like}.type",
-            is_used,
-            prerequisites,
-        )
-        shapes = [FORMS[form] for form in self.form]
-        yield Requirement(
-            f"{name}.shape",
-            f"{name} is one element, given as {' or '.join(self.form).replace('_', ' ')}.",
-            f"{name}.shape in {shapes}",
-            is_used,
-            prerequisites,
-        )
+        name, keys, when = self.name, self.selected_keys, self.used_expr
+        text, holds = f"{name} has the type of {self.like}.", f"{name}.type == {self.like}.type"
+        yield self.requirement("type", text, holds, *keys, when=when)
+        forms = " or ".join(self.form).replace("_", " ")
+        text = f"{name} is one element, given as {forms}."
+        holds = f"{name}.shape in {[FORMS[form] for form in self.form]}"
+        yield self.requirement("shape", text, holds, *keys, when=when)
 
 
 class MaskRole(ListRole):
@@ -244,14 +259,9 @@ class MaskRole(ListRole):
         group = [role.name for role in self.related(self.of, SlicingStepsRole).masks.values()]
         # The first mask yields what holds for all.
         if name == group[0]:
-            yield Requirement(
-                f"{name}.bits",
-                f"The elements of {', '.join(group[:-1])} and {group[-1]} are 0 and 1.",
-                f"all(bit in [0, 1] for mask in [{', '.join(group)}] for bit in mask)",
-            )
+            text = f"The elements of {series(group)} are 0 and 1."
+            holds = f"all(bit in [0, 1] for mask in [{', '.join(group)}] for bit in mask)"
+            yield self.requirement("bits", text, holds)
         if self.marks == "rest":
-            yield Requirement(
-                f"{name}.once",
-                f"{name} has at most one 1.",
-                f"sum([bit == 1 for bit in {name}]) <= 1",
-            )
+            holds = f"sum([bit == 1 for bit in {name}]) <= 1"
+            yield self.requirement("once", f"{name} has at most one 1.", holds)

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 from math import prod
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import fits
 from opcert.errors import Inapplicable
-from opcert.roles.data import DataRole
+from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing
 from opcert.roles.mapping import (
     MappingRole,
@@ -22,7 +22,7 @@ _ADDED = {"one": 1, "none": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six"
 _ADDED |= {"seven": 7, "eight": 8}
 
 
-class ShapeRole(ListRole):
+class ShapeRole(ListRole, OfDataRole):
     """The shape to which data broadcasts, in this direction only.
 
     Data aligns at the end, and a size of 1 stretches. With a `mapping`, each axis of data becomes
@@ -30,17 +30,9 @@ class ShapeRole(ListRole):
     `empty` is false, it may have none.
     """
 
-    relations: ClassVar = {"of": ("data",)}
-
     role: Literal["shape"]
-    of: str
     most: int = Field(8, ge=1, le=max(_ADDED.values()))
     empty: bool = True
-
-    @property
-    def data(self) -> DataRole:
-        """The data that broadcasts to it."""
-        return self.related(self.of, DataRole)
 
     @property
     def mapping(self) -> MappingRole | None:
@@ -98,31 +90,18 @@ class ShapeRole(ListRole):
         """Yield its form, and that data broadcasts to it unless a mapping is given."""
         yield from super().requirements()
         name, of, values = self.name, self.of, f"{self.name}.values"
-        form = (f"{name}.type", f"{name}.rank")
-        yield self.rank_requirement()
-        yield Requirement(
-            f"{name}.least",
-            f"{name} lists sizes, none of them negative.",
-            f"all(size >= 0 for size in {values})",
-            prerequisites=form,
-        )
+        text = f"{name} lists sizes, none of them negative."
+        holds = f"all(size >= 0 for size in {values})"
+        yield self.requirement("least", text, holds, *self.list_keys)
         mapping, when, begin = self.mapping, "True", ""
         prerequisites: tuple[str, ...] = ()
         if mapping is not None:
             if mapping.required:
                 return
             when, begin, prerequisites = mapping.aligned
-        yield Requirement(
-            f"{name}.ranks",
-            f"{begin}{of} has no more dimensions than {name} has elements.",
-            f"{of}.rank <= {name}.size",
-            when,
-            (*prerequisites, *form, f"{name}.least"),
-        )
-        yield Requirement(
-            f"{name}.extents",
-            f"{begin}each size of {of}, aligned at the end, is 1 or that of {name}.",
-            f"broadcasts({of}.shape, {values})",
-            when,
-            (f"{name}.ranks",),
-        )
+        text = f"{begin}{of} has no more dimensions than {name} has elements."
+        keys = (*prerequisites, *self.list_keys, "least")
+        yield self.requirement("ranks", text, f"{of}.rank <= {name}.size", *keys, when=when)
+        text = f"{begin}each size of {of}, aligned at the end, is 1 or that of {name}."
+        holds = f"broadcasts({of}.shape, {values})"
+        yield self.requirement("extents", text, holds, "ranks", when=when)

@@ -1,26 +1,22 @@
 """What the roles of starts, stops and steps of slices share."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import ClassVar, Literal
 
-from opcert.roles.data import DataRole
+from opcert.roles.data import PartRole
 from opcert.roles.role import ListRole, Requirement, Role
 
-PARTS = ("start", "stop", "step")
 
-
-class SlicePartRole(ListRole):
+class SlicePartRole(PartRole):
     """The starts, the stops or the steps of slices: a list with an element for each slice.
 
     Three arguments have the role, one for each `part`. A subclass states what they mean.
     """
 
-    relations: ClassVar = {"of": ("data",)}
+    part_names: ClassVar = ("start", "stop", "step")
 
     role: Literal["spans", "slicing_steps"]
     part: Literal["start", "stop", "step"]
-    of: str
 
     def bounds(self) -> tuple[str, str] | None:
         """Return the limits of its type: a slice may reach past its axis."""
@@ -28,54 +24,24 @@ class SlicePartRole(ListRole):
             return None
         return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
 
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Report missing and repeated parts."""
-        group = [(role.name, role.part) for role in self._group]
-        yield from self.part_mistakes(self.of, group, PARTS)
-
-    @cached_property
-    def data(self) -> DataRole:
-        """The data that is sliced."""
-        return self.related(self.of, DataRole)
-
-    @cached_property
-    def _group(self) -> list["SlicePartRole"]:
-        roles = self._signature.roles
-        return [role for role in roles if isinstance(role, SlicePartRole) and role.of == self.of]
-
-    @cached_property
-    def _parts(self) -> tuple["SlicePartRole", "SlicePartRole", "SlicePartRole"]:
-        start, stop, step = sorted(self._group, key=lambda role: PARTS.index(role.part))
-        return start, stop, step
-
-    @cached_property
-    def _tensor_parts(self) -> list["SlicePartRole"]:
-        return [part for part in self._parts if not part.is_attribute]
-
     def requirements(self) -> Iterator[Requirement]:
         """Yield types, rank, lengths, and that no step is 0.
 
         The start yields the requirements that all parts share.
         """
-        name = self.name
-        if not self.is_attribute:
-            yield self.rank_requirement()
+        yield from (rule for rule in super().requirements() if rule.key.endswith(".rank"))
         if self.part == "start":
             yield from self._type_requirement()
             yield from self._length_requirements()
         if self.part == "step":
-            yield Requirement(
-                f"{name}.nonzero",
-                "No step is 0.",
-                f"all(value != 0 for value in {self.values_expr})",
-                self.given_expr,
-            )
+            holds = f"all(value != 0 for value in {self.values_expr})"
+            yield self.requirement("nonzero", "No step is 0.", holds)
 
     def _type_requirement(self) -> Iterator[Requirement]:
         """Yield the element types of all parts, as one requirement."""
         kinds: dict[str, list[str]] = {}
         conditions = []
-        for part in self._tensor_parts:
+        for part in self.parts:
             for requirement in Role.requirements(part):
                 kind = requirement.text.partition(" is ")[2].removesuffix(".")
                 kinds.setdefault(kind, []).append(part.name)
@@ -86,7 +52,8 @@ class SlicePartRole(ListRole):
             for kind, names in kinds.items()
         ]
         if conditions:
-            yield Requirement(f"{self.name}.type", f"{'; '.join(texts)}.", " and ".join(conditions))
+            text = f"{'; '.join(texts)}."
+            yield self.requirement("type", text, " and ".join(conditions), when="True")
 
     def _length_requirements(self) -> Iterator[Requirement]:
         """Yield that all parts have the same length."""
@@ -95,12 +62,12 @@ class SlicePartRole(ListRole):
     @property
     def _lists(self) -> list[ListRole]:
         """The lists that have an element for each slice."""
-        return [*self._parts]
+        return [*self.parts]
 
     @property
     def _compared(self) -> ListRole:
         """The list with which all lengths are compared: one that is not omitted."""
-        return next((part for part in self._lists if part.required), self._parts[0])
+        return next((part for part in self._lists if part.required), self)
 
     def _equal_lengths(self) -> Requirement:
         lists, length = self._lists, self._compared.length_expr
@@ -111,12 +78,9 @@ class SlicePartRole(ListRole):
                 absent = "" if part.required else f"{part.name} is None or "
                 conditions.append(f"({absent}{is_equal})" if absent else is_equal)
         names = [part.name if part.required else f"where given {part.name}" for part in lists]
-        return Requirement(
-            f"{self.name}.length",
-            f"{series(names)} have equally many elements.",
-            " and ".join(conditions),
-            prerequisites=tuple(f"{part.name}.rank" for part in lists if not part.is_attribute),
-        )
+        ranks = [f"{part.name}.rank" for part in lists if not part.is_attribute]
+        text = f"{series(names)} have equally many elements."
+        return self.requirement("length", text, " and ".join(conditions), *ranks, when="True")
 
 
 def series(names: Sequence[str]) -> str:

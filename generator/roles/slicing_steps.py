@@ -10,7 +10,7 @@ from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.role import Role
-from opcert.roles.slice_part import PARTS, SlicePartRole
+from opcert.roles.slice_part import SlicePartRole
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class SlicingStepsRole(SlicePartRole):
         """The masks by what they mark."""
         return {
             marks: role
-            for role in self._parts[0].referrers("of")
+            for role in self.parts[0].referrers("of")
             if isinstance(marks := getattr(role, "marks", None), str)
         }
 
@@ -115,7 +115,7 @@ class SlicingStepsRole(SlicePartRole):
         return call.one(rest, "axes", kinds, {"no axis": range(first, first), "all": range(rank)})
 
     def _can_be_backwards(self, call: Drawing) -> bool:
-        return call.fact(self._parts[2].draw_given) and lowest(call.fact(self.draw_type)) < 0
+        return call.fact(self.parts[2].draw_given) and lowest(call.fact(self.draw_type)) < 0
 
     def _draw_ignored(
         self, call: Drawing, kind: Literal["new", "rest"], number: int = 0
@@ -124,9 +124,11 @@ class SlicingStepsRole(SlicePartRole):
         role, named = self.masks[kind], near(9, call.fact(self.draw_type))
         start, stop, by = (
             call.pick(role, f"ignored {part} {number}", [v for v in named.values() if v or k < 2])
-            for k, part in enumerate(PARTS)
+            for k, part in enumerate(self.part_names)
         )
-        masks = [call.integer(role, f"{part} mask {number}", 0, 3) == 0 for part in PARTS[:2]]
+        masks = [
+            call.integer(role, f"{part} mask {number}", 0, 3) == 0 for part in ("start", "stop")
+        ]
         return SlicingStep(kind, start, stop, by, masks[0], masks[1])
 
     def _draw_single(self, call: Drawing, n: int, axis: int, *, is_tested: bool) -> SlicingStep:
@@ -142,7 +144,7 @@ class SlicingStepsRole(SlicePartRole):
 
     def _draw_tested(self, call: Drawing, n: int) -> SlicingStep:
         """Draw a slice of an axis of `n` that mostly selects something."""
-        start, stop, step = self._parts
+        start, stop, step = self.parts
         element_type = call.fact(self.draw_type)
         named, sign, size = near(n, element_type), 1, 1
         if self._can_be_backwards(call):
@@ -175,7 +177,7 @@ class SlicingStepsRole(SlicePartRole):
 
     def _draw_other(self, call: Drawing, n: int, axis: int, kind: str) -> SlicingStep:
         """Draw a slice of an axis of `n` that selects something; its numbers fit their type."""
-        start, stop, step = self._parts
+        start, stop, step = self.parts
         element_type = call.fact(self.draw_type)
         if kind == "whole":
             begin, end = call.choices.integers(f"{start.name} masked {axis}", 0, 9, 2)
@@ -199,16 +201,12 @@ class SlicingStepsRole(SlicePartRole):
 
     def draw(self, call: Drawing) -> Any:
         """Return the values of all steps."""
-        start = self.related(self._parts[0].name, SlicingStepsRole)
-        steps = call.fact(start.draw_steps)
-        if not call.fact(self.draw_given):
-            return None
-        part = PARTS.index(self.part)
-        return self.drawn_list(call, [(step.start, step.stop, step.step)[part] for step in steps])
+        steps = call.fact(self.parts[0].draw_steps)
+        return self.drawn_part(call, [(step.start, step.stop, step.step) for step in steps])
 
     def _marked(self, call: Call, marks: str) -> list[bool]:
         bits = chain(self.masks[marks].values_in(call), repeat(0))
-        return [bit == 1 for bit in islice(bits, call.inputs[self._parts[0].name].size)]
+        return [bit == 1 for bit in islice(bits, call.inputs[self.parts[0].name].size)]
 
     def axes_in(self, call: Call) -> Sequence[int | None]:
         """Return the axis of each step; None for a step that has none of its own."""

@@ -10,10 +10,7 @@ from opcert.arrays.element_types import fits, lowest
 from opcert.roles.axes import AxesRole
 from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.role import ListRole, Requirement
-from opcert.roles.slice_part import (
-    PARTS,
-    SlicePartRole,
-)
+from opcert.roles.slice_part import SlicePartRole
 
 Span = tuple[int, int, int]
 
@@ -34,7 +31,7 @@ class SpansRole(SlicePartRole):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report missing and repeated parts, and parts along different axes."""
         yield from super().mistakes()
-        first = next(role for role in self._group if isinstance(role, SpansRole))
+        first = self.group[0]
         if self.along != first.along:
             text = f"along {self.along or 'all axes'}, but '{first.name}' is along"
             yield "along", f"{text} {first.along or 'all axes'}; expected the same axes"
@@ -48,7 +45,7 @@ class SpansRole(SlicePartRole):
         """Draw start, stop and step for each sliced axis; one of them is near ends and limits."""
         shape = call.fact(self.data.draw_shape)
         axes = tuple(range(len(shape))) if self.axes is None else call.fact(self.axes.draw_listed)
-        tested = call.one(self._parts[0], "place", places(len(axes))) if axes else 0
+        tested = call.one(self.parts[0], "place", places(len(axes))) if axes else 0
         return [
             self._draw_tested_span(call, shape[axis])
             if k == tested
@@ -58,7 +55,7 @@ class SpansRole(SlicePartRole):
 
     def _draw_tested_span(self, call: Drawing, n: int) -> Span:
         """Draw a slice of an axis of `n` near its ends and the limits of types."""
-        start, stop, step = self._parts
+        start, stop, step = self.parts
         by = 1
         if call.fact(step.draw_given):
             element_type = call.fact(step.draw_type)
@@ -82,7 +79,7 @@ class SpansRole(SlicePartRole):
 
     def _draw_other_span(self, call: Drawing, n: int, k: int) -> Span:
         """Draw a slice of an axis of `n` that selects something, unless the axis is empty."""
-        start, stop, step = self._parts
+        start, stop, step = self.parts
         first, last = sorted(call.choices.integers(f"{start.name} ends {k}", 0, max(0, n - 1), 2))
         begin, end, by = (first, first - n), (last + 1, last + 1 - n), 1
         if last + 1 == n:
@@ -102,11 +99,7 @@ class SpansRole(SlicePartRole):
 
     def draw(self, call: Drawing) -> Any:
         """Return the values for all sliced axes."""
-        spans = call.fact(self.related(self._parts[0].name, SpansRole).draw_spans)
-        if not call.fact(self.draw_given):
-            return None
-        values = [span[PARTS.index(self.part)] for span in spans]
-        return self.drawn_list(call, values)
+        return self.drawn_part(call, call.fact(self.parts[0].draw_spans))
 
     def axes_in(self, call: Call) -> Sequence[int]:
         """Return the sliced axes."""
@@ -114,7 +107,7 @@ class SpansRole(SlicePartRole):
 
     @property
     def _lists(self) -> list[ListRole]:
-        return [*self._parts, *([self.axes] if self.axes is not None else [])]
+        return [*self.parts, *([self.axes] if self.axes is not None else [])]
 
     def _length_requirements(self) -> Iterator[Requirement]:
         """Yield that all parts have the same length, and that it fits the number of axes."""
@@ -125,15 +118,12 @@ class SpansRole(SlicePartRole):
             equal = replace(equal, text=text, holds=f"{equal.holds} and {length} == {rank}")
         yield equal
         if axes is not None and not axes.required:
-            is_first = axes.omitted == "first"
-            yield Requirement(
-                f"{self.name}.fit",
-                f"Without {axes.name}, there are {'no more' if is_first else 'as many'} slices "
-                f"{'than' if is_first else 'as'} {self.of} has dimensions.",
-                f"{length} {'<=' if is_first else '=='} {rank}",
-                f"{axes.name} is None",
-                (f"{self.name}.length",),
-            )
+            relation, words = ("<=", "no more slices than")
+            if axes.omitted == "all":
+                relation, words = "==", "as many slices as"
+            text = f"Without {axes.name}, there are {words} {self.of} has dimensions."
+            when = f"{axes.name} is None"
+            yield self.requirement("fit", text, f"{length} {relation} {rank}", "length", when=when)
 
 
 def _parted(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, Tensor, insert, tensors_in
 from opcert.arrays.element_types import LAYOUTS
 from opcert.arrays.patterns import MAX_STORED_BYTES
-from opcert.roles.axes import AxisRole
+from opcert.roles.axes import AlongRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, places
 from opcert.roles.role import Requirement
@@ -17,7 +17,7 @@ from opcert.roles.role import Requirement
 _MOST_ELEMENTS = 1 << 18
 
 
-class TensorsRole(DataRole):
+class TensorsRole(AlongRole, DataRole):
     """A list of tensors that are joined along the axis `along`.
 
     They have one type and one rank, and the same extents off the axis. Along it, their lengths may
@@ -29,7 +29,6 @@ class TensorsRole(DataRole):
 
     role: Literal["tensors"]  # type: ignore[assignment]
     variadic: tuple[int, int]
-    along: str
     # Keys of data that a list does not have.
     type_of: None = None
     shape: None = None
@@ -63,7 +62,7 @@ class TensorsRole(DataRole):
         # Half of the room is for extents off the axis.
         share = max(1, room // (2 * count))
         others = call.extents(self, rank - 1, share, empty=self.empty, aspect="other extents")
-        axis = call.fact(self.related(self.along, AxisRole).draw_axis)
+        axis = call.fact(self.axis.draw_axis)
         size = prod(max(1, extent) for extent in others)
         lengths = self._draw_lengths(call, count, max(4, share // size), _MOST_ELEMENTS // size)
         # Offsets may be kept under the first shapes, the last one and that of the output.
@@ -104,12 +103,8 @@ class TensorsRole(DataRole):
 
     def values_in(self, call: Call) -> Sequence[int]:
         """Return the lengths of the tensors on the axis."""
-        axis = self.related(self.along, AxisRole).axis_in(call)
+        axis = self.axis.axis_in(call)
         return [tensor.shape[axis] for tensor in tensors_in(call.arguments[self.name])]
-
-    def axes_in(self, call: Call) -> int:
-        """Return the axis along which they are joined."""
-        return self.related(self.along, AxisRole).axis_in(call)
 
     def draw(self, call: Drawing) -> Any:
         """Return tensors for data patterns to fill, in one layout or in several."""
@@ -139,27 +134,16 @@ class TensorsRole(DataRole):
     def requirements(self) -> Iterator[Requirement]:
         """Yield one type, one rank, and the same extents off the axis."""
         name, first = self.name, self.tensor_expr
-        yield Requirement(
-            f"{name}.same-type",
-            f"All tensors of {name} have one element type.",
-            f"all(tensor.type == {first}.type for tensor in {name})",
-        )
-        yield Requirement(
-            f"{name}.same-rank",
-            f"All tensors of {name} have as many dimensions.",
-            f"all(tensor.rank == {first}.rank for tensor in {name})",
-        )
-        axis = self.related_axis_expr
-        yield Requirement(
-            f"{name}.off-axis",
+        holds = f"all(tensor.type == {first}.type for tensor in {name})"
+        yield self.requirement("same-type", f"All tensors of {name} have one element type.", holds)
+        text = f"All tensors of {name} have as many dimensions."
+        holds = f"all(tensor.rank == {first}.rank for tensor in {name})"
+        yield self.requirement("same-rank", text, holds)
+        yield self.requirement(
+            "off-axis",
             f"Off the axis, all tensors of {name} have the same extents.",
-            f"all(tensor.shape[d] == {first}.shape[d] "
-            f"for tensor in {name} for d in range({first}.rank) if d != {axis})",
-            prerequisites=(f"{name}.same-rank", f"{self.along}.range"),
+            f"all(tensor.shape[d] == {first}.shape[d] for tensor in {name} "
+            f"for d in range({first}.rank) if d != {self.axis.wrapped_expr})",
+            "same-rank",
+            f"{self.along}.range",
         )
-
-    @property
-    def related_axis_expr(self) -> str:
-        """The expression of the axis, counted from the front."""
-        axis = self._signature.arguments[self.along]
-        return str(axis.wrapped_expr)  # type: ignore[attr-defined]

@@ -1,17 +1,14 @@
 """The role `windows`: on each axis of data, a window of elements and the stride through it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from opcert.arrays.element_types import fits
 from opcert.errors import Inapplicable
+from opcert.roles.data import PartRole, PerAxis
 from opcert.roles.drawing import Drawing, distinct, near, places
-from opcert.roles.lengths import PerAxis
 from opcert.roles.role import Requirement
 
-PARTS = ("offset", "size", "stride")
 Window = tuple[int, int, int]
 _DRAWN_STRIDES = (1, 1, 2, -1, -2, 3)
 
@@ -37,7 +34,7 @@ def _far(call: Drawing, role: PerAxis, options: Mapping[str, int]) -> Mapping[st
     return past if past and call.integer(role, "far", 0, 1) else options
 
 
-class WindowsRole(PerAxis):
+class WindowsRole(PerAxis, PartRole):
     """The offsets, the sizes or the strides of a window of data, with a number for each axis.
 
     Three arguments have the role, one for each `part`: `offset`, `size` and `stride`. The window
@@ -46,26 +43,11 @@ class WindowsRole(PerAxis):
     further elements, which are not read.
     """
 
+    part_names: ClassVar = ("offset", "size", "stride")
+
     role: Literal["windows"]
     part: Literal["offset", "size", "stride"]
     surplus: bool = False
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Report missing and repeated parts."""
-        yield from super().mistakes()
-        group = [(role.name, role.part) for role in self._group]
-        yield from self.part_mistakes(self.of, group, PARTS)
-
-    @cached_property
-    def _group(self) -> list["WindowsRole"]:
-        roles = self._signature.roles
-        return [role for role in roles if isinstance(role, WindowsRole) and role.of == self.of]
-
-    @cached_property
-    def parts(self) -> tuple["WindowsRole", "WindowsRole", "WindowsRole"]:
-        """The arguments with the offsets, the sizes and the strides."""
-        offset, size, stride = sorted(self._group, key=lambda role: PARTS.index(role.part))
-        return offset, size, stride
 
     def draw_windows(self, call: Drawing) -> list[Window]:
         """Draw offset, size and stride for each axis; one of them is near ends and limits."""
@@ -120,47 +102,37 @@ class WindowsRole(PerAxis):
 
     def _draw_other_window(self, call: Drawing, n: int, axis: int) -> Window:
         """Draw a window of an axis of `n`; half of them are whole, so that outputs stay large."""
-        name = self.parts[0].name
-        first, last = sorted(call.choices.integers(f"{name} ends {axis}", 0, n - 1, 2))
-        if call.integer(self.parts[0], f"whole {axis}", 0, 1):
+        offset, _, stride = self.parts
+        first, last = sorted(call.choices.integers(f"{offset.name} ends {axis}", 0, n - 1, 2))
+        if call.integer(offset, f"whole {axis}", 0, 1):
             first, last = 0, n - 1
-        return first, last + 1 - first, call.pick(self.parts[2], f"other {axis}", _DRAWN_STRIDES)
+        return first, last + 1 - first, call.pick(stride, f"other {axis}", _DRAWN_STRIDES)
 
     def draw(self, call: Drawing) -> Any:
         """Return its number for each axis."""
-        number = PARTS.index(self.part)
-        values = [window[number] for window in call.fact(self.parts[0].draw_windows)]
-        return self.drawn_list(call, values)
+        return self.drawn_part(call, call.fact(self.parts[0].draw_windows))
+
+    @property
+    def lengths(self) -> tuple[str, str] | None:
+        """The condition on its length, and the words for it."""
+        if not self.surplus:
+            return super().lengths
+        text = f"{self.name} has a number for each axis of {self.of}"
+        return f"{self.length_expr} >= {self.of}.rank", text
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield types, ranks and lengths, and that windows are in data, not empty, with strides."""
-        lists = {requirement.key: requirement for requirement in super().requirements()}
-        name, of, length = self.name, self.of, f"{self.name}.length"
-        if self.surplus:
-            text = f"{name} has a number for each axis of {of}."
-            holds = f"{self.length_expr} >= {of}.rank"
-            lists[length] = replace(lists[length], text=text, holds=holds)
-        yield from lists.values()
-        offset, size, stride = self.parts
-        values, axes = self.values_expr, f"for d in range({of}.rank)"
-        if self is size:
-            yield Requirement(
-                f"{name}.least",
-                f"The window of {of} has at least one element on each axis.",
-                f"all({values}[d] >= 1 {axes})",
-                prerequisites=(length,),
-            )
-        if self is offset:
-            yield Requirement(
-                f"{name}.within",
-                f"The window lies within {of} on each axis.",
-                f"all(0 <= {values}[d] <= {of}.shape[d] - {size.values_expr}[d] {axes})",
-                prerequisites=(length, f"{size.name}.length"),
-            )
-        if self is stride:
-            yield Requirement(
-                f"{name}.nonzero",
-                "No stride is 0.",
-                f"all({values}[d] != 0 {axes})",
-                prerequisites=(length,),
-            )
+        of, values = self.of, self.values_expr
+        axes = f"for d in range({of}.rank)"
+        yield from super().requirements()
+        if self.part == "size":
+            text = f"The window of {of} has at least one element on each axis."
+            yield self.requirement("least", text, f"all({values}[d] >= 1 {axes})", "length")
+        elif self.part == "offset":
+            size = self.parts[1]
+            text = f"The window lies within {of} on each axis."
+            holds = f"all(0 <= {values}[d] <= {of}.shape[d] - {size.values_expr}[d] {axes})"
+            yield self.requirement("within", text, holds, "length", f"{size.name}.length")
+        else:
+            holds = f"all({values}[d] != 0 {axes})"
+            yield self.requirement("nonzero", "No stride is 0.", holds, "length")
