@@ -5,16 +5,16 @@ of the elements, or of a number after its truncation to fewer bits.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-Integers = Sequence[int]
+from opcert.arrays.element_types import FLOATS, SIGNED_INTEGERS, highest, lowest
 
 # Offsets that integers of 8, 16 and 32 bits lose.
 WRAPS = {"2-8": 1 << 8, "2-16": 1 << 16, "2-32": 1 << 32}
 
 
 class MutationContext(NamedTuple):
-    """The declared bounds of an argument in a call, and a random number.
+    """The declared bounds of an argument in a call, a random number, and the element type.
 
     The bounds apply to each element, and are None where the spec declares none. The random number
     `draw` selects, for instance, the inner element that a mutation changes.
@@ -23,6 +23,7 @@ class MutationContext(NamedTuple):
     least: int | None = None
     greatest: int | None = None
     draw: int = 0
+    type: str = "i64"
 
     @property
     def period(self) -> int | None:
@@ -36,9 +37,9 @@ class MutationContext(NamedTuple):
 
 
 # Each returns the replacement of the original, or None where it does not apply.
-ElementMutation = Callable[[int, MutationContext], int | None]
+ElementMutation = Callable[[Any, MutationContext], Any]
+ListMutation = Callable[[Sequence[Any], MutationContext], Sequence[Any] | None]
 PairMutation = Callable[[int, int], tuple[int, int]]
-ListMutation = Callable[[Integers, MutationContext], Integers | None]
 
 
 def _above(distance: int) -> ElementMutation:
@@ -66,8 +67,31 @@ def _plus(distance: int) -> ElementMutation:
     return lambda value, _: value + distance
 
 
-def _constant(number: int) -> ElementMutation:
-    return lambda _, __: number
+def constant(value: object) -> ElementMutation:
+    """Return the mutation to one value."""
+    return lambda _, __: value
+
+
+def _limit(limit: Callable[[str], int], types: Sequence[str]) -> ElementMutation:
+    """Return the mutation to a limit of the type, where that is one of `types`."""
+    return lambda _, context: limit(context.type) if context.type in types else None
+
+
+def limits_of_unsigned(element_type: str) -> dict[str, ElementMutation]:
+    """Return mutations that a backend does not notice if it reads an unsigned type as signed.
+
+    It takes the greatest integer for -1, or another one for the same index from the end.
+    """
+
+    def from_the_end(value: int, context: MutationContext) -> int | None:
+        if context.type != element_type or context.period is None:
+            return None
+        return value + highest(element_type) + 1 - context.period
+
+    return {
+        f"greatest-of-{element_type}": _limit(highest, (element_type,)),
+        f"from-the-end-as-{element_type}": from_the_end,
+    }
 
 
 _NUMBERS = {"zero": 0, "minus-one": -1, "minus-two": -2, "minus-three": -3}
@@ -89,19 +113,24 @@ ELEMENTS: dict[str, ElementMutation] = {
     "round-below": _rounds(-1),
     "two-rounds-above": _rounds(2),
     "two-rounds-below": _rounds(-2),
-    "set-to-one": _constant(1),
-    **{f"set-to-{name}": _constant(number) for name, number in _NUMBERS.items()},
+    "set-to-one": constant(1),
+    **{f"set-to-{name}": constant(number) for name, number in _NUMBERS.items()},
     "negated": lambda value, _: -value,
     "inverted": lambda value, _: -value - 1,
     "doubled": lambda value, _: 2 * value,
     **{f"plus-{name}": _plus(wrap) for name, wrap in WRAPS.items()},
     **{f"minus-{name}": _plus(-wrap) for name, wrap in WRAPS.items()},
 }
+# Of a number of a tensor, which may be a fraction.
+LIMITS = {"least": _limit(lowest, SIGNED_INTEGERS), "greatest": _limit(highest, SIGNED_INTEGERS)}
+FRACTIONS: dict[str, ElementMutation] = {
+    "plus-half": lambda value, context: value + 0.5 if context.type in FLOATS else None
+}
 # Of a bit: a backend may take any number but 0 for 1, or the last bit or byte of it.
 _BITS: dict[str, ElementMutation] = {
     "flipped": lambda value, _: 1 - value,
-    "set-to-two": _constant(2),
-    "set-to-minus-one": _constant(-1),
+    "set-to-two": constant(2),
+    "set-to-minus-one": constant(-1),
     "plus-2-8": _plus(WRAPS["2-8"]),
     "plus-2-32": _plus(WRAPS["2-32"]),
 }
@@ -126,7 +155,7 @@ def indices_at(position: str, count: int, draw: int) -> Sequence[int]:
 def at_position(position: str, mutation: ElementMutation) -> ListMutation:
     """Return the mutation of a list that mutates the elements at a position."""
 
-    def mutated(values: Integers, context: MutationContext) -> Integers | None:
+    def mutated(values: Sequence[Any], context: MutationContext) -> Sequence[Any] | None:
         indices = indices_at(position, len(values), context.draw)
         if not indices:
             return None
@@ -148,7 +177,7 @@ def element_mutations() -> Iterator[tuple[str, str, ListMutation]]:
             yield position, name, at_position(position, mutation)
 
 
-def _unused(values: Integers, count: int) -> list[int]:
+def _unused(values: Sequence[int], count: int) -> list[int]:
     """Return the least `count` natural numbers that are not among `values`."""
     return [k for k in range(len(values) + count) if k not in set(values)][:count]
 
@@ -194,7 +223,7 @@ _PAIRS = {
 def _at_pair(pair: str, mutation: PairMutation) -> ListMutation:
     least_length, (i, j) = _PAIRS[pair]
 
-    def mutated(values: Integers, _: MutationContext) -> Integers | None:
+    def mutated(values: Sequence[Any], _: MutationContext) -> Sequence[Any] | None:
         if len(values) < least_length:
             return None
         result = list(values)

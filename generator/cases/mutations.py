@@ -10,18 +10,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import cycle, islice
 from math import prod
-from typing import Any
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
     FOUR_BIT_TYPES,
-    SIGNED_INTEGERS,
     UNSIGNED_INTEGERS,
     fits,
-    highest,
-    lowest,
 )
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.arrays.tensor_functions import with_type
@@ -29,12 +25,16 @@ from opcert.cases.attribute_changes import attribute_mutations
 from opcert.cases.list_mutations import (
     AT_A_BOUND,
     ELEMENTS,
+    FRACTIONS,
     LENGTHS,
+    LIMITS,
     POSITIONS,
+    ElementMutation,
     ListMutation,
     MutationContext,
     at_position,
     integer_list_mutations,
+    limits_of_unsigned,
     order_mutations,
 )
 from opcert.errors import Inapplicable
@@ -43,10 +43,8 @@ from opcert.roles.role import Role
 from opcert.roles.scalar_values import FillRole
 from opcert.specification.model import Spec
 
-# Returns the replacement of an argument in a call; None where the mutation does not apply.
-ArgumentMutation = Callable[[Any, MutationContext], Any]
 # The position, the kind and the function of a mutation.
-_Parts = tuple[str, str, ArgumentMutation]
+_Parts = tuple[str, str, ElementMutation]
 
 # How large a mutated input may be: elements of data, and values that are listed.
 _MAX_ELEMENTS = 1 << 17
@@ -107,7 +105,7 @@ class Mutation:
     argument: str
     position: str
     kind: str
-    function: ArgumentMutation
+    function: ElementMutation
     adds: bool = False
 
     @cached_property
@@ -145,8 +143,6 @@ def mutations_of(spec: Spec) -> list[Mutation]:
             parts = [_OMISSION, *_variadic_mutations()]
         elif argument.name in spec.number_inputs:
             parts += _value_mutations(spec.type_sets[argument.type])
-            if not set(FLOATS).isdisjoint(spec.type_sets[argument.type]):
-                parts += [(p, "plus-half", partial(_with_fraction, p)) for p in POSITIONS]
         elif isinstance(argument, FillRole):
             parts += _repetitions()
         mutations += [Mutation(argument.name, *part) for part in parts]
@@ -197,7 +193,7 @@ def _with_count(
 
 
 def _on_tensors(
-    which: str, mutation: ArgumentMutation, value: tuple[Tensor, ...], context: MutationContext
+    which: str, mutation: ElementMutation, value: tuple[Tensor, ...], context: MutationContext
 ) -> tuple[Tensor, ...] | None:
     """Mutate one tensor of a variadic input that has several, or every one."""
     last = len(value) - 1
@@ -218,16 +214,14 @@ def _value_mutations(types: Sequence[str]) -> Iterator[_Parts]:
     yield from _repetitions()
     for position, name, mutation in integer_list_mutations():
         yield position, name, partial(_with_values, mutation)
-    for position in POSITIONS:
-        yield position, "least", partial(_at_type_limit, position, SIGNED_INTEGERS, lowest)
-        yield position, "greatest", partial(_at_type_limit, position, SIGNED_INTEGERS, highest)
-    # An implementation that reads an unsigned type as signed takes these for -1, or for the same
-    # index counted from the end.
-    for name in (name for name in UNSIGNED_INTEGERS if name in types):
-        for position in ("", "first", "middle", "last"):
-            limit = partial(_at_type_limit, position, (name,), highest)
-            yield position, f"greatest-of-{name}", limit
-            yield position, f"from-the-end-as-{name}", partial(_from_the_end, position, name)
+    unsigned = [limits_of_unsigned(name) for name in UNSIGNED_INTEGERS if name in types]
+    groups = [(LIMITS, POSITIONS), *((elements, POSITIONS[:-1]) for elements in unsigned)]
+    if not set(FLOATS).isdisjoint(types):
+        groups.append((FRACTIONS, POSITIONS))
+    for elements, positions in groups:
+        for position in positions:
+            for name, element in elements.items():
+                yield position, name, partial(_with_values, at_position(position, element))
 
 
 def _repetitions() -> Iterator[_Parts]:
@@ -287,48 +281,13 @@ def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext
     """Mutate the values of a tensor that has some, within the limits of its type."""
     if value.values is None or len(value.values) > _MAX_VALUES:
         return None
-    values = mutation(value.values, context)  # type: ignore[arg-type]
+    values = mutation(value.values, context._replace(type=value.type))
     if values is None:
         return None
     if not all(fits(value.type, number) for number in {*values}.difference(value.values)):
         return None
     shape = value.shape if len(values) == len(value.values) else (len(values),)
     return replace(value, shape=shape, values=tuple(values))
-
-
-def _at_type_limit(
-    position: str,
-    types: Sequence[str],
-    limit: Callable[[str], int],
-    value: Tensor,
-    context: MutationContext,
-) -> Tensor | None:
-    """Set values to a limit of their type, where it is one of `types`."""
-    if value.type not in types:
-        return None
-    number = limit(value.type)
-    return _with_values(at_position(position, lambda _, __: number), value, context)
-
-
-def _with_fraction(position: str, value: Tensor, context: MutationContext) -> Tensor | None:
-    """Add a half to numbers of a floating-point type."""
-    if value.type not in FLOATS:
-        return None
-    return _with_values(at_position(position, _plus_half), value, context)
-
-
-def _plus_half(number: float, _: MutationContext) -> Any:
-    return number + 0.5
-
-
-def _from_the_end(
-    position: str, element_type: str, value: Tensor, context: MutationContext
-) -> Tensor | None:
-    """Set values of an unsigned type such that, read as signed, they mean the same index."""
-    if value.type != element_type or context.period is None:
-        return None
-    offset = highest(element_type) + 1 - context.period
-    return _with_values(at_position(position, lambda number, _: number + offset), value, context)
 
 
 def _added_values(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
