@@ -1,6 +1,6 @@
 """The conditions of a spec on a call: rules satisfied and violated, ambiguities, outputs."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -269,7 +269,7 @@ class Conditions:
             ExpressionError: a count cannot be evaluated, or is no number of outputs.
         """
         scope = self._scope(call)
-        return [_count(output.count, scope, k) for k, output in enumerate(self._outputs)]
+        return [_value(k, "count", output.count, scope) for k, output in enumerate(self._outputs)]
 
     def outputs(self, call: Call) -> list[Tensor]:
         """Return the type and shape of each output of a valid `call`, as the spec declares them.
@@ -291,10 +291,12 @@ class Conditions:
         }
         outputs: list[Tensor] = []
         for k, output in enumerate(self._outputs):
-            for i in range(_count(output.count, scope, k)):
+            for i in range(_value(k, "count", output.count, scope)):
                 scope["i"] = i
-                element_type = types.get(output.type) or _element_type(output.type, scope, k)
-                outputs.append(Tensor(element_type, _shape(output.shape, scope, k)))
+                element_type = types.get(output.type, output.type)
+                if element_type not in ELEMENT_TYPES:
+                    element_type = _value(k, "type", output.type, scope)
+                outputs.append(Tensor(element_type, _value(k, "shape", output.shape, scope)))
             scope.pop("i", None)
         return outputs
 
@@ -341,37 +343,34 @@ def are_small(outputs: Iterable[Tensor], most: int) -> bool:
     return sum(prod([max(extent, 1) for extent in output.shape]) for output in outputs) <= most
 
 
-def _element_type(text: str, scope: EvaluationScope, output: int) -> str:
-    if text in ELEMENT_TYPES:
-        return text
-    place = ("outputs", output, "type")
-    element_type = _value(text, scope, place)
-    if not isinstance(element_type, str) or element_type not in ELEMENT_TYPES:
-        problem = f"{abbreviate(text)} is {abbreviate(element_type)}; expected an element type"
-        raise ExpressionError(problem, place)
-    return element_type
+def _is_element_type(value: Any) -> bool:
+    return isinstance(value, str) and value in ELEMENT_TYPES
 
 
-def _shape(text: str, scope: EvaluationScope, output: int) -> tuple[int, ...]:
-    place = ("outputs", output, "shape")
-    shape = _value(text, scope, place)
-    if not isinstance(shape, tuple) or not all(isinstance(extent, int) for extent in shape):
-        problem = f"{abbreviate(text)} is {abbreviate(shape)}; expected a shape"
-        raise ExpressionError(problem, place)
-    return shape
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(extent, int) for extent in value)
 
 
-def _count(text: str, scope: EvaluationScope, output: int) -> int:
-    place = ("outputs", output, "count")
-    count = _value(text, scope, place)
-    if not isinstance(count, int) or not 0 <= count <= _MAX_OUTPUTS:
-        problem = f"{abbreviate(text)} is {abbreviate(count)}; expected a number of outputs"
-        raise ExpressionError(f"{problem}, {_MAX_OUTPUTS} at most", place)
-    return count
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and 0 <= value <= _MAX_OUTPUTS
 
 
-def _value(text: str, scope: EvaluationScope, place: YamlPath) -> Any:
+# By the key of an output, what the value of its expression is to be.
+_EXPECTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "type": (_is_element_type, "an element type"),
+    "shape": (_is_shape, "a shape"),
+    "count": (_is_count, f"a number of outputs, {_MAX_OUTPUTS} at most"),
+}
+
+
+def _value(output: int, key: str, text: str, scope: EvaluationScope) -> Any:
+    """Return the value of the expression that an output has under a key."""
+    place, (is_expected, expected) = ("outputs", output, key), _EXPECTED[key]
     try:
-        return evaluate_in(scope, parse_expression(text))
+        value = evaluate_in(scope, parse_expression(text))
     except (ExpressionError, Inapplicable) as error:
         raise ExpressionError(str(error), place) from None
+    if not is_expected(value):
+        problem = f"{abbreviate(text)} is {abbreviate(value)}; expected {expected}"
+        raise ExpressionError(problem, place)
+    return value

@@ -7,7 +7,7 @@ from opcert.arrays.calls import Call, Tensor, wrap
 from opcert.arrays.element_types import lowest
 from opcert.errors import Inapplicable
 from opcert.roles.data import OfDataRole
-from opcert.roles.drawing import Drawing, places
+from opcert.roles.drawing import Drawing, parted, places
 from opcert.roles.role import FORMS, OMITTED, Form, ListRole, Requirement, Role, ranks_of_forms
 
 _FORM_WORDS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
@@ -83,12 +83,10 @@ class AxisRole(OfDataRole):
             other = call.fact(self.related(self.other_than, AxisRole).draw_axis)
             named = {name: place for name, place in named.items() if place != other}
         if self.data.draws_own_shape and not self.inserts:
+            # An axis of one element shows little.
             shape = call.fact(self.data.draw_shape)
-            longer = {name: place for name, place in named.items() if shape[place] != 1}
-            if longer:
-                # An axis of one element shows little.
-                short = {name: place for name, place in named.items() if name not in longer}
-                return call.one(self, "position", longer, short)
+            if any(shape[place] != 1 for place in named.values()):
+                return call.one(self, "position", *parted(named, lambda axis: shape[axis] != 1))
         return call.one(self, "position", named)
 
     def draw(self, call: Drawing) -> Any:

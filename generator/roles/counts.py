@@ -8,7 +8,7 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import highest
 from opcert.errors import Inapplicable, did_you_mean
 from opcert.roles.data import PerAxis
-from opcert.roles.drawing import MAX_OUTPUTS, Drawing, near, places
+from opcert.roles.drawing import MAX_OUTPUTS, Drawing, near, parted, places
 from opcert.roles.role import Requirement, Role
 from opcert.roles.scalar_values import ModeRole
 
@@ -97,13 +97,6 @@ class CountsRole(PerAxis):
         """Return None: large counts are valid, and make outputs large."""
         return None
 
-    def _limit(self, extent: int, word: object) -> int | None:
-        """Return the greatest count of an axis in a word of the mode, None if it has no limit."""
-        if self.mode is None:
-            return None
-        offset = self.limits.get(str(self.related(self.mode, ModeRole).meant(word)))
-        return None if offset is None else extent + offset
-
     @property
     def _earlier(self) -> list["CountsRole"]:
         """The counts of the same data that come before these."""
@@ -166,21 +159,19 @@ class CountsRole(PerAxis):
         most = _MAX_CHANGED
         if not self.is_attribute:
             most = min(most, highest(call.fact(self.draw_type)))
-        if self.mode is None:
-            return [most] * len(extents)
-        word = call.fact(self.related(self.mode, ModeRole).draw_word)
-        limits = (self._limit(n, word) for n in extents)
-        return [most if limit is None else min(most, limit) for limit in limits]
+        if self.mode is not None:
+            word = call.fact(self.related(self.mode, ModeRole).draw_meant)
+            if word in self.limits:
+                return [min(most, n + self.limits[str(word)]) for n in extents]
+        return [most] * len(extents)
 
     def _draw_tested(self, call: Drawing, n: int, most: int) -> int:
         """Draw the count of an axis of `n` elements, `most` at most."""
         least = 1 - n if self.least is None else self.least
         named = {"2": 2, "3": 3, **near(n, "i64"), "the most": most}
         named = {name: k for name, k in named.items() if least <= k <= most}
-        # These leave nothing to see: no change, and no copy.
-        dull = {name: k for name, k in named.items() if k in (self.neutral, 0)}
-        others = {name: k for name, k in named.items() if name not in dull}
-        return call.one(self, "count", others, dull)
+        # No change and no copy leave nothing to see.
+        return call.one(self, "count", *parted(named, lambda k: k not in (self.neutral, 0)))
 
     def draw(self, call: Drawing) -> Any:
         """Return the counts."""

@@ -10,7 +10,7 @@ from opcert.arrays.element_types import fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText, RankBounds
-from opcert.roles.drawing import Drawing
+from opcert.roles.drawing import Drawing, parted
 from opcert.roles.role import ListRole, Requirement, Role
 
 # How many elements are read, in most draws and in a few: formulas may read all of them for each
@@ -119,13 +119,14 @@ class DataRole(Role):
         tensor = Tensor(call.fact(self.draw_type), call.fact(self.draw_shape))
         if self.read:
             return call.laid_out(self, replace(tensor, values=self._draw_values(call, tensor)))
-        # A tensor of equal elements has no recipe, so a pack stores it whole.
-        if tensor.size > 1 and tensor.nbytes <= MAX_STORED_BYTES:
-            uniform: Literal["no", "some"] = call.one(
-                self, "elements", {"different": "no"}, {"all alike": "some"}
-            )
-            tensor = replace(tensor, uniform=uniform)
-        return call.laid_out(self, tensor)
+        return call.laid_out(self, replace(tensor, uniform=self.draw_uniform(call, tensor)))
+
+    def draw_uniform(self, call: Drawing, tensor: Tensor) -> Literal["no", "some"]:
+        """Draw whether all elements are alike: a pack stores such a tensor whole."""
+        if tensor.size < 2 or tensor.nbytes > MAX_STORED_BYTES:
+            return "no"
+        uniform: Mapping[str, Literal["no", "some"]] = {"different": "no", "all alike": "some"}
+        return call.one(self, "elements", *parted(uniform, lambda kind: kind == "no"))
 
     def _draw_values(self, call: Drawing, tensor: Tensor) -> tuple[float, ...]:
         """Draw numbers: many are 0, or equal; some need all bits of the type."""

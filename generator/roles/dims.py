@@ -1,23 +1,13 @@
 """The roles `permutation`, an order of axes, and `leading_dims`, a number of batch dimensions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, replace, wrap
 from opcert.roles.axes import AxisRole
 from opcert.roles.data import OfDataRole, PerAxis
-from opcert.roles.drawing import MAX_OUTPUT_RANK, Drawing
+from opcert.roles.drawing import MAX_OUTPUT_RANK, Drawing, parted
 from opcert.roles.role import OMITTED, Requirement, Role
-
-# The orders, with the least rank at which each differs from those before it. A rotation is not its
-# own inverse: it discriminates between a permutation and its inverse. Implementations have code of
-# their own for orders that keep the last axis, or the first one, at its place.
-_ORDERS = {
-    **{"reversed": 2, "identity": 0, "last_two_exchanged": 3, "first_to_last": 3},
-    **{"last_to_first": 3, "first_two_exchanged": 3, "second_to_last": 4, "last_to_second": 4},
-    **{"inner_exchanged": 4, "ends_exchanged": 4, "halves_exchanged": 4, "disordered": 4},
-    **{"halves_exchanged_first_reversed": 4, "empty": 1},
-}
 
 
 class PermutationRole(PerAxis):
@@ -43,8 +33,9 @@ class PermutationRole(PerAxis):
         long_axes = [axis for axis in axes if shape[axis] > 1]
         named: dict[str, Sequence[int] | None] = {}
         for name, order in _named_orders(len(axes)).items():
-            if len(axes) >= _ORDERS[name] and tuple(order) not in named.values():
-                named[name.replace("_", " ")] = tuple(order)
+            # With few axes, orders are equal.
+            if order not in named.values():
+                named[name] = order
         if len(axes) > 2:
             named["any"] = tuple(call.sample(self, "any", axes, len(axes)))
         if len(long_axes) > 1:
@@ -54,16 +45,12 @@ class PermutationRole(PerAxis):
             named["empty"] = ()
         if not self.required:
             named[OMITTED] = None
+
         # Elements move only where long axes change places.
-        moves = {
-            name: [axis for axis in order or axes[::-1] if axis in long_axes] != long_axes
-            for name, order in named.items()
-        }
-        moving, keeping = (
-            {name: order for name, order in named.items() if moves[name] == moved}
-            for moved in (True, False)
-        )
-        chosen = call.one(self, "order", moving, keeping)
+        def moves(order: Sequence[int] | None) -> bool:
+            return [axis for axis in order or axes[::-1] if axis in long_axes] != long_axes
+
+        chosen = call.one(self, "order", *parted(named, moves))
         return None if chosen is None else self.drawn_list(call, chosen)
 
     @property
@@ -84,23 +71,32 @@ class PermutationRole(PerAxis):
         yield self.requirement("unique", "No axis is listed twice.", holds, *self.list_keys)
 
 
-def _named_orders(rank: int) -> dict[str, Sequence[int]]:
-    """Return the orders of `rank` axes other than `disordered`, by name."""
-    axes = range(rank)
-    return {
-        "reversed": axes[::-1],
-        "identity": axes,
-        "last_two_exchanged": (*axes[:-2], *axes[-2:][::-1]),
-        "first_to_last": (*axes[1:], *axes[:1]),
-        "last_to_first": (*axes[-1:], *axes[:-1]),
-        "first_two_exchanged": (*axes[:2][::-1], *axes[2:]),
-        "second_to_last": (*axes[:1], *axes[2:], *axes[1:2]),
-        "last_to_second": (*axes[:1], *axes[-1:], *axes[1:-1]),
-        "inner_exchanged": (*axes[:1], *axes[1:3][::-1], *axes[3:]),
-        "ends_exchanged": (*axes[-1:], *axes[1:-1], *axes[:1]),
-        "halves_exchanged": (*axes[rank // 2 :], *axes[: rank // 2]),
-        "halves_exchanged_first_reversed": (*axes[rank // 2 :], *axes[: rank // 2][::-1]),
-    }
+def _named_orders(rank: int) -> Mapping[str, Sequence[int]]:
+    """Return orders of `rank` axes by name.
+
+    A rotation is not its own inverse: it discriminates between a permutation and its inverse.
+    Implementations have code of their own for orders that keep the last axis, or the first one, at
+    its place.
+    """
+    axes, half = tuple(range(rank)), rank // 2
+    orders = {"identity": axes} if rank < 2 else {"reversed": axes[::-1], "identity": axes}
+    if rank > 2:
+        orders |= {
+            "last two exchanged": (*axes[:-2], *axes[-2:][::-1]),
+            "first to last": (*axes[1:], *axes[:1]),
+            "last to first": (*axes[-1:], *axes[:-1]),
+            "first two exchanged": (*axes[:2][::-1], *axes[2:]),
+        }
+    if rank > 3:
+        orders |= {
+            "second to last": (*axes[:1], *axes[2:], *axes[1:2]),
+            "last to second": (*axes[:1], *axes[-1:], *axes[1:-1]),
+            "inner exchanged": (*axes[:1], *axes[1:3][::-1], *axes[3:]),
+            "ends exchanged": (*axes[-1:], *axes[1:-1], *axes[:1]),
+            "halves exchanged": (*axes[half:], *axes[:half]),
+            "halves exchanged first reversed": (*axes[half:], *axes[:half][::-1]),
+        }
+    return orders
 
 
 class LeadingDimsRole(OfDataRole):

@@ -1,6 +1,7 @@
 """A call that is being drawn: what roles ask of one another, and the values that they share."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
@@ -202,10 +203,7 @@ class Drawing:
         """Return the tensor in a layout that its shape can show."""
         long_axes = sum(extent > 1 for extent in tensor.shape) if tensor.size else 0
         layouts = [layout for layout in LAYOUTS if long_axes >= LONG_AXES_NEEDED[layout]]
-        layout = self.one(role, "layout", layouts)
-        return Tensor(
-            tensor.type, tensor.shape, tensor.values, tensor.pattern, layout, uniform=tensor.uniform
-        )
+        return replace(tensor, requested_layout=self.one(role, "layout", layouts))
 
 
 def _limits_among(options: Mapping[str, int]) -> Mapping[str, int]:
@@ -261,6 +259,14 @@ def names_of_place(place: int, count: int) -> list[str]:
 def _named_places(count: int) -> dict[str, int]:
     middle = {"middle": count // 2, "second": 1, "last but one": count - 2}
     return {"first": 0, "last": count - 1, **middle}
+
+
+def parted(
+    named: Mapping[str, Option], is_common: Callable[[Option], object]
+) -> tuple[dict[str, Option], dict[str, Option]]:
+    """Return the common options, and the others, which are to be rare."""
+    common = {name: option for name, option in named.items() if is_common(option)}
+    return common, {name: option for name, option in named.items() if name not in common}
 
 
 def distinct(named: Mapping[str, int]) -> dict[str, int]:

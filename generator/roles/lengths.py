@@ -9,7 +9,7 @@ from opcert.arrays.tensor_functions import vector
 from opcert.errors import Inapplicable
 from opcert.roles.axes import AlongRole, AxisRole
 from opcert.roles.data import DataRole, OfDataRole
-from opcert.roles.drawing import Drawing, distinct, near, places
+from opcert.roles.drawing import Drawing, distinct, near, parted, places
 from opcert.roles.role import ListRole, Requirement
 
 # A call has at most so many outputs.
@@ -102,9 +102,8 @@ class LengthsRole(AlongRole, ListRole):
             return vector(element_type, ())
         # Floating-point types have gaps between the integers that they hold.
         valid = {k: v for k, v in near(n, "i64").items() if 1 <= v <= n and fits(element_type, v)}
-        plain = {name: v for name, v in valid.items() if v == 1 < n}
-        reversing = {name: v for name, v in valid.items() if name not in plain}
-        value = call.one(self, "value", reversing, plain)
+        # To reverse one element changes nothing.
+        value = call.one(self, "value", *parted(valid, lambda v: v > 1 or n == 1))
         place = call.one(self, "place", places(count))
         others = call.one(self, "others", ["any", "rising", "falling", "alike", "all but it are 1"])
         lengths = call.choices.integers(f"{self.name} values", 1, n, count)

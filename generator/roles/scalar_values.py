@@ -70,18 +70,15 @@ class ModeRole(Role):
             )
             yield "required", f"{default} of a mode that may be omitted; expected {words}"
 
-    def meant(self, word: object) -> object:
-        """Return the word that a drawn one means: the default if it is omitted."""
-        return self.default if word in (None, OMITTED) else word
-
     def draw_word(self, call: Drawing) -> str:
         """Draw the word, or its omission."""
         words = sorted(self.one_of, key=lambda word: word != self.default)
         return call.one(self, "word", words if self.required else [*words, OMITTED])
 
     def draw_meant(self, call: Drawing) -> object:
-        """Draw the word that the mode means."""
-        return self.meant(call.fact(self.draw_word))
+        """Draw the word that the mode means: the default if it is omitted."""
+        word = call.fact(self.draw_word)
+        return self.default if word == OMITTED else word
 
     def draw(self, call: Drawing) -> str | None:
         """Return the word, None if it is omitted."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
-from opcert.roles.drawing import Drawing, near, places
+from opcert.roles.drawing import Drawing, near, parted, places
 from opcert.roles.role import Role
 from opcert.roles.slice_part import SlicePartRole
 
@@ -170,9 +170,8 @@ class SlicingStepsRole(SlicePartRole):
         if is_stop_open:
             end = call.pick(stop, "masked value", [*named.values()])
         else:
-            selecting = {k: v for k, v in named.items() if python_slice(n, first, v, by)}
-            others = {k: v for k, v in named.items() if k not in selecting}
-            end = call.one_near(stop, "value", selecting, others)
+            ends = parted(named, lambda v: python_slice(n, first, v, by))
+            end = call.one_near(stop, "value", *ends)
         return SlicingStep("slice", begin, end, by, is_start_open, is_stop_open)
 
     def _draw_other(self, call: Drawing, n: int, axis: int, kind: str) -> SlicingStep:

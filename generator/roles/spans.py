@@ -1,6 +1,6 @@
 """The role `spans`: the starts, stops and steps of slices along axes of data."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, lowest
 from opcert.roles.axes import AxesRole
-from opcert.roles.drawing import Drawing, near, places
+from opcert.roles.drawing import Drawing, near, parted, places
 from opcert.roles.role import ListRole, Requirement
 from opcert.roles.slice_part import SlicePartRole
 
@@ -69,12 +69,12 @@ class SpansRole(SlicePartRole):
         # Most slices select something, so that outputs show what is wrong.
         if call.fact(start.draw_given):
             values = near(n, call.fact(start.draw_type))
-            parted = _parted(values, lambda v: python_slice(n, v, end, by))
-            begin = call.one_near(start, "value", *parted)
+            options = parted(values, lambda v: python_slice(n, v, end, by))
+            begin = call.one_near(start, "value", *options)
         if call.fact(stop.draw_given):
             values = near(n, call.fact(stop.draw_type))
-            parted = _parted(values, lambda v: python_slice(n, begin, v, by))
-            end = call.one_near(stop, "value", *parted)
+            options = parted(values, lambda v: python_slice(n, begin, v, by))
+            end = call.one_near(stop, "value", *options)
         return begin, end, by
 
     def _draw_other_span(self, call: Drawing, n: int, k: int) -> Span:
@@ -124,15 +124,6 @@ class SpansRole(SlicePartRole):
             text = f"Without {axes.name}, there are {words} {self.of} has dimensions."
             when = f"{axes.name} is None"
             yield self.requirement("fit", text, f"{length} {relation} {rank}", "length", when=when)
-
-
-def _parted(
-    named: Mapping[str, int], selects: Callable[[int], range]
-) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return the values with which a slice selects something, and the others."""
-    selecting = {name: value for name, value in named.items() if selects(value)}
-    others = {name: value for name, value in named.items() if name not in selecting}
-    return selecting, others
 
 
 def _pick(call: Drawing, part: SlicePartRole, aspect: str, values: Sequence[int]) -> int:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor, insert, tensors_in
 from opcert.arrays.element_types import LAYOUTS
-from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.roles.axes import AlongRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, places
@@ -111,11 +110,8 @@ class TensorsRole(AlongRole, DataRole):
         element_type, shapes = call.fact(self.draw_type), call.fact(self.draw_shapes)
         tensors = [Tensor(element_type, shape) for shape in shapes]
         largest = max(tensors, key=lambda tensor: tensor.size)
-        if largest.size > 1 and largest.nbytes <= MAX_STORED_BYTES:
-            uniform: Literal["no", "some"] = call.one(
-                self, "elements", {"different": "no"}, {"all alike": "some"}
-            )
-            tensors = [replace(tensor, uniform=uniform) for tensor in tensors]
+        uniform = self.draw_uniform(call, largest)
+        tensors = [replace(tensor, uniform=uniform) for tensor in tensors]
         layout, count = call.laid_out(self, largest).requested_layout, len(tensors)
         layouts = [layout] * count
         if count > 1 and layout != "c":

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.element_types import fits
 from opcert.errors import Inapplicable
 from opcert.roles.data import PartRole, PerAxis
-from opcert.roles.drawing import Drawing, distinct, near, places
+from opcert.roles.drawing import Drawing, distinct, near, parted, places
 from opcert.roles.role import Requirement
 
 Window = tuple[int, int, int]
@@ -58,9 +58,7 @@ class WindowsRole(PerAxis, PartRole):
             return []
         # On an axis of one element, there is only one window.
         named = distinct({**places(len(shape)), "longest": shape.index(max(shape))})
-        long = {name: axis for name, axis in named.items() if shape[axis] > 1}
-        short = {name: axis for name, axis in named.items() if name not in long}
-        tested = call.one(offset, "place", long, short)
+        tested = call.one(offset, "place", *parted(named, lambda axis: shape[axis] > 1))
         others = call.one(offset, "others", ["any", "whole", "backwards", "whole backwards"])
         windows = []
         for axis, n in enumerate(shape):
@@ -95,10 +93,9 @@ class WindowsRole(PerAxis, PartRole):
             for name, value in {**near(size, "i64"), "2^31 - 1": (1 << 31) - 1}.items()
             if value > 0 and fits("i32", sign * value)
         }
-        inside = {name: value for name, value in strides.items() if value < size}
-        past = {name: value for name, value in strides.items() if value >= size}
-        inside_or_far = _far(call, stride_role, inside)
-        return offset, size, sign * call.one(stride_role, "size", inside_or_far, past)
+        inside, past = parted(strides, lambda value: value < size)
+        stride = call.one(stride_role, "size", _far(call, stride_role, inside), past)
+        return offset, size, sign * stride
 
     def _draw_other_window(self, call: Drawing, n: int, axis: int) -> Window:
         """Draw a window of an axis of `n`; half of them are whole, so that outputs stay large."""

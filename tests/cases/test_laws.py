@@ -1,5 +1,6 @@
 """Laws: when they apply, which calls they make, and what they compare."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,17 +50,19 @@ def test_a_law_that_holds_is_accepted(tmp_path: Path) -> None:
     assert check_specs([with_law(tmp_path)])
 
 
-def test_a_law_makes_its_further_calls(tmp_path: Path) -> None:
+def test_a_law_is_checked_where_it_applies(tmp_path: Path) -> None:
     laws = Laws(read_spec(with_law(tmp_path)), {})
-    call = Call({"data": filled("i8", (3,))}, {"count": 2})
-    assert laws.applies(0, call)
-    assert not laws.applies(0, Call(call.inputs, {"count": 0}))
-    inputs, outputs = {"data": np.arange(3, dtype=np.int8)}, [np.arange(2, dtype=np.int8)]
-    (made,) = laws.check(0, call, inputs, outputs)
-    assert made.operator == "example/Take-1"
-    assert (made.inputs["data"].tolist(), made.attributes) == ([0, 1], {"count": 2})
-    assert [each.tolist() for each in made.outputs] == [[0, 1]]
-    assert made.data_inputs == ("data",)
+    inputs, call = {"data": np.arange(3, dtype=np.int8)}, Call({"data": filled("i8", (3,))}, {})
+    assert laws.check(0, replace(call, attributes={"count": 2}), inputs, [inputs["data"][:2]])
+    assert not laws.check(0, replace(call, attributes={"count": 0}), inputs, [inputs["data"][:0]])
+
+
+def test_a_law_makes_its_further_calls(tmp_path: Path) -> None:
+    fewer = ("attributes: {count: count}", "attributes: {count: count - 1}")
+    shape = ("same(again[0], outputs[0])", "again[0].shape + outputs[0].shape == (1, 2)")
+    laws = Laws(read_spec(with_law(tmp_path, fewer, shape)), {})
+    inputs, call = {"data": np.arange(3, dtype=np.int8)}, Call({"data": filled("i8", (3,))}, {})
+    assert laws.check(0, replace(call, attributes={"count": 2}), inputs, [inputs["data"][:2]])
 
 
 def test_outputs_that_contradict_a_law_are_an_error(tmp_path: Path) -> None:
