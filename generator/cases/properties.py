@@ -86,6 +86,8 @@ class _Integers:
     axes: int | Sequence[int | None] | None
 
 
+# A factor, or an aspect of an argument, and the levels that a call has of it.
+_Levels = tuple[str, Iterable[str]]
 # An axis of data, and the place of an element of each list that concerns it.
 _Place = tuple[int | None, Mapping[str, int]]
 
@@ -114,24 +116,22 @@ class Properties:
             for role in self._spec.bound_roles
             if role.name in call.arguments or isinstance(role.default, int)
         }
-        whole: dict[str, frozenset[str]] = {}
+        whole: list[_Levels] = []
         for argument in self._spec.arguments:
-            value = call.arguments.get(argument.name)
-            levels = [*self._of_value(argument, value)]
+            levels = [*self._of_value(argument, call.arguments.get(argument.name))]
             if argument.name in lists:
                 levels += _of_integers(call, lists[argument.name])
-            whole |= {f"{argument.name} {aspect}": frozenset(names) for aspect, names in levels}
+            whole += [(f"{argument.name} {aspect}", names) for aspect, names in levels]
         located = [own for own in lists.values() if own.axes is not None]
         data = self._data(located)
         shape = () if data is None else data.tensor_of(call).shape
-        return [
-            {
-                **whole,
-                **_of_elements(call, place, lists),
-                **({} if data is None else _of_axis(data.name, shape, place, lists, outputs)),
-            }
-            for place in _places_in(located, len(shape))
-        ]
+        points: list[Point] = []
+        for place in _places_in(located, len(shape)):
+            levels = [*whole, *_of_elements(call, place, lists)]
+            if data is not None:
+                levels += _of_axis(data.name, shape, place, lists, outputs)
+            points.append({factor: frozenset(names) for factor, names in levels})
+        return points
 
     def _data(self, located: Sequence[_Integers]) -> DataRole | None:
         """Return the data whose axes integers concern; without any, the first data."""
@@ -139,7 +139,7 @@ class Properties:
         own = [role for role in self._spec.bound_roles if isinstance(role, DataRole)]
         return next(iter([*related, *own]), None)
 
-    def _of_value(self, argument: Argument, value: Any) -> Iterator[tuple[str, Sequence[str]]]:
+    def _of_value(self, argument: Argument, value: Any) -> Iterator[_Levels]:
         """Yield the aspects of an argument that need no role, and their levels."""
         if argument.type in ("string", "boolean"):
             yield "value", [OMITTED if value is None else str(value).lower()]
@@ -162,7 +162,7 @@ class Properties:
             yield "content", [_CONTENTS[tensors[0].uniform]]
 
 
-def _of_integers(call: Call, own: _Integers) -> Iterator[tuple[str, Sequence[str]]]:
+def _of_integers(call: Call, own: _Integers) -> Iterator[_Levels]:
     """Yield the aspects of the integers of an argument as a whole, and their levels."""
     values = own.values
     if len(values) == 1 and own.axes is None:
@@ -202,31 +202,26 @@ def _places_in(located: Sequence[_Integers], rank: int) -> Iterator[_Place]:
             yield axis, {**elements, **dict(zip(along, places, strict=True))}
 
 
-def _of_elements(
-    call: Call, place: _Place, lists: Mapping[str, _Integers]
-) -> dict[str, frozenset[str]]:
-    """Return the levels of the elements at a place."""
+def _of_elements(call: Call, place: _Place, lists: Mapping[str, _Integers]) -> Iterator[_Levels]:
+    """Yield the levels of the elements at a place."""
     axis, elements = place
-    levels: dict[str, Iterable[str]] = {}
     for name, k in elements.items():
         own = lists[name]
         if k >= len(own.values):
             continue
         value, n = own.values[k], own.role.extent_in(call, axis or 0)
         element_type = call.inputs[name].type if name in call.inputs else "i64"
-        levels[f"{name} value"] = _values(
-            value, n, element_type if element_type in INTEGERS else "i64"
-        )
-        levels[f"{name} region"] = [_region(value, n)]
+        if element_type not in INTEGERS:
+            element_type = "i64"
+        yield f"{name} value", _values(value, n, element_type)
+        yield f"{name} region", [_region(value, n)]
         if len(own.values) > 1:
             others = {*own.values[:k], *own.values[k + 1 :]}
-            levels[f"{name} others"] = [
-                *(["alike"] if others == {value} else []),
-                *(f"all {number}" for number in _LISTED if others == {int(number)}),
-            ] or ["different"]
+            alike = ["alike"] if others == {value} else []
+            alike += [f"all {number}" for number in _LISTED if others == {int(number)}]
+            yield f"{name} others", alike or ["different"]
             if isinstance(own.axes, int):
-                levels[f"{name} place"] = names_of_place(k, len(own.values))
-    return {factor: frozenset(names) for factor, names in levels.items()}
+                yield f"{name} place", names_of_place(k, len(own.values))
 
 
 def _of_axis(
@@ -235,18 +230,16 @@ def _of_axis(
     place: _Place,
     lists: Mapping[str, _Integers],
     outputs: Sequence[Sequence[int]],
-) -> dict[str, frozenset[str]]:
-    """Return the levels of an axis of data, and how much of it an output has."""
+) -> Iterator[_Levels]:
+    """Yield the levels of an axis of data, and how much of it an output has."""
     axis, elements = place
     if axis is None or not outputs:
-        return {}
+        return
     length = shape[axis]
     others = [extent for k, extent in enumerate(shape) if k != axis]
-    levels: dict[str, Iterable[str]] = {
-        f"{data} axis": names_of_place(axis, len(shape)),
-        f"{data} length": [range_of(length)],
-        f"{data} neighbours": extent_kinds(others, length),
-    }
+    yield f"{data} axis", names_of_place(axis, len(shape))
+    yield f"{data} length", [range_of(length)]
+    yield f"{data} neighbours", extent_kinds(others, length)
     # Of a list with an element for each output, the element says which output.
     numbers = [
         k
@@ -255,8 +248,7 @@ def _of_axis(
     ]
     output = outputs[numbers[0] if numbers else 0]
     if len(output) == len(shape):
-        levels[OUTPUT_LENGTH] = [_taken(output[axis], length)]
-    return {factor: frozenset(names) for factor, names in levels.items()}
+        yield OUTPUT_LENGTH, [_taken(output[axis], length)]
 
 
 def _orders(integers: Sequence[int]) -> Iterator[str]:

@@ -8,14 +8,16 @@ Goldstein, Hughes, Lampropoulos and Pierce, "Do Judge a Test by its Cover" (2021
 Donaldson, "Test-Case Reduction via Test-Case Generation" (2020).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
-from typing import TypeVar, overload
+from typing import TypeAlias, TypeVar
 
 from opcert.errors import Inapplicable
 
 Option = TypeVar("Option")
+# The options of a choice by level, or those whose texts are the levels.
+Options: TypeAlias = Mapping[str, Option] | Sequence[Option]
 # A rare option is taken in one of so many draws. Most of them leave little to see in the outputs,
 # such as an axis of no elements.
 RARELY = 8
@@ -34,25 +36,7 @@ class Choices:
         self.seed = seed
         self.levels: dict[str, str] = {}
 
-    @overload
-    def one(
-        self,
-        name: str,
-        options: Mapping[str, Option],
-        rare: Mapping[str, Option] | tuple[()] = (),
-    ) -> Option: ...
-
-    @overload
-    def one(
-        self, name: str, options: Collection[Option], rare: Collection[Option] = ()
-    ) -> Option: ...
-
-    def one(
-        self,
-        name: str,
-        options: Mapping[str, Option] | Collection[Option],
-        rare: Mapping[str, Option] | Collection[Option] = (),
-    ) -> Option:
+    def one(self, name: str, options: Options[Option], rare: Options[Option] = ()) -> Option:
         """Return one of the options, the simplest of which is the first; record its level.
 
         A level is the text of an option, or its key in a mapping. Those in `rare` are taken rarely.
@@ -129,7 +113,7 @@ def belongs(name: str, owner: str) -> bool:
     return f"{name} ".startswith(f"{owner} ")
 
 
-def _by_level(options: Mapping[str, Option] | Iterable[Option]) -> Mapping[str, Option]:
+def _by_level(options: Options[Option]) -> Mapping[str, Option]:
     # To ask for the class first is faster, and most are dictionaries.
     if type(options) is dict or isinstance(options, Mapping):
         return options

@@ -10,7 +10,7 @@ from opcert.arrays.element_types import fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText, RankBounds
-from opcert.roles.drawing import Drawing, parted
+from opcert.roles.drawing import Drawing
 from opcert.roles.role import ListRole, Requirement, Role
 
 # How many elements are read, in most draws and in a few: formulas may read all of them for each
@@ -125,8 +125,8 @@ class DataRole(Role):
         """Draw whether all elements are alike: a pack stores such a tensor whole."""
         if tensor.size < 2 or tensor.nbytes > MAX_STORED_BYTES:
             return "no"
-        uniform: Mapping[str, Literal["no", "some"]] = {"different": "no", "all alike": "some"}
-        return call.one(self, "elements", *parted(uniform, lambda kind: kind == "no"))
+        are_alike = call.one(self, "elements", {"different": False}, {"all alike": True})
+        return "some" if are_alike else "no"
 
     def _draw_values(self, call: Drawing, tensor: Tensor) -> tuple[float, ...]:
         """Draw numbers: many are 0, or equal; some need all bits of the type."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, Protocol, TypeVar
 
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
-from opcert.choices.choices import Choices
+from opcert.choices.choices import Choices, Options
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, abbreviate
 
 Fact = TypeVar("Fact")
@@ -81,21 +81,9 @@ class Drawing:
             return value
         raise ExpressionError(f"{abbreviate(text)} is {abbreviate(value)}; expected integers")
 
-    @overload
     def one(
-        self,
-        role: Named,
-        aspect: str,
-        options: Mapping[str, Option],
-        rare: Mapping[str, Option] | tuple[()] = (),
-    ) -> Option: ...
-
-    @overload
-    def one(
-        self, role: Named, aspect: str, options: Collection[Option], rare: Collection[Option] = ()
-    ) -> Option: ...
-
-    def one(self, role: Named, aspect: str, options: Any, rare: Any = ()) -> Any:
+        self, role: Named, aspect: str, options: Options[Option], rare: Options[Option] = ()
+    ) -> Option:
         """Return one of the options of a choice, whose level is recorded."""
         return self.choices.one(f"{role.name} {aspect}", options, rare)
 
@@ -139,9 +127,8 @@ class Drawing:
 
     def room(self, role: Named) -> int:
         """Return how many elements a tensor may have."""
-        return self.one(
-            role, "size", *((_LARGE_ROOMS,) if self._is_large else (_ROOMS, _RARE_ROOMS))
-        )
+        common, rare = (_LARGE_ROOMS, {}) if self._is_large else (_ROOMS, _RARE_ROOMS)
+        return self.one(role, "size", common, rare)
 
     def extents(
         self,

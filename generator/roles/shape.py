@@ -17,10 +17,6 @@ from opcert.roles.mapping import (
 )
 from opcert.roles.role import ListRole, Requirement
 
-# The number of axes that the target has in addition to those of data.
-_ADDED = {"one": 1, "none": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_ADDED |= {"seven": 7, "eight": 8}
-
 
 class ShapeRole(ListRole, OfDataRole):
     """The shape to which data broadcasts, in this direction only.
@@ -31,7 +27,7 @@ class ShapeRole(ListRole, OfDataRole):
     """
 
     role: Literal["shape"]
-    most: int = Field(8, ge=1, le=max(_ADDED.values()))
+    most: int = Field(8, ge=1, le=8)
     empty: bool = True
 
     @property
