@@ -6,6 +6,7 @@ represents a class of mistakes, here in the checks of an implementation.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import cycle, islice
@@ -20,7 +21,7 @@ from opcert.arrays.element_types import (
     fits,
 )
 from opcert.arrays.patterns import MAX_STORED_BYTES
-from opcert.arrays.tensor_functions import with_type
+from opcert.arrays.tensor_functions import vector, with_type
 from opcert.cases.attribute_changes import attribute_mutations
 from opcert.cases.list_mutations import (
     AT_A_BOUND,
@@ -231,12 +232,9 @@ def _repetitions() -> Iterator[_Parts]:
 
 
 def _with_type(element_type: str, value: Tensor, _: MutationContext) -> Tensor | None:
-    if value.type == element_type:
-        return None
-    try:
+    with suppress(Inapplicable):
         return with_type(value, element_type)
-    except Inapplicable:
-        return None
+    return None
 
 
 def _reshaped(
@@ -306,4 +304,4 @@ def _added_values(spec: Spec, argument: Input | Role) -> Iterator[_Parts]:
 
 
 def _one_for_each_dimension(element_type: str, leading: Tensor, _: MutationContext) -> Tensor:
-    return Tensor(element_type, (leading.rank,), tuple(range(leading.rank)))
+    return vector(element_type, tuple(range(leading.rank)))

@@ -41,20 +41,16 @@ _LAYOUT_WORDS = {
 _PHRASES = {
     "type": "{} of {}",
     "rank": "{} of rank {}",
-    "layout": "{} {}",
     "elements": "{1} elements of {0}",
     "content": "{} of {}",
-    "given": "{} {}",
     "number": "{1} of {0}",
     "value": "{} = {}",
-    "region": "{} {}",
-    "order": "{} {}",
-    "signs": "{} {}",
     "others": "other elements of {} {}",
     "place": "the {1} element of {0}",
     "axis": "the {1} axis of {0}",
     "length": "an axis of {1}",
     "neighbours": "{1} extents next to it",
+    **dict.fromkeys(("layout", "given", "region", "order", "signs"), "{} {}"),
 }
 OUTPUT_LENGTH = "output length"
 _CONTENTS = {"no": "different elements", "some": "one repeated element", "zero": "zeros"}

@@ -8,12 +8,12 @@ from opcert.arrays.element_types import lowest
 from opcert.errors import Inapplicable
 from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import Drawing, parted, places
-from opcert.roles.role import FORMS, OMITTED, Form, ListRole, Requirement, Role, ranks_of_forms
+from opcert.roles.role import OMITTED, ListRole, OneElementRole, Requirement, Role
 
 _FORM_WORDS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
 
 
-class AxisRole(OfDataRole):
+class AxisRole(OneElementRole, OfDataRole):
     """An axis of data: a tensor of one element, or an attribute.
 
     With `negative`, a negative axis counts from the end. `form` lists the allowed forms of a
@@ -26,7 +26,6 @@ class AxisRole(OfDataRole):
     counts_axes: ClassVar = True
 
     role: Literal["axis"]
-    form: tuple[Form, ...] = ("scalar",)
     negative: bool = True
     other_than: str | None = None
     inserts: bool = False
@@ -36,10 +35,6 @@ class AxisRole(OfDataRole):
         if not self.required and not (self.is_attribute and isinstance(self.default, int)):
             text = "an axis that may be omitted has no default"
             yield "required", f"{text}; expected an attribute with a default"
-
-    def rank_bounds(self) -> tuple[str, str]:
-        """Return the ranks of its forms."""
-        return ranks_of_forms(self.form)
 
     def bounds(self) -> tuple[str, str]:
         """Return the first and the last axis of data."""
@@ -101,7 +96,7 @@ class AxisRole(OfDataRole):
         value = call.one(self, "sign", ways)
         if value is None or self.is_attribute:
             return value
-        return Tensor(element_type, FORMS[call.one(self, "form", self.form)], (value,))
+        return Tensor(element_type, self.draw_form(call), (value,))
 
     def axis_in(self, call: Call) -> int:
         """Return the axis of a call, counted from the front; an omitted one is its default."""

@@ -8,10 +8,10 @@ from opcert.arrays.element_types import highest, lowest
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.role import FORMS, Form, ListRole, Requirement, Role, ranks_of_forms
+from opcert.roles.role import ListRole, OneElementRole, Requirement, Role
 
 
-class NumberRole(ListRole):
+class NumberRole(ListRole, OneElementRole):
     """An integer, or a list of them: an attribute or a tensor.
 
     `range` are expressions of the least and the greatest valid one; without it, any integer of the
@@ -23,13 +23,11 @@ class NumberRole(ListRole):
     role: Literal["number"]
     next_to: ExpressionText = "1"
     each: ExpressionText | None = None
-    form: tuple[Form, ...] = ("scalar",)
 
     def rank_bounds(self) -> tuple[str, str]:
         """Return the rank of a list, or the ranks of its forms."""
-        if self.each is not None:
-            return super().rank_bounds()
-        return ranks_of_forms(self.form)
+        own = OneElementRole if self.each is None else ListRole
+        return own.rank_bounds(self)
 
     def draw(self, call: Drawing) -> Any:
         """Return the integers; one of them is near a size, a bound or the limits of its type."""
@@ -58,7 +56,7 @@ class NumberRole(ListRole):
             return self.drawn_list(call, values)
         if self.is_attribute:
             return values[0]
-        return Tensor(element_type, FORMS[call.one(self, "form", self.form)], tuple(values))
+        return Tensor(element_type, self.draw_form(call), tuple(values))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form or its length, and its range."""
@@ -73,10 +71,7 @@ class NumberRole(ListRole):
             yield self.requirement("length", text, holds, *keys, *self.keys_in(self.each))
         elif not self.is_attribute:
             yield from Role.requirements(self)
-            forms = " or ".join(self.form).replace("_", " ")
-            text = f"{name} is one integer, given as {forms}."
-            shapes = [FORMS[form] for form in self.form]
-            yield self.requirement("shape", text, f"{name}.shape in {shapes}")
+            yield self.form_requirement("integer")
             keys.append("shape")
         if self.range is not None:
             least, most = self.range

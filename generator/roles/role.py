@@ -28,12 +28,6 @@ Form = Literal["scalar", "one_element"]
 FORMS: Mapping[Form, tuple[int, ...]] = {"scalar": (), "one_element": (1,)}
 
 
-def ranks_of_forms(forms: Sequence[Form]) -> tuple[str, str]:
-    """Return the least and the greatest rank of some forms."""
-    ranks = [len(FORMS[form]) for form in forms]
-    return (str(min(ranks)), str(max(ranks)))
-
-
 @dataclass(frozen=True)
 class Requirement:
     """A requirement that follows from a role; the spec adds the clause.
@@ -281,6 +275,30 @@ class Role(Argument):
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield the ambiguities that follow from what the spec declares."""
         return iter(())
+
+
+class OneElementRole(Role):
+    """An attribute, or a tensor of one element in one of the allowed forms."""
+
+    form: tuple[Form, ...] = ("scalar",)
+
+    def rank_bounds(self) -> tuple[str, str]:
+        """Return the least and the greatest rank of its forms."""
+        ranks = [len(FORMS[form]) for form in self.form]
+        return (str(min(ranks)), str(max(ranks)))
+
+    def draw_form(self, call: Drawing) -> tuple[int, ...]:
+        """Draw the shape of its tensor."""
+        return FORMS[call.one(self, "form", self.form)]
+
+    def form_requirement(
+        self, kind: str, *prerequisites: str, when: str | None = None
+    ) -> Requirement:
+        """Return the requirement that it has one of its forms; `kind` says what it is."""
+        forms = " or ".join(self.form).replace("_", " ")
+        text = f"{self.name} is one {kind}, given as {forms}."
+        holds = f"{self.name}.shape in {[FORMS[form] for form in self.form]}"
+        return self.requirement("shape", text, holds, *prerequisites, when=when)
 
 
 class ListRole(Role):

@@ -10,7 +10,7 @@ from opcert.errors import did_you_mean
 from opcert.roles.argument import ElementKind
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing
-from opcert.roles.role import FORMS, OMITTED, Form, ListRole, Requirement, Role, ranks_of_forms
+from opcert.roles.role import OMITTED, ListRole, OneElementRole, Requirement, Role
 from opcert.roles.slice_part import series
 from opcert.roles.slicing_steps import SlicingStepsRole
 
@@ -152,7 +152,7 @@ class SelectedRole(Role):
         return f"{self.selected_expr} and {self.given_expr}"
 
 
-class FillRole(SelectedRole):
+class FillRole(SelectedRole, OneElementRole):
     """One element of the type of data: a tensor.
 
     `form` lists the allowed forms: `scalar` (rank 0) and `one_element` (shape [1]). An omitted fill
@@ -163,11 +163,6 @@ class FillRole(SelectedRole):
 
     role: Literal["fill"]
     like: str
-    form: tuple[Form, ...] = ("scalar",)
-
-    def rank_bounds(self) -> tuple[str, str]:
-        """Return the ranks of its forms."""
-        return ranks_of_forms(self.form)
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report a type symbol other than that of data, and wrong keys of a mode."""
@@ -186,7 +181,7 @@ class FillRole(SelectedRole):
         """Return an element for a data pattern to fill, or 0; None where the mode has no use."""
         if not self.is_selected(call) or not call.fact(self.draw_given):
             return None
-        shape = FORMS[call.one(self, "form", self.form)]
+        shape = self.draw_form(call)
         # An element of 0 looks like an omitted one.
         is_zero = call.one(self, "element", {"any": False}, {"0": True})
         uniform: Literal["no", "zero"] = "zero" if is_zero else "no"
@@ -197,10 +192,7 @@ class FillRole(SelectedRole):
         name, keys, when = self.name, self.selected_keys, self.used_expr
         text, holds = f"{name} has the type of {self.like}.", f"{name}.type == {self.like}.type"
         yield self.requirement("type", text, holds, *keys, when=when)
-        forms = " or ".join(self.form).replace("_", " ")
-        text = f"{name} is one element, given as {forms}."
-        holds = f"{name}.shape in {[FORMS[form] for form in self.form]}"
-        yield self.requirement("shape", text, holds, *keys, when=when)
+        yield self.form_requirement("element", *keys, when=when)
 
 
 class MaskRole(ListRole):

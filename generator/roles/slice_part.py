@@ -32,7 +32,7 @@ class SlicePartRole(PartRole):
         yield from (rule for rule in super().requirements() if rule.key.endswith(".rank"))
         if self.part == "start":
             yield from self._type_requirement()
-            yield from self._length_requirements()
+            yield self._equal_lengths()
         if self.part == "step":
             holds = f"all(value != 0 for value in {self.values_expr})"
             yield self.requirement("nonzero", "No step is 0.", holds)
@@ -54,10 +54,6 @@ class SlicePartRole(PartRole):
         if conditions:
             text = f"{'; '.join(texts)}."
             yield self.requirement("type", text, " and ".join(conditions), when="True")
-
-    def _length_requirements(self) -> Iterator[Requirement]:
-        """Yield that all parts have the same length."""
-        yield self._equal_lengths()
 
     @property
     def _lists(self) -> list[ListRole]:

@@ -109,21 +109,26 @@ class SpansRole(SlicePartRole):
     def _lists(self) -> list[ListRole]:
         return [*self.parts, *([self.axes] if self.axes is not None else [])]
 
-    def _length_requirements(self) -> Iterator[Requirement]:
-        """Yield that all parts have the same length, and that it fits the number of axes."""
-        axes, rank, length = self.axes, f"{self.of}.rank", self._compared.length_expr
-        equal = self._equal_lengths()
-        if axes is None:
-            text = f"{equal.text[:-1]}, one for each dimension of {self.of}."
-            equal = replace(equal, text=text, holds=f"{equal.holds} and {length} == {rank}")
-        yield equal
-        if axes is not None and not axes.required:
-            relation, words = ("<=", "no more slices than")
+    def _equal_lengths(self) -> Requirement:
+        """Return that all parts have the same length, which may be the rank of data."""
+        equal = super()._equal_lengths()
+        if self.axes is not None:
+            return equal
+        text = f"{equal.text[:-1]}, one for each dimension of {self.of}."
+        holds = f"{equal.holds} and {self._compared.length_expr} == {self.of}.rank"
+        return replace(equal, text=text, holds=holds)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield what all slices require, and how many there are without axes."""
+        yield from super().requirements()
+        axes, length = self.axes, self._compared.length_expr
+        if self.part == "start" and axes is not None and not axes.required:
+            relation, words = "<=", "no more slices than"
             if axes.omitted == "all":
                 relation, words = "==", "as many slices as"
             text = f"Without {axes.name}, there are {words} {self.of} has dimensions."
-            when = f"{axes.name} is None"
-            yield self.requirement("fit", text, f"{length} {relation} {rank}", "length", when=when)
+            holds, when = f"{length} {relation} {self.of}.rank", f"{axes.name} is None"
+            yield self.requirement("fit", text, holds, "length", when=when)
 
 
 def _pick(call: Drawing, part: SlicePartRole, aspect: str, values: Sequence[int]) -> int:

@@ -122,10 +122,8 @@ class TensorsRole(AlongRole, DataRole):
             if not laid_out:
                 numbers = call.choices.integers(f"{self.name} layouts", 0, len(LAYOUTS) - 1, count)
                 layouts = [LAYOUTS[number] for number in numbers]
-        return tuple(
-            tensor if own == "c" else replace(tensor, requested_layout=own)
-            for tensor, own in zip(tensors, layouts, strict=True)
-        )
+        pairs = zip(tensors, layouts, strict=True)
+        return tuple(replace(tensor, requested_layout=own) for tensor, own in pairs)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield one type, one rank, and the same extents off the axis."""
