@@ -59,19 +59,15 @@ class UncheckedResult(IntEnum):
 class Candidate:
     """A mutated call that violates exactly one requirement, or that an ambiguity decides.
 
-    `owner` is the id of that requirement or ambiguity. `name` is that of the mutation, or of a
-    violation of the spec. `stratum` is the argument and the kind of the mutation, or the name of
-    the violation; `type` is that of the argument, or of the leading input for an attribute.
-    `unchecked_result` is determined on demand.
+    `owner` is the id of that requirement or ambiguity. `type` is that of the changed argument, or
+    of the leading input for an attribute. `unchecked_result` is determined on demand.
     """
 
     owner: str
     baseline: Case
     call: Call
-    name: str
     place: YamlPath
     change: Change
-    stratum: tuple[str, str]
     type: str
     violated: tuple[str, ...]
     unchecked_result: UncheckedResult | None = None
@@ -202,7 +198,7 @@ class CandidateSearch:
         # name.
         ambiguity_ids = [ambiguity.id for ambiguity in self._spec.call_ambiguities]
         for owner in (*self._spec.requirements, *ambiguity_ids):
-            successful = {candidate.name for candidate in self._by_owner[owner]}
+            successful = {candidate.change.name for candidate in self._by_owner[owner]}
             arguments = () if successful else self._conditions.named_arguments(owner)
             for mutation in mutations:
                 if len(self._by_owner[owner]) >= _FEW_CANDIDATES:
@@ -259,10 +255,9 @@ class CandidateSearch:
         owner = ambiguity or (violated[0] if len(violated) == 1 else None)
         if owner is None or not (violated or self._has_small_outputs(call)):
             return None
-        case, name, stratum = baseline.case, mutation.name, mutation.stratum
         place = (*self._owners[owner][0], "id")
-        change = Change(mutation.kind, mutation.argument, mutation.position)
-        return Candidate(owner, case, call, name, place, change, stratum, baseline.type, violated)
+        change = mutation.change
+        return Candidate(owner, baseline.case, call, place, change, baseline.type, violated)
 
     def _has_small_outputs(self, call: Call) -> bool:
         """Whether the outputs of a valid call are small enough to be stored."""
@@ -274,7 +269,6 @@ class CandidateSearch:
     def _apply_violation(self, owner: str, place: YamlPath, violation: Violation) -> None:
         """Apply a violation of the spec to baselines, and keep the candidates of `owner`."""
         name = str(place[-1])
-        change, stratum = Change(name), ("", name)
         first = next(iter(violation))
         also_violated: Counter[str] = Counter()
         changed = count = 0
@@ -293,10 +287,9 @@ class CandidateSearch:
                     also_violated.update(violated if ambiguity is None else [ambiguity])
                     continue
                 count += 1
-                candidate = Candidate(
-                    owner, case, call, name, place, change, stratum, baseline.type, violated
+                self._by_owner[owner].append(
+                    Candidate(owner, case, call, place, Change(name), baseline.type, violated)
                 )
-                self._by_owner[owner].append(candidate)
             if place in self._mistakes:
                 return
         if not count:

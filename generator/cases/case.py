@@ -9,6 +9,7 @@ from typing import ClassVar
 from pydantic import ConfigDict
 
 from opcert.arrays.calls import Call
+from opcert.cases.list_mutations import AT_A_BOUND
 from opcert.choices.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.specification.files import SpecFile
@@ -30,6 +31,16 @@ class Change:
     kind: str
     argument: str = ""
     position: str = ""
+
+    @property
+    def name(self) -> str:
+        """The words that name it in the id of a case."""
+        return "-".join(part for part in (self.argument, self.position, self.kind) if part)
+
+    @property
+    def stratum(self) -> tuple[str, str]:
+        """The argument and the kind, by which cases are selected; for a bound, each position."""
+        return self.argument, self.name if self.kind in AT_A_BOUND else self.kind
 
 
 @dataclass(frozen=True)

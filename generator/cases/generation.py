@@ -67,7 +67,7 @@ class NegativeCases:
         for i, rule in enumerate(self._spec.rules):
             is_violated = rule.id in candidates
             if rule.unbreakable is not None and is_violated:
-                name = candidates[rule.id][0].name
+                name = candidates[rule.id][0].change.name
                 text = f"'{rule.id}' can be violated alone, by '{name}'; remove 'unbreakable'"
                 self._mistakes.add(("rules", i, "unbreakable"), text)
             is_expected = rule.id in self._spec.requirements and not self._profile.large
@@ -100,7 +100,7 @@ class NegativeCases:
             exhibited = conditions.behaviours(candidate.call, ignore_errors=True)
             extra = [name for name in exhibited if name not in known]
         return Case(
-            spec.full_id(f"{candidate.owner}.{candidate.name}-{short_digest(baseline.id)}"),
+            spec.full_id(f"{candidate.owner}.{candidate.change.name}-{short_digest(baseline.id)}"),
             candidate.call.patterned(f"{self._seed}|{baseline.id}", only_new=True),
             candidate.place,
             spec.full_ids(*(candidate.violated or conditions.behaviours(candidate.call))),
@@ -126,14 +126,14 @@ class NegativeCases:
             call = candidate.baseline.id, _changes(candidate)
             if call not in calls:
                 calls.add(call)
-                strata.setdefault(candidate.stratum, []).append(candidate)
+                strata.setdefault(candidate.change.stratum, []).append(candidate)
         selected: list[Candidate] = []
         used: Counter[object] = Counter()
 
         def novelty(candidate: Candidate) -> tuple[int, int, int]:
             # First, properties that are rare in the stratum, then rare for the argument; last,
             # small arrays, since each is stored.
-            stratum, found = candidate.stratum, candidate.properties
+            stratum, found = candidate.change.stratum, candidate.properties
             in_stratum, of_argument = (
                 -sum(used[part, property_] for property_ in found) for part in (stratum, stratum[0])
             )

@@ -23,8 +23,8 @@ from opcert.arrays.element_types import (
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.arrays.tensor_functions import vector, with_type
 from opcert.cases.attribute_changes import attribute_mutations
+from opcert.cases.case import Change
 from opcert.cases.list_mutations import (
-    AT_A_BOUND,
     ELEMENTS,
     FRACTIONS,
     LENGTHS,
@@ -110,14 +110,14 @@ class Mutation:
     adds: bool = False
 
     @cached_property
+    def change(self) -> Change:
+        """The change that it makes to a call."""
+        return Change(self.kind, self.argument, self.position)
+
+    @cached_property
     def name(self) -> str:
         """The words that name it in the id of a case."""
-        return "-".join(part for part in (self.argument, self.position, self.kind) if part)
-
-    @property
-    def stratum(self) -> tuple[str, str]:
-        """The argument and the kind, by which cases are selected; for a bound, each position."""
-        return self.argument, self.name if self.kind in AT_A_BOUND else self.kind
+        return self.change.name
 
     def apply(self, spec: Spec, call: Call, context: MutationContext) -> Call | None:
         """Return the mutated call; None where the mutation does not apply, or changes nothing."""

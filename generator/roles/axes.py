@@ -186,14 +186,12 @@ class AxesRole(ListRole, OfDataRole):
             return tuple(axes[: call.one(self, "number", range(1, rank + 1))])
         if not rank:
             raise Inapplicable("data has no axis that may be listed")
-        listings = ["one", "all", "some", "all in another order", "descending", "some in any order"]
-        least_ranks = dict(zip(listings, (1, 2, 3, 3, 2, 3), strict=True))
+        least_ranks = {"one": 1, "all": 2, "some": 3, "all in another order": 3, "descending": 2}
+        least_ranks["some in any order"] = 3
         if not self.unique:
-            listings.append("one twice")
             least_ranks["one twice"] = 1
-        listing = call.one(
-            self, "listing", [name for name in listings if rank >= least_ranks[name]]
-        )
+        listings = [listing for listing, ranks in least_ranks.items() if rank >= ranks]
+        listing = call.one(self, "listing", listings)
         if listing == "one":
             return (axes[call.one(self, "position", places(rank))],)
         if listing == "one twice":

@@ -45,6 +45,22 @@ class RecordRole(OfDataRole):
         names = self._signature.constants[self.type_names]
         return {self.sizes: [*sizes], self.element_type: names[call.fact(self.data.draw_type)]}
 
+    def described(
+        self, words: str, record: str, every: str = "{}", *keys: str
+    ) -> Iterator[Requirement]:
+        """Yield the rank and the element type of tensors, which `words` name.
+
+        `every` is the condition on all of them, with a place for that on one `record`.
+        """
+        of = self.data.tensor_expr
+        holds = every.format(f"len({record}['{self.sizes}']) == {of}.rank")
+        yield self.requirement("rank", f"{words} has as many dimensions as {of}.", holds, *keys)
+        names = f"{self.type_names}[{of}.type]"
+        holds = every.format(f"{record}['{self.element_type}'] == {names}")
+        yield self.requirement(
+            "element-type", f"{words} has the element type of {of}.", holds, *keys
+        )
+
 
 class DescriptorsRole(AlongRole, RecordRole):
     """Records with the sizes and the element type of each output: a list attribute.
@@ -89,18 +105,9 @@ class DescriptorsRole(AlongRole, RecordRole):
         records = name if counter is None else f"{name}[:{counter.name}]"
         described = () if counter is None else (f"{counter.name}.described",)
         sizes = f"record['{self.sizes}']"
-        yield self.requirement(
-            "rank",
-            f"Every tensor that {name} describes has as many dimensions as {of}.",
-            f"all(len({sizes}) == {of}.rank for record in {records})",
-            *described,
-        )
-        yield self.requirement(
-            "element-type",
-            f"Every tensor that {name} describes has the element type of {of}.",
-            f"all(record['{self.element_type}'] == {self.type_names}[{of}.type] "
-            f"for record in {records})",
-            *described,
+        every = f"all({{}} for record in {records})"
+        yield from self.described(
+            f"Every tensor that {name} describes", "record", every, *described
         )
         # A record of another rank has no size on some axis.
         fitting = (f"{self.along}.range", "rank")
@@ -180,14 +187,10 @@ class DescriptorRole(RecordRole):
     def requirements(self) -> Iterator[Requirement]:
         """Yield the rank, the type and the sizes of the record."""
         name, of, sizes = self.name, self.data.tensor_expr, f"{self.name}['{self.sizes}']"
-        described = f"The tensor that {name} describes has"
-        text = f"{described} as many dimensions as {of}."
-        yield self.requirement("rank", text, f"len({sizes}) == {of}.rank")
-        text = f"{described} the element type of {of}."
-        holds = f"{name}['{self.element_type}'] == {self.type_names}[{of}.type]"
-        yield self.requirement("element-type", text, holds)
+        tensor = f"The tensor that {name} describes"
+        yield from self.described(tensor, name)
         if self._windows is None:
-            text = f"{described} the sizes that follow from the other arguments."
+            text = f"{tensor} has the sizes that follow from the other arguments."
             holds = f"list({sizes}) == list({self.extents})"
             yield self.requirement("extents", text, holds, "rank")
             return

@@ -20,38 +20,33 @@ from opcert.roles.scalar_values import FlagRole
 class _Target:
     """Sizes, and which of them can be copied or inferred, or can neither be copied nor written."""
 
-    sizes: tuple[int, ...]
-    copyable: tuple[int, ...]
-    inferrable: tuple[int, ...]
-    unwritable: tuple[int, ...]
+    sizes: Sequence[int]
+    copyable: Sequence[int]
+    inferrable: Sequence[int]
+    unwritable: Sequence[int]
 
-    @classmethod
-    def of(
-        cls, sizes: Sequence[int], shape: Sequence[int], element_type: str, *, copies: bool
-    ) -> "_Target":
-        """Return a target of data of `shape`; `copies` is whether a 0 copies a size."""
-        pairs = enumerate(zip(sizes, shape, strict=False))
-        copyable = tuple(k for k, (size, n) in pairs if copies and size == n)
-        # Next to a size of 0, any size could be inferred.
-        zeros = [k for k, size in enumerate(sizes) if size == 0]
-        can_infer = lowest(element_type) < 0 and len(zeros) < 2
-        return cls(
-            tuple(sizes),
-            copyable,
-            tuple(zeros or range(len(sizes))) if can_infer else (),
-            tuple(
-                k
-                for k, size in enumerate(sizes)
-                if k not in copyable and (not fits(element_type, size) or (copies and not size))
-            ),
-        )
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether a list of its type can describe it."""
-        return not self.unwritable or (
-            len(self.unwritable) == 1 and self.unwritable[0] in self.inferrable
-        )
+def _target(
+    sizes: Sequence[int], shape: Sequence[int], element_type: str, *, copies: bool
+) -> _Target | None:
+    """Return the target of data of `shape`, None if no list of its type can describe it.
+
+    `copies` is whether a 0 copies a size.
+    """
+    pairs = enumerate(zip(sizes, shape, strict=False))
+    copyable = [k for k, (size, n) in pairs if copies and size == n]
+    # Next to a size of 0, any size could be inferred.
+    zeros = [k for k, size in enumerate(sizes) if size == 0]
+    can_infer = lowest(element_type) < 0 and len(zeros) < 2
+    inferrable = (zeros or [*range(len(sizes))]) if can_infer else []
+    unwritable = [
+        k
+        for k, size in enumerate(sizes)
+        if k not in copyable and (not fits(element_type, size) or (copies and not size))
+    ]
+    if len(unwritable) > 1 or not {*unwritable} <= {*inferrable}:
+        return None
+    return _Target([*sizes], copyable, inferrable, unwritable)
 
 
 @cache
@@ -125,8 +120,8 @@ class ReshapeRole(ListRole, OfDataRole):
         copies = flag is not None and call.fact(flag.draw_meant)
         targets: dict[str, _Target] = {}
         for form, sizes in self._draw_forms(call, shape, copies=copies):
-            target = _Target.of(sizes, shape, element_type, copies=copies)
-            if len(sizes) <= self.most and target.is_possible and target not in targets.values():
+            target = _target(sizes, shape, element_type, copies=copies)
+            if len(sizes) <= self.most and target and target not in targets.values():
                 targets[form] = target
         target = call.one(self, "form", targets)
         values = [*target.sizes]

@@ -31,23 +31,19 @@ class FlagRole(Role):
             text = "missing default of a flag that may be omitted; expected true or false"
             yield "required", text
 
-    def draw_value(self, call: Drawing) -> bool | str:
-        """Draw the value, or its omission."""
-        values: dict[str, bool | str] = {"true": True, "false": False}
-        if self.default is False:
-            values = {"false": False, "true": True}
-        if not self.required:
-            values[OMITTED] = OMITTED
-        return call.one(self, "value", values)
-
     def draw_meant(self, call: Drawing) -> bool:
         """Draw the value that the flag means: the default if it is omitted."""
-        value = call.fact(self.draw_value)
-        return bool(self.default if value == OMITTED else value)
+        value = call.fact(self.draw)
+        return bool(self.default if value is None else value)
 
     def draw(self, call: Drawing) -> bool | None:
         """Return the value, None if it is omitted."""
-        return None if call.fact(self.draw_value) == OMITTED else call.fact(self.draw_meant)
+        values: dict[str, bool | None] = {"true": True, "false": False}
+        if self.default is False:
+            values = {"false": False, "true": True}
+        if not self.required:
+            values[OMITTED] = None
+        return call.one(self, "value", values)
 
 
 class ModeRole(Role):
@@ -70,20 +66,16 @@ class ModeRole(Role):
             )
             yield "required", f"{default} of a mode that may be omitted; expected {words}"
 
-    def draw_word(self, call: Drawing) -> str:
-        """Draw the word, or its omission."""
-        words = sorted(self.one_of, key=lambda word: word != self.default)
-        return call.one(self, "word", words if self.required else [*words, OMITTED])
-
     def draw_meant(self, call: Drawing) -> object:
         """Draw the word that the mode means: the default if it is omitted."""
-        word = call.fact(self.draw_word)
-        return self.default if word == OMITTED else word
+        word = call.fact(self.draw)
+        return self.default if word is None else word
 
     def draw(self, call: Drawing) -> str | None:
         """Return the word, None if it is omitted."""
-        word = call.fact(self.draw_word)
-        return None if word == OMITTED else word
+        words = sorted(self.one_of, key=lambda word: word != self.default)
+        omitted = {} if self.required else {OMITTED: None}
+        return call.one(self, "word", {**{word: word for word in words}, **omitted})
 
     @property
     def word_requirement(self) -> str:

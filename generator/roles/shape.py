@@ -53,15 +53,10 @@ class ShapeRole(ListRole, OfDataRole):
         if prod(like_data) <= MAX_OUTPUTS and not call.integer(self, "like data", 0, 3):
             # Where extents recur, an axis can be taken for another one.
             target = like_data
-        keeps_ones = (
-            self.mapping is not None and mapping is not None and self.mapping.ones != "stretched"
-        )
-        ones = [place for place, extent in zip(listed, shape, strict=True) if extent == 1]
-        stretch = (
-            "none"
-            if keeps_ones or not ones
-            else call.one(self, "stretched", ["all", "some", "none"])
-        )
+        ones = "stretched" if mapping is None or self.mapping is None else self.mapping.ones
+        stretch = "none"
+        if 1 in shape and ones == "stretched":
+            stretch = call.one(self, "stretched", ["all", "some", "none"])
         for number, (place, extent) in enumerate(zip(listed, shape, strict=True)):
             is_kept = stretch == "none" or (
                 stretch == "some" and call.integer(self, f"keeps {number}", 0, 1)

@@ -178,7 +178,7 @@ def test_a_stratum_has_few_cases(name: str) -> None:
     for case in changed_cases(name):
         mutation = mutations.get(case.id.partition(".")[2].rpartition("-")[0])
         if mutation is not None:
-            strata[owner(case), *mutation.stratum] += 1
+            strata[owner(case), *mutation.change.stratum] += 1
     assert len(strata) > FEWER_STRATA.get(name, 100)
     assert max(strata.values()) <= PROFILES["core"].per_stratum
 

@@ -117,7 +117,7 @@ def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(operato
             )
             for name, compute in READINGS[operator].items():
                 if outcome(compute, inputs, candidate.call.attributes)[1] is not None:
-                    accepted.append((rule, name, candidate.name, str(candidate.call)[:200]))
+                    accepted.append((rule, name, candidate.change.name, str(candidate.call)[:200]))
     assert accepted == []
 
 
