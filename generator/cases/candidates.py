@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 
@@ -29,6 +29,7 @@ from opcert.specification.expressions import (
     parse_expression,
 )
 from opcert.specification.files import bind_names
+from opcert.specification.model import Spec
 from opcert.yaml_files import YamlPath
 
 # A mutation is given up after so many applications without a candidate, or after so many baselines
@@ -159,35 +160,33 @@ class _Baseline:
     bounds: tuple[int | None, int | None]
 
 
+@dataclass(eq=False)
 class CandidateSearch:
-    """Finds the candidates of each requirement and ambiguity of a spec."""
+    """Finds the candidates of each requirement and ambiguity of a spec.
 
-    def __init__(
-        self,
-        conditions: Conditions,
-        profile: Profile,
-        seed: int,
-        baselines: Sequence[Case],
-        mistakes: MistakeLog,
-    ) -> None:
-        self._conditions = conditions
-        self._spec = conditions.spec
-        self._profile = profile
-        self._seed = seed
-        # A change of a call with hundreds of tensors takes much space, and shows nothing more.
-        self._baselines = [case for case in baselines if len(case.call.inputs) <= _MAX_INPUTS]
-        self._mistakes = mistakes
-        self._by_owner: defaultdict[str, list[Candidate]] = defaultdict(list)
-        self._rings: dict[tuple[str, bool | None], list[list[_Baseline]]] = {}
-        # Where a condition could not be evaluated on a mutated call, and why.
-        self.failures: dict[YamlPath, str] = {}
+    `failures` says where a condition could not be evaluated on a mutated call, and why.
+    """
+
+    conditions: Conditions
+    profile: Profile
+    seed: int
+    baselines: Sequence[Case]
+    mistakes: MistakeLog
+    failures: dict[YamlPath, str] = field(default_factory=dict)
+    _by_owner: defaultdict[str, list[Candidate]] = field(default_factory=lambda: defaultdict(list))
+    _rings: dict[tuple[str, bool | None], list[list[_Baseline]]] = field(default_factory=dict)
+
+    @property
+    def spec(self) -> Spec:
+        """The spec of the conditions."""
+        return self.conditions.spec
 
     def candidates(self) -> dict[str, list[Candidate]]:
         """Return the candidates by the id of the requirement or ambiguity.
 
         A violation of the spec that yields no candidate is recorded as a mistake.
         """
-        mutations = mutations_of(self._spec)
+        mutations = mutations_of(self.spec)
         for mutation in mutations:
             self._apply(mutation)
         for owner, (place, violations) in self._owners.items():
@@ -196,10 +195,10 @@ class CandidateSearch:
         # An owner with few candidates tries more baselines: with the mutations that yielded its
         # candidates or, if it has none, with all mutations of the arguments that its conditions
         # name.
-        ambiguity_ids = [ambiguity.id for ambiguity in self._spec.call_ambiguities]
-        for owner in (*self._spec.requirements, *ambiguity_ids):
+        ambiguity_ids = [ambiguity.id for ambiguity in self.spec.call_ambiguities]
+        for owner in (*self.spec.requirements, *ambiguity_ids):
             successful = {candidate.change.name for candidate in self._by_owner[owner]}
-            arguments = () if successful else self._conditions.named_arguments(owner)
+            arguments = () if successful else self.conditions.named_arguments(owner)
             for mutation in mutations:
                 if len(self._by_owner[owner]) >= _FEW_CANDIDATES:
                     break
@@ -222,14 +221,14 @@ class CandidateSearch:
                 if len(self._by_owner[only]) >= _FEW_CANDIDATES:
                     break
             elif (
-                applied == self._profile.applications
-                or applied - useless == self._profile.candidates
+                applied == self.profile.applications
+                or applied - useless == self.profile.candidates
                 or inapplicable == most_inapplicable
             ):
                 break
             # Mutations of one baseline should not all draw the same element.
             context = MutationContext(*baseline.bounds, baseline.position + len(mutation.name))
-            call = mutation.apply(self._spec, baseline.case.call, context)
+            call = mutation.apply(self.spec, baseline.case.call, context)
             if call is None:
                 inapplicable += 1
                 continue
@@ -247,7 +246,7 @@ class CandidateSearch:
         A call that an ambiguity decides may still be valid.
         """
         try:
-            violated, ambiguity = self._conditions.effect_of_change(call, mutation.argument)
+            violated, ambiguity = self.conditions.effect_of_change(call, mutation.argument)
         except ExpressionError as error:
             text = f"{error}, in '{mutation.name}' of {baseline.case.id}"
             self.failures.setdefault(error.place, text)
@@ -261,10 +260,9 @@ class CandidateSearch:
 
     def _has_small_outputs(self, call: Call) -> bool:
         """Whether the outputs of a valid call are small enough to be stored."""
-        try:
-            return self._conditions.has_small_outputs(call, _MAX_OUTPUT_ELEMENTS)
-        except (ExpressionError, Inapplicable):
-            return False
+        with suppress(ExpressionError, Inapplicable):
+            return self.conditions.has_small_outputs(call, _MAX_OUTPUT_ELEMENTS)
+        return False
 
     def _apply_violation(self, owner: str, place: YamlPath, violation: Violation) -> None:
         """Apply a violation of the spec to baselines, and keep the candidates of `owner`."""
@@ -273,16 +271,16 @@ class CandidateSearch:
         also_violated: Counter[str] = Counter()
         changed = count = 0
         for baseline in self._in_turn(f"{owner}.{name}", first, present=None):
-            if count == self._profile.applications:
+            if count == self.profile.applications:
                 break
             case = baseline.case
-            with self._mistakes.collect(place, f", in a change of {case.id}"):
-                call = apply_violation(self._conditions, case.call, violation)
+            with self.mistakes.collect(place, f", in a change of {case.id}"):
+                call = apply_violation(self.conditions, case.call, violation)
                 if call is None:
                     continue
                 changed += 1
-                violated = self._conditions.check(call).violated
-                ambiguity = self._conditions.ambiguity(call)
+                violated = self.conditions.check(call).violated
+                ambiguity = self.conditions.ambiguity(call)
                 if owner != (ambiguity or (violated[0] if len(violated) == 1 else None)):
                     also_violated.update(violated if ambiguity is None else [ambiguity])
                     continue
@@ -290,30 +288,26 @@ class CandidateSearch:
                 self._by_owner[owner].append(
                     Candidate(owner, case, call, place, Change(name), baseline.type, violated)
                 )
-            if place in self._mistakes:
+            if place in self.mistakes:
                 return
         if not count:
-            target = "violate exactly this rule"
-            if place[0] == "ambiguities":
-                target = "depend on exactly this ambiguity"
+            is_rule = place[0] == "rules"
+            target = "violate exactly this rule" if is_rule else "depend on exactly this ambiguity"
             text = f"'{owner}.{name}' is never applicable: the change makes no valid call {target}"
-            others = ", ".join(other for other in also_violated if other != owner)
-            if others:
+            reason = "the calls stay valid" if changed else "it changes no call"
+            if others := ", ".join(other for other in also_violated if other != owner):
                 reason = f"it also violates: {others}"
-            else:
-                reason = "the calls stay valid" if changed else "it changes no call"
-            self._mistakes.add(place, f"{text} ({reason})")
+            self.mistakes.add(place, f"{text} ({reason})")
 
     @cached_property
-    def _owners(self) -> dict[str, tuple[YamlPath, Mapping[str, Violation]]]:
+    def _owners(self) -> Mapping[str, tuple[YamlPath, Mapping[str, Violation]]]:
         """The place of each rule and ambiguity in the spec, and the violations that it lists."""
-        spec = self._spec
-        owners: dict[str, tuple[YamlPath, Mapping[str, Violation]]] = {
-            rule.id: (("rules", i), rule.violations) for i, rule in enumerate(spec.rules)
+        spec = self.spec
+        rules = {rule.id: (("rules", i), rule.violations) for i, rule in enumerate(spec.rules)}
+        return rules | {
+            ambiguity.id: (("ambiguities", i), ambiguity.violations)
+            for i, ambiguity in enumerate(spec.ambiguities)
         }
-        for i, ambiguity in enumerate(spec.ambiguities):
-            owners[ambiguity.id] = ("ambiguities", i), ambiguity.violations
-        return owners
 
     def _in_turn(self, start: str, argument: str, *, present: bool | None) -> Iterator[_Baseline]:
         """Yield the baselines in random order, alternating between the types of an argument.
@@ -323,7 +317,7 @@ class CandidateSearch:
         position. A baseline that is added to the spec therefore displaces few others, and most
         cases stay as they are.
         """
-        first = int(short_digest(f"{self._seed}|{start}"), 16)
+        first = int(short_digest(f"{self.seed}|{start}"), 16)
         iterators = []
         for ring in self._rings_of(argument, present=present):
             middle = bisect_left(ring, first, key=lambda baseline: baseline.position)
@@ -338,19 +332,22 @@ class CandidateSearch:
 
     def _rings_of(self, argument: str, *, present: bool | None) -> list[list[_Baseline]]:
         """Return a ring of baselines for each element type."""
-        if argument not in {item.name for item in self._spec.inputs}:
+        if argument not in {item.name for item in self.spec.inputs}:
             # An omitted attribute has its default.
             present = None
         key = argument, present
         if key not in self._rings:
             by_type: defaultdict[str, list[_Baseline]] = defaultdict(list)
-            for case in self._baselines:
+            for case in self.baselines:
                 inputs = case.call.inputs
+                # A change of a call with hundreds of tensors takes much space, and shows no more.
+                if len(inputs) > _MAX_INPUTS:
+                    continue
                 if present is None or (argument in case.call.arguments) == present:
-                    position = int(short_digest(f"{self._seed}|{argument}|{case.id}"), 16)
-                    leading = inputs[self._spec.leading_key]
+                    position = int(short_digest(f"{self.seed}|{argument}|{case.id}"), 16)
+                    leading = inputs[self.spec.leading_key]
                     element_type = inputs.get(argument, leading).type
-                    bounds = declared_bounds(self._conditions, case.call, argument)
+                    bounds = declared_bounds(self.conditions, case.call, argument)
                     by_type[element_type].append(_Baseline(position, case, element_type, bounds))
             self._rings[key] = [
                 sorted(by_type[name], key=lambda baseline: (baseline.position, baseline.case.id))

@@ -279,9 +279,8 @@ class Conditions:
                 or the call omits a required input.
         """
         scope = self._scope(call)
-        absent = [declared.name for declared in self.spec.inputs if declared.required]
-        absent = [name for name in absent if scope[name] is None]
-        if absent:
+        inputs = [declared.name for declared in self.spec.inputs if declared.required]
+        if absent := [name for name in inputs if scope[name] is None]:
             raise ExpressionError(f"the call omits {', '.join(absent)}")
         # The first input of each type symbol gives its type.
         types = {

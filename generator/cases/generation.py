@@ -7,6 +7,7 @@ for another reason anyway does not reveal that the check is missing.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,10 +19,10 @@ from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.neighbours import Neighbours
 from opcert.cases.positive import PositiveCases
-from opcert.cases.profiles import PROFILES, Profile
+from opcert.cases.profiles import PROFILES
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification.files import SpecFile, call_reference
+from opcert.specification.files import Reference, SpecFile, call_reference
 from opcert.specification.model import Rule
 
 # How many candidates are run without the check for each selection.
@@ -32,45 +33,33 @@ _SIZE_STEP = 128
 _MAX_RUN_BYTES = 1 << 16
 
 
+@dataclass(eq=False)
 class NegativeCases:
     """Builds the cases of requirements and ambiguities: each is one change to a baseline."""
 
-    def __init__(
-        self,
-        file: SpecFile,
-        profile: Profile,
-        seed: int,
-        baselines: Sequence[Case],
-        mistakes: MistakeLog,
-    ) -> None:
-        self._spec = spec = file.spec
-        self._reference = file.reference
-        self._profile = profile
-        self._conditions = Conditions(spec)
-        self._seed = seed
-        self._search = CandidateSearch(self._conditions, profile, seed, baselines, mistakes)
-        self._mistakes = mistakes
+    reference: Reference
+    search: CandidateSearch
 
     def cases(self) -> Iterator[Case]:
         """Yield the cases of requirements, then those of ambiguities.
 
         A requirement that cannot be violated alone, and gives no reason, is recorded as a mistake.
         """
-        candidates = self._search.candidates()
+        candidates = self.search.candidates()
         self._record_unviolated(candidates)
-        ambiguity_ids = [ambiguity.id for ambiguity in self._spec.call_ambiguities]
-        for owner in (*self._spec.requirements, *ambiguity_ids):
+        ambiguity_ids = [ambiguity.id for ambiguity in self.search.spec.call_ambiguities]
+        for owner in (*self.search.spec.requirements, *ambiguity_ids):
             for candidate in self._select(owner, candidates.get(owner, ())):
                 yield self._case(candidate)
 
     def _record_unviolated(self, candidates: dict[str, list[Candidate]]) -> None:
-        for i, rule in enumerate(self._spec.rules):
+        for i, rule in enumerate(self.search.spec.rules):
             is_violated = rule.id in candidates
             if rule.unbreakable is not None and is_violated:
                 name = candidates[rule.id][0].change.name
                 text = f"'{rule.id}' can be violated alone, by '{name}'; remove 'unbreakable'"
-                self._mistakes.add(("rules", i, "unbreakable"), text)
-            is_expected = rule.id in self._spec.requirements and not self._profile.large
+                self.search.mistakes.add(("rules", i, "unbreakable"), text)
+            is_expected = rule.id in self.search.spec.requirements and not self.search.profile.large
             if rule.unbreakable is None and is_expected and not is_violated:
                 self._record_unviolated_rule(i, rule)
 
@@ -78,20 +67,20 @@ class NegativeCases:
         """Record why no call violates a rule alone, unless its violations are recorded already."""
         text = f"no mutation violates '{rule.id}' alone"
         places = [("rules", number, "violations", name) for name in rule.violations]
-        failures = self._search.failures
-        if any(place in self._mistakes for place in places):
+        failures = self.search.failures
+        if any(place in self.search.mistakes for place in places):
             return
         if failures:
             # A mutated call is dropped where a condition cannot be evaluated on it.
             for place, failure in failures.items():
                 advice = "add the requirements that exclude such calls to its 'prerequisites'"
-                self._mistakes.add(place, f"{failure}; {advice}: {text}")
+                self.search.mistakes.add(place, f"{failure}; {advice}: {text}")
         else:
             advice = "add 'violations' that do, or 'unbreakable' with a reason"
-            self._mistakes.add(("rules", number, "id"), f"{text}; {advice}")
+            self.search.mistakes.add(("rules", number, "id"), f"{text}; {advice}")
 
     def _case(self, candidate: Candidate) -> Case:
-        spec, conditions, baseline = self._spec, self._conditions, candidate.baseline
+        spec, conditions, baseline = self.search.spec, self.search.conditions, candidate.baseline
         is_ambiguous = candidate.owner not in spec.requirements
         extra: list[str] = []
         if candidate.violated:
@@ -101,7 +90,7 @@ class NegativeCases:
             extra = [name for name in exhibited if name not in known]
         return Case(
             spec.full_id(f"{candidate.owner}.{candidate.change.name}-{short_digest(baseline.id)}"),
-            candidate.call.patterned(f"{self._seed}|{baseline.id}", only_new=True),
+            candidate.call.patterned(f"{self.search.seed}|{baseline.id}", only_new=True),
             candidate.place,
             spec.full_ids(*(candidate.violated or conditions.behaviours(candidate.call))),
             violated_rule=spec.full_id(candidate.violated[0]) if candidate.violated else None,
@@ -118,7 +107,7 @@ class NegativeCases:
         First one of each stratum, since each kind of mutation reveals another mistake in a check.
         Then, up to a limit, more of each, with other properties.
         """
-        is_decisive = owner in self._spec.requirements
+        is_decisive = owner in self.search.spec.requirements
         strata: dict[tuple[str, str], list[Candidate]] = {}
         calls: set[tuple[str, str]] = set()
         for candidate in candidates:
@@ -139,7 +128,7 @@ class NegativeCases:
             )
             return in_stratum, of_argument, -candidate.stored_bytes // _SIZE_STEP
 
-        profile = self._profile
+        profile = self.search.profile
         enough = profile.per_requirement if is_decisive else profile.per_ambiguity
         for turn in range(profile.per_stratum):
             for stratum, remaining in strata.items():
@@ -172,19 +161,19 @@ class NegativeCases:
 
     def _run_unchecked(self, call: Call, rule: str) -> UncheckedResult:
         """Run the reference with the check of `rule` disabled."""
-        required = {argument.name for argument in self._spec.arguments if argument.required}
+        required = {argument.name for argument in self.search.spec.arguments if argument.required}
         if not required <= call.arguments.keys():
             return UncheckedResult.FAILED
         outputs: list[Tensor] = []
         # The declared shapes of an invalid call need not be computable.
         with suppress(ExpressionError, Inapplicable):
-            outputs = self._conditions.outputs(call)
+            outputs = self.search.conditions.outputs(call)
         if any(tensor.nbytes > _MAX_RUN_BYTES for tensor in (*call.inputs.values(), *outputs)):
             return UncheckedResult.FAILED
         inputs = {name: _plain_array(tensor) for name, tensor in call.inputs.items()}
         try:
-            with np.errstate(all="ignore"), unchecked(self._spec.full_id(rule)):
-                call_reference(self._reference, inputs, call.attributes)
+            with np.errstate(all="ignore"), unchecked(self.search.spec.full_id(rule)):
+                call_reference(self.reference, inputs, call.attributes)
         except RuleBroken:
             return UncheckedResult.REJECTED
         except Exception:  # without its check, a reference may fail in any way
@@ -225,7 +214,8 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
     # Changes of calls that are mistaken would repeat the mistakes.
     mistakes.raise_if_any()
     baselines = [case for case in valid if case.ambiguity is None]
-    negative = NegativeCases(spec_file, size, seed, baselines, mistakes)
+    search = CandidateSearch(Conditions(spec), size, seed, baselines, mistakes)
+    negative = NegativeCases(spec_file.reference, search)
     neighbours = Neighbours(spec_file, size, seed, baselines)
     changed = [*neighbours.cases(), *negative.cases()]
     touched = {case.ambiguity for case in (*valid, *changed)}

@@ -7,7 +7,7 @@ of the elements, or of a number after its truncation to fewer bits.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from opcert.arrays.element_types import FLOATS, SIGNED_INTEGERS, highest, lowest
+from opcert.arrays.element_types import FLOATS, SIGNED_INTEGERS, UNSIGNED_INTEGERS, highest, lowest
 
 # Offsets that integers of 8, 16 and 32 bits lose.
 WRAPS = {"2-8": 1 << 8, "2-16": 1 << 16, "2-32": 1 << 32}
@@ -77,21 +77,15 @@ def _limit(limit: Callable[[str], int], types: Sequence[str]) -> ElementMutation
     return lambda _, context: limit(context.type) if context.type in types else None
 
 
-def limits_of_unsigned(element_type: str) -> dict[str, ElementMutation]:
-    """Return mutations that a backend does not notice if it reads an unsigned type as signed.
+def _from_the_end(element_type: str) -> ElementMutation:
+    """Return the mutation to the same index from the end, if the type is read as signed."""
 
-    It takes the greatest integer for -1, or another one for the same index from the end.
-    """
-
-    def from_the_end(value: int, context: MutationContext) -> int | None:
+    def mutated(value: int, context: MutationContext) -> int | None:
         if context.type != element_type or context.period is None:
             return None
         return value + highest(element_type) + 1 - context.period
 
-    return {
-        f"greatest-of-{element_type}": _limit(highest, (element_type,)),
-        f"from-the-end-as-{element_type}": from_the_end,
-    }
+    return mutated
 
 
 _NUMBERS = {"zero": 0, "minus-one": -1, "minus-two": -2, "minus-three": -3}
@@ -121,11 +115,6 @@ ELEMENTS: dict[str, ElementMutation] = {
     **{f"plus-{name}": _plus(wrap) for name, wrap in WRAPS.items()},
     **{f"minus-{name}": _plus(-wrap) for name, wrap in WRAPS.items()},
 }
-# Of a number of a tensor, which may be a fraction.
-LIMITS = {"least": _limit(lowest, SIGNED_INTEGERS), "greatest": _limit(highest, SIGNED_INTEGERS)}
-FRACTIONS: dict[str, ElementMutation] = {
-    "plus-half": lambda value, context: value + 0.5 if context.type in FLOATS else None
-}
 # Of a bit: a backend may take any number but 0 for 1, or the last bit or byte of it.
 _BITS: dict[str, ElementMutation] = {
     "flipped": lambda value, _: 1 - value,
@@ -134,7 +123,7 @@ _BITS: dict[str, ElementMutation] = {
     "plus-2-8": _plus(WRAPS["2-8"]),
     "plus-2-32": _plus(WRAPS["2-32"]),
 }
-POSITIONS = ("", "first", "middle", "last", "all")
+POSITIONS: Sequence[str] = ("", "first", "middle", "last", "all")
 
 
 def indices_at(position: str, count: int, draw: int) -> Sequence[int]:
@@ -279,6 +268,28 @@ def integer_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:
     yield from element_mutations()
     yield from order_mutations()
     yield from pair_mutations()
+
+
+def number_list_mutations(types: Sequence[str]) -> Iterator[tuple[str, str, ListMutation]]:
+    """Yield the position and the name of each mutation of numbers of some types, and the mutation.
+
+    They are those of a list of integers, and those that depend on the type.
+    """
+    yield from integer_list_mutations()
+    least, greatest = _limit(lowest, SIGNED_INTEGERS), _limit(highest, SIGNED_INTEGERS)
+    groups = [(POSITIONS, {"least": least, "greatest": greatest})]
+    for name in (name for name in UNSIGNED_INTEGERS if name in types):
+        # An implementation that reads an unsigned type as signed takes the greatest one for -1.
+        elements = {f"greatest-of-{name}": _limit(highest, (name,))}
+        elements[f"from-the-end-as-{name}"] = _from_the_end(name)
+        groups.append((POSITIONS[:-1], elements))
+    if not set(FLOATS).isdisjoint(types):
+        half = {"plus-half": lambda value, context: value + 0.5 if context.type in FLOATS else None}
+        groups.append((POSITIONS, half))
+    for positions, elements in groups:
+        for position in positions:
+            for name, element in elements.items():
+                yield position, name, at_position(position, element)
 
 
 def bit_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:

@@ -13,29 +13,20 @@ from itertools import cycle, islice
 from math import prod
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import (
-    ELEMENT_TYPES,
-    FLOATS,
-    FOUR_BIT_TYPES,
-    UNSIGNED_INTEGERS,
-    fits,
-)
+from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.arrays.tensor_functions import vector, with_type
 from opcert.cases.attribute_changes import attribute_mutations
 from opcert.cases.case import Change
 from opcert.cases.list_mutations import (
     ELEMENTS,
-    FRACTIONS,
     LENGTHS,
-    LIMITS,
     POSITIONS,
     ElementMutation,
     ListMutation,
     MutationContext,
     at_position,
-    integer_list_mutations,
-    limits_of_unsigned,
+    number_list_mutations,
     order_mutations,
 )
 from opcert.errors import Inapplicable
@@ -52,13 +43,8 @@ _MAX_ELEMENTS = 1 << 17
 _MAX_VALUES = 1 << 10
 # The mutations of an integer that make sense for an extent.
 _EXTENTS = (
-    "plus-one",
-    "minus-one",
-    "set-to-zero",
-    "set-to-one",
-    "doubled",
-    "plus-2-8",
-    "plus-2-16",
+    *("plus-one", "minus-one", "set-to-zero", "set-to-one", "doubled"),
+    *("plus-2-8", "plus-2-16"),
 )
 _RANKS = {
     "without-first": "without-first-dimension",
@@ -213,16 +199,8 @@ def _value_mutations(types: Sequence[str]) -> Iterator[_Parts]:
     for name, shape_of in _SHAPES.items():
         yield "", name, partial(_reshaped, shape_of)
     yield from _repetitions()
-    for position, name, mutation in integer_list_mutations():
+    for position, name, mutation in number_list_mutations(types):
         yield position, name, partial(_with_values, mutation)
-    unsigned = [limits_of_unsigned(name) for name in UNSIGNED_INTEGERS if name in types]
-    groups = [(LIMITS, POSITIONS), *((elements, POSITIONS[:-1]) for elements in unsigned)]
-    if not set(FLOATS).isdisjoint(types):
-        groups.append((FRACTIONS, POSITIONS))
-    for elements, positions in groups:
-        for position in positions:
-            for name, element in elements.items():
-                yield position, name, partial(_with_values, at_position(position, element))
 
 
 def _repetitions() -> Iterator[_Parts]:

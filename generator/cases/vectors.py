@@ -37,11 +37,7 @@ from opcert.errors import (
     abbreviate,
     did_you_mean,
 )
-from opcert.specification.expressions import (
-    EXPRESSION_FUNCTIONS,
-    evaluate,
-    evaluate_condition,
-)
+from opcert.specification.expressions import EXPRESSION_FUNCTIONS, evaluate, evaluate_condition
 from opcert.specification.files import (
     Reference,
     RejectedError,

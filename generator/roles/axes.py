@@ -67,10 +67,6 @@ class AxisRole(OneElementRole, OfDataRole):
         """Draw the size of the axis."""
         return call.fact(self.data.draw_shape)[call.fact(self.draw_axis)]
 
-    def _is_default(self, axis: int, rank: int) -> bool:
-        default = self.default
-        return isinstance(default, int) and axis == (default + rank if default < 0 else default)
-
     def draw_axis(self, call: Drawing) -> int:
         """Draw the axis, counted from the front."""
         named = places(self._draw_rank(call))
@@ -91,7 +87,8 @@ class AxisRole(OneElementRole, OfDataRole):
         ways: dict[str, int | None] = {"from the front": axis}
         if self.negative and lowest(element_type) < 0:
             ways["from the end"] = axis - rank
-        if not self.required and self._is_default(axis, rank):
+        is_default = isinstance(self.default, int) and axis == wrap(self.default, rank)
+        if not self.required and is_default:
             ways[OMITTED] = None
         value = call.one(self, "sign", ways)
         if value is None or self.is_attribute:

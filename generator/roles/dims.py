@@ -123,12 +123,15 @@ class LeadingDimsRole(OfDataRole):
 
     def bounds(self) -> tuple[str, str]:
         """Return 0 or the negated smaller rank, and the greatest number."""
-        ranks = f"{self.of}.rank, {self.shared_with}.rank"
-        least = "0" if self.negative_from is None else f"-min({ranks})"
         if self.at_most is None:
-            return (least, f"min({ranks})")
+            return self._least_and_most
         # The axis itself is never shared, so that the last axis is the limit.
-        return (least, f"min({self.of}.rank - 1, {self.shared_with}.rank)")
+        return (self._least_and_most[0], f"min({self.of}.rank - 1, {self.shared_with}.rank)")
+
+    @property
+    def _least_and_most(self) -> tuple[str, str]:
+        smaller = f"min({self.of}.rank, {self.shared_with}.rank)"
+        return ("0" if self.negative_from is None else f"-{smaller}", smaller)
 
     @property
     def wrapped_expr(self) -> str:
@@ -178,11 +181,10 @@ class LeadingDimsRole(OfDataRole):
     def requirements(self) -> Iterator[Requirement]:
         """Yield its range, its relation to an axis, and that the shared extents are equal."""
         name, of, other = self.name, self.of, self.shared_with
-        smaller = f"min({of}.rank, {other}.rank)"
-        least = "0" if self.negative_from is None else f"-{smaller}"
+        least, most = self._least_and_most
         negated = ", and at least its negative" if self.negative_from is not None else ""
         text = f"{name} is at most the smaller rank of {of} and {other}{negated}."
-        yield self.requirement("range", text, f"{least} <= {name} <= {smaller}")
+        yield self.requirement("range", text, f"{least} <= {name} <= {most}")
         prerequisite = "range"
         if self.at_most is not None:
             axis = self.related(self.at_most, AxisRole)

@@ -8,9 +8,7 @@ from opcert.arrays.calls import Tensor
 from opcert.errors import Inapplicable
 from opcert.roles.dims import LeadingDimsRole
 from opcert.roles.drawing import MAX_INDICES, MAX_OUTPUT_RANK, MAX_OUTPUTS, Drawing
-from opcert.roles.indexing import (
-    IndexingRole,
-)
+from opcert.roles.indexing import IndexingRole
 from opcert.roles.role import Requirement
 
 

@@ -12,12 +12,7 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS
 from opcert.arrays.tensor_functions import vector
 from opcert.errors import OpcertError
-from opcert.roles.argument import (
-    ATTRIBUTE_TYPES,
-    Argument,
-    ElementKind,
-    RankBounds,
-)
+from opcert.roles.argument import ATTRIBUTE_TYPES, Argument, ElementKind, RankBounds
 from opcert.roles.drawing import Drawing
 
 _USUAL_INDEX_TYPES = ("i64", "i32")
@@ -159,7 +154,7 @@ class Role(Argument):
 
     def is_given_in(self, call: Call) -> bool:
         """Whether a call does not omit it."""
-        return self.name in call.arguments or call.attributes.get(self.name) is not None
+        return self.name in call.arguments
 
     # What properties of finished calls are found with
 

@@ -12,9 +12,7 @@ from opcert.arrays.element_types import fits
 from opcert.errors import Inapplicable
 from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing
-from opcert.roles.mapping import (
-    MappingRole,
-)
+from opcert.roles.mapping import MappingRole
 from opcert.roles.role import ListRole, Requirement
 
 

@@ -67,12 +67,11 @@ class SlicePartRole(PartRole):
 
     def _equal_lengths(self) -> Requirement:
         lists, length = self._lists, self._compared.length_expr
-        conditions = []
-        for part in lists:
-            if part is not self._compared:
-                is_equal = f"{part.length_expr} == {length}"
-                absent = "" if part.required else f"{part.name} is None or "
-                conditions.append(f"({absent}{is_equal})" if absent else is_equal)
+        others = [part for part in lists if part is not self._compared]
+        equal = [(part, f"{part.length_expr} == {length}") for part in others]
+        conditions = [
+            holds if part.required else f"({part.name} is None or {holds})" for part, holds in equal
+        ]
         names = [part.name if part.required else f"where given {part.name}" for part in lists]
         ranks = [f"{part.name}.rank" for part in lists if not part.is_attribute]
         text = f"{series(names)} have equally many elements."
