@@ -78,7 +78,7 @@ class _Host:
         inputs = map_inputs(self._area, request["inputs"])
         if request.get("native"):
             call = request["operator"], inputs, request["attributes"]
-            return {"native": native_code(self._backend, *call)}
+            return {"id": request["id"], "native": native_code(self._backend, *call)}
         properties = {name: array_properties(array) for name, array in inputs.items()}
         watched = list(self._watched)
         dirty_freed_memory(request["dirty_sizes"])

@@ -18,7 +18,7 @@ from opcert.isolation.messages import PROTOCOL, SharedArea, read_inputs_back, wr
 from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure, perform_handshake
 from opcert.isolation.worker import WATCHED_CALLS
 from opcert.run.comparison import Difference
-from opcert.run.outcome import Outcome
+from opcert.run.outcome import Outcome, checked_code
 
 # How many calls are compared in one request: callers usually compare one call after the other.
 _COMPARED_TOGETHER = 8
@@ -144,7 +144,8 @@ class Worker:
             WorkerFailure: the process crashed, hung or violated the protocol.
         """
         request = {**self._request(operator, inputs, attributes), "native": True}
-        return _text(self.process.exchange(request, timeout).get("native", ""))
+        answer = self.process.exchange(request, timeout)
+        return checked_code(answer.get("native")) if answer.get("id") == self._number else ""
 
     def _request(
         self, operator: str, inputs: InputArrays, attributes: Mapping[str, Any]

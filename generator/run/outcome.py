@@ -122,14 +122,19 @@ def native_code(
         return backend.native(operator, inputs, attributes)
     try:
         native: Any = backend.native  # type: ignore[attr-defined]
-        code = native(operator, group_variadic(inputs), _copy_attributes(dict(attributes)))
-        is_text = all(line.isprintable() for line in code.split("\n"))
+        plain = _copy_attributes(dict(attributes))
+        return checked_code(native(operator, group_variadic(inputs), plain))
     except KeyboardInterrupt:
         raise
     except BaseException:
         # It has no such method, or cannot write this call.
         return ""
-    return str(code) if is_text and len(code) <= _MAX_CODE else ""
+
+
+def checked_code(code: object) -> str:
+    """Return code that a backend wrote, or "" if it is no text that people read."""
+    is_text = isinstance(code, str) and all(line.isprintable() for line in code.split("\n"))
+    return str(code) if is_text and len(str(code)) <= _MAX_CODE else ""
 
 
 def rejecter_of(error: BaseException) -> Rejecter:

@@ -58,7 +58,7 @@ class Bug:
         if not others:
             return self.causes[0].sentence
         listed = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
-        return f"{self.causes[0].sentence}; the same of {listed}"
+        return f"{self.causes[0].sentence}; the same holds for {listed}"
 
 
 def bugs_of(causes: Sequence[Cause]) -> list[Bug]:
