@@ -63,9 +63,24 @@ class Bug:
 
 def bugs_of(causes: Sequence[Cause]) -> list[Bug]:
     """Return the bugs that causes are part of, in the order of their first causes."""
-    groups: dict[object, list[Cause]] = {}
-    for number, cause in enumerate(causes):
-        condition = frozenset((term.factor, frozenset(term.levels)) for term in cause.condition)
-        # Failures that no condition explains have nothing in common.
-        groups.setdefault(condition or number, []).append(cause)
-    return [Bug(tuple(group)) for group in groups.values()]
+    groups: list[list[Cause]] = []
+    for cause in causes:
+        group = next((group for group in groups if _are_one(group[0], cause)), None)
+        if group is None:
+            groups.append([cause])
+        else:
+            group.append(cause)
+    return [Bug(tuple(group)) for group in groups]
+
+
+def _are_one(first: Cause, other: Cause) -> bool:
+    """Whether two causes have the same condition.
+
+    What two operators do alike may show in some more levels of one of them.
+    """
+    own, theirs = ({t.factor: {*t.levels} for t in c.condition} for c in (first, other))
+    # Failures that no condition explains have nothing in common.
+    if own == theirs or own.keys() != theirs.keys():
+        return bool(own) and own == theirs
+    is_nested = all(own[name] <= theirs[name] or own[name] >= theirs[name] for name in own)
+    return is_nested and first.operator != other.operator and bool({*first.kinds} & {*other.kinds})

@@ -14,7 +14,7 @@ SIZE = {"width": 1280, "height": 1000}
 
 
 def main(folder: Path) -> None:
-    """Write a picture of the first cause, and one of the list of all causes."""
+    """Write a picture of the first bug, and one of the list of all bugs."""
     report = (folder / REPORT_FILE).absolute()
     with (
         launched() as browser,
@@ -24,7 +24,7 @@ def main(folder: Path) -> None:
         page.evaluate("document.querySelector('#bugs').scrollIntoView()")
         page.screenshot(path=PICTURES / "report.png")
         page.get_by_role("button", name="Collapse all").first.click()
-        page.locator("section:has(#bugs)").screenshot(path=PICTURES / "causes.png")
+        page.locator("section:has(#bugs)").screenshot(path=PICTURES / "bugs.png")
 
 
 if __name__ == "__main__":
