@@ -51,7 +51,7 @@ def apart_from_times(certificate: Certificate) -> dict[str, Any]:
     for verdict in content["verdicts"]:
         del verdict["seconds"]
         # A run that is resumed begins with a new process.
-        lost = "the outputs of "
+        lost = "the process took the outputs of "
         verdict["detail"] = re.sub(rf"\n    {lost}.*", "", verdict["detail"])
         if (evidence := verdict["evidence"]) is not None:
             evidence["lines"] = [line for line in evidence["lines"] if not line.startswith(lost)]
