@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 # Of Linux's prctl.
 _PR_SET_PDEATHSIG = 1
@@ -260,6 +260,14 @@ def template_environment() -> "Environment":
         keep_trailing_newline=True,
         autoescape=jinja2.select_autoescape(["jinja"]),
     )
+
+
+@cache
+def code_template(name: str) -> "Template":
+    """Return a template of Python code, in which `literal` writes a value."""
+    environment = template_environment()
+    environment.filters["literal"] = repr
+    return environment.get_template(name)
 
 
 # What a reference may take while its spec is checked: seconds of a processor and bytes for a call,

@@ -5,18 +5,15 @@ library is traced: the code has the calls that it made.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from opcert.arrays.element_types import Array
 from opcert.arrays.expressions import array_expression, dtype_expression
-from opcert.system import template_environment
-
-if TYPE_CHECKING:
-    from jinja2 import Template
+from opcert.system import code_template
 
 # The most elements of an array that the code lists.
 _MAX_LISTED = 64
@@ -24,14 +21,7 @@ _MAX_LISTED = 64
 
 def render_native(template: str, **names: Any) -> str:
     """Return code from a template; it defines `run(inputs)`."""
-    return _template(template).render(**names).rstrip()
-
-
-@cache
-def _template(name: str) -> "Template":
-    environment = template_environment()
-    environment.filters["literal"] = repr
-    return environment.get_template(name)
+    return code_template(template).render(**names).rstrip()
 
 
 def array_code(array: Array, inputs: Mapping[str, Any]) -> str:

@@ -3,17 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opcert.arrays.element_types import type_name
 from opcert.arrays.expressions import array_expression, layout_expression, output_expression
 from opcert.errors import printable_line
 from opcert.run.session import Step
-from opcert.system import template_environment
-
-if TYPE_CHECKING:
-    from jinja2 import Template
+from opcert.system import code_template
 
 # What the template defines where the calls need it.
 _DEFINED = ("Digest", "Open", "call", "inverted", "ml_dtypes", "reject", "seeded")
@@ -94,7 +90,7 @@ def write_program(
     used -= set() if style.makes_calls else {"call", "reject"}
     is_variadic = any("[" in name for call in calls for name in call.inputs)
     used |= {"arguments"} if is_variadic else set()
-    return _template().render(
+    return code_template("program.py.j2").render(
         comments=[*map(printable_line, comments)],
         uses=used,
         defines=bool(used - {"Digest", "ml_dtypes"}),
@@ -105,13 +101,6 @@ def write_program(
         run=style.run("operator", is_variadic),
         body=body,
     )
-
-
-@cache
-def _template() -> "Template":
-    environment = template_environment()
-    environment.filters["literal"] = repr
-    return environment.get_template("program.py.j2")
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,9 @@ def _are_one(first: Cause, other: Cause) -> bool:
     """
     own, theirs = ({t.factor: {*t.levels} for t in c.condition} for c in (first, other))
     # Failures that no condition explains have nothing in common.
-    if own == theirs or own.keys() != theirs.keys():
-        return bool(own) and own == theirs
+    if not own or own.keys() != theirs.keys():
+        return False
+    if own == theirs:
+        return True
     is_nested = all(own[name] <= theirs[name] or own[name] >= theirs[name] for name in own)
     return is_nested and first.operator != other.operator and bool({*first.kinds} & {*other.kinds})
