@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 BUDGET = {
     "arrays": 500,
+    "accuracy": 700,
     "specification, yaml_files": 1000,
     "choices, diagnosis": 420,
     "roles": 1500,

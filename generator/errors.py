@@ -25,6 +25,10 @@ class Inapplicable(Exception):
     """A change that a call does not admit, such as a value that does not fit its type."""
 
 
+class Undecided(Exception):
+    """A computed element that the document, or the arithmetic of a backend, leaves open."""
+
+
 class SuiteError(OpcertError):
     """A suite that is damaged, incomplete, of another version or in the way."""
 

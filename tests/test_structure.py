@@ -18,6 +18,7 @@ ROOMS = [
     "workers",
     "cluster",
     "arrays",
+    "accuracy",
     "yaml_files",
     "choices",
     "diagnosis",

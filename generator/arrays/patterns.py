@@ -1,7 +1,8 @@
 """Data patterns, golden outputs some of whose elements are open, and packs of arrays.
 
 Each open element is one of several. An `OpenArray` has one of them, and alternatives that have the
-others: arrays of its type and shape, which agree with it in all other elements.
+others: arrays of its type and shape, which agree with it in all other elements. Or its elements are
+computed, and it has what arithmetics allow.
 """
 
 import io
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opcert.arrays.allowances import Allowance
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
@@ -35,6 +37,7 @@ class OpenArray(np.ndarray[Any, Any]):
     """A golden output with open elements; an array that NumPy derives from it has none."""
 
     alternatives: tuple[Array, ...] = ()
+    allowance: Allowance | None = None
 
 
 def with_alternatives(array: Array, alternatives: Sequence[Array]) -> Array:
@@ -44,6 +47,18 @@ def with_alternatives(array: Array, alternatives: Sequence[Array]) -> Array:
     opened = array.view(OpenArray)
     opened.alternatives = tuple(alternatives)
     return opened
+
+
+def with_allowance(array: Array, allowance: Allowance) -> Array:
+    """Return a view of a golden output whose elements may be what an arithmetic allows."""
+    computed = array.view(OpenArray)
+    computed.allowance = allowance
+    return computed
+
+
+def allowance_of(array: Array) -> Allowance | None:
+    """Return what arithmetics allow of a golden output, if its elements are computed."""
+    return array.allowance if isinstance(array, OpenArray) else None
 
 
 def alternatives_of(array: Array) -> tuple[Array, ...]:
@@ -57,6 +72,8 @@ def settled(golden: Array, output: Array) -> Array:
     An open element that `output` does not have among the alternatives keeps the golden value.
     """
     chosen: Array = golden.view(np.ndarray)
+    if (allowance := allowance_of(golden)) is not None:
+        return np.where(allowance.allows_claimed(output), output, chosen)
     for alternative in alternatives_of(golden):
         agrees = bits_of(output) == bits_of(alternative)
         bits = np.where(agrees, bits_of(alternative), bits_of(chosen))

@@ -2,22 +2,32 @@
 
 A formula gives each element of an output: an element of an input, or a number. It is evaluated
 element by element, by code that shares nothing with the reference: a mistake would have to be made
-twice.
+twice. Where a formula computes with numbers, it gives the results that arithmetics allow.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from math import prod
 from random import Random
 from typing import Any
 
 import numpy as np
 
+from opcert.accuracy.arithmetics import PRECISION, STANDARD, arithmetics
+from opcert.arrays.allowances import OPEN, Allowance
 from opcert.arrays.calls import Call, group_variadic
 from opcert.arrays.element_types import FLOATS, Array, fits, type_name
-from opcert.arrays.patterns import with_alternatives
+from opcert.arrays.patterns import with_allowance, with_alternatives
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
-from opcert.errors import ExpressionError, Inapplicable, SpecError, abbreviate
+from opcert.errors import (
+    ExpressionError,
+    Inapplicable,
+    OpcertError,
+    SpecError,
+    Undecided,
+    abbreviate,
+)
 from opcert.specification.elements import (
     FORMULA_FUNCTIONS,
     Candidates,
@@ -54,6 +64,7 @@ class ElementFormulas:
             None if output.element is None else _Formula(spec_file.spec, k, output.element)
             for k, output in enumerate(spec_file.spec.outputs)
         ]
+        self._computes = any(output.computed for output in spec_file.spec.outputs)
         self._has_candidates = any(output.has_candidates for output in spec_file.spec.outputs)
         self._conditions = Conditions(spec_file.spec)
 
@@ -69,7 +80,7 @@ class ElementFormulas:
             # Of many outputs, the last and every so many of the others.
             step = -(-len(outputs) // _MAX_OUTPUTS)
             for number, formula, scope in self._evaluations(case.call, inputs):
-                if number % step and number < len(outputs) - 1:
+                if formula.computed or (number % step and number < len(outputs) - 1):
                     continue
                 output = outputs[number]
                 try:
@@ -108,12 +119,40 @@ class ElementFormulas:
             opened[number] = _opened(formula, scope, outputs[number])
         return opened
 
+    def with_allowances(
+        self, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
+    ) -> list[Array]:
+        """Return golden outputs of a valid call, the computed ones with what arithmetics allow.
+
+        Raises:
+            ExpressionError: a formula cannot be evaluated, or does not allow what the reference
+                gives.
+        """
+        allowed = [*outputs]
+        if not self._computes:
+            return allowed
+        types = [type_name(output.dtype) for output in outputs]
+        types += [tensor.type for tensor in call.inputs.values()]
+        # Operands have the type of the output; a comparison has that of its operands.
+        element_type = next((name for name in types if name in PRECISION), None)
+        number = None if element_type is None else partial(_number(), arithmetics(element_type))
+        for k, formula, scope in self._evaluations(call, inputs, number):
+            if formula.computed:
+                allowed[k] = formula.with_allowance(scope, outputs[k], element_type)
+        return allowed
+
     def _evaluations(
-        self, call: Call, inputs: Mapping[str, Array]
+        self,
+        call: Call,
+        inputs: Mapping[str, Array],
+        computed: Callable[[float], Any] | None = None,
     ) -> Iterator[tuple[int, "_Formula", EvaluationScope]]:
-        """Yield the number of each output that has a formula, the formula, and its scope."""
+        """Yield the number of each output that has a formula, the formula, and its scope.
+
+        `computed` makes numbers of floating-point elements, with which formulas compute.
+        """
         tensors = {
-            name: IndexedInput(**vars(tensor), name=name, array=inputs[name])
+            name: IndexedInput(**vars(tensor), name=name, array=inputs[name], number=computed)
             for name, tensor in call.inputs.items()
         }
         arguments = {
@@ -132,11 +171,17 @@ class _Formula:
     """The formula of an output, compiled once, with the values that it names."""
 
     def __init__(self, spec: Spec, k: int, text: str) -> None:
-        where = spec.outputs[k].where
+        output = spec.outputs[k]
+        where = output.where
         values = {**spec.names, **where}
         self.place: YamlPath = ("outputs", k, "element")
+        self.computed = output.computed
         self._text = text
         self._element = parse_expression(text)
+        self._forms = [self._element, *map(parse_expression, output.forms)]
+        self._open = parse_expression(output.open)
+        if self.computed:
+            text = f"[{', '.join([text, *output.forms, output.open])}]"
         # Values that depend on the index are evaluated for each element, all others once.
         self._fixed: list[tuple[str, Expression, YamlPath]] = []
         self._varying: list[tuple[str, Expression, YamlPath]] = []
@@ -156,13 +201,52 @@ class _Formula:
         Raises:
             ExpressionError: the formula, or a value that it names, cannot be evaluated.
         """
+        self._move(scope, index)
+        return _evaluated(scope, self._element, self.place, index)
+
+    def _move(self, scope: EvaluationScope, index: _Index) -> None:
+        """Give the names that depend on the index their values there."""
         if "at" not in scope:
             for name, expression, place in self._fixed:
                 scope[name] = _evaluated(scope, expression, place)
         scope["at"] = index
         for name, expression, place in self._varying:
             scope[name] = _evaluated(scope, expression, place, index)
-        return _evaluated(scope, self._element, self.place, index)
+
+    def _computed_forms(self, scope: EvaluationScope, index: _Index) -> list[Any]:
+        """Return what each form gives at an index, or None where it leaves the element open."""
+        try:
+            self._move(scope, index)
+            if _evaluated(scope, self._open, self.place, index):
+                return [None for _ in self._forms]
+            return [_evaluated(scope, form, self.place, index) for form in self._forms]
+        except Undecided:
+            return [None for _ in self._forms]
+
+    def with_allowance(
+        self, scope: EvaluationScope, output: Array, element_type: str | None
+    ) -> Array:
+        """Return a computed output with the results that arithmetics of a type allow.
+
+        Raises:
+            ExpressionError: the formula cannot be evaluated, or does not allow an element.
+        """
+        rows = [self._computed_forms(scope, index) for index in np.ndindex(output.shape)]
+        forms = [[row[k] for row in rows] for k in range(len(self._forms))]
+        output_type = type_name(output.dtype)
+        if element_type == output_type:
+            allowance = _of_numbers(element_type, forms, output)
+        else:
+            allowance = _of_integers(forms[0], output)
+        wrong = ~allowance.allows_claimed(output)
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            index = [int(k) for k in np.unravel_index(place, output.shape)]
+            low, high = allowance.bounds_at(place) or ("NaN", "NaN")
+            element = element_text(output.reshape(-1)[place])
+            text = f"at {index} the formula allows {low} to {high}, the reference gives {element}"
+            raise ExpressionError(text, self.place)
+        return with_allowance(output, allowance)
 
     def gives(self, value: Any, element: Any) -> bool:
         """Whether `value`, which the formula gives, is an element of an output, bit by bit.
@@ -207,6 +291,46 @@ def _chosen_indices(shape: _Index, seed: str) -> Iterator[_Index]:
     random = Random(seed)  # noqa: S311 -- which elements are compared is no secret
     chosen = [0, size - 1, *(random.randrange(1, size - 1) for _ in range(MAX_COMPARED - 2))]
     yield from zip(*(axis.tolist() for axis in np.unravel_index(chosen, shape)), strict=True)
+
+
+def _number() -> Callable[..., Any]:
+    """Return what makes numbers of elements; only arithmetic needs python-flint.
+
+    Raises:
+        OpcertError: it is not installed.
+    """
+    try:
+        from opcert.accuracy.balls import leaf  # noqa: PLC0415
+    except ImportError:
+        text = "an operator that computes needs python-flint: install opcert[arithmetic]"
+        raise OpcertError(text) from None
+    return leaf
+
+
+def _of_numbers(element_type: str, forms: Sequence[Sequence[Any]], output: Array) -> Allowance:
+    """Return what arithmetics allow of floating-point elements."""
+    from opcert.accuracy.balls import ball  # noqa: PLC0415
+    from opcert.accuracy.bounds import allowed  # noqa: PLC0415
+
+    of = arithmetics(element_type)
+    balls = [[None if value is None else ball(of, value) for value in form] for form in forms]
+    low, high, flags = allowed(of, balls)
+    shape = (len(of.names), *output.shape)
+    low, high = low.reshape(shape), high.reshape(shape)
+    return Allowance(of.names, low, high, flags.reshape(output.shape), STANDARD)
+
+
+def _of_integers(values: Sequence[Any], output: Array) -> Allowance:
+    """Return what is allowed of integers: one value, or any where it leaves the type."""
+    output_type = type_name(output.dtype)
+    fitting = [
+        value if value is not None and fits(output_type, value) else None for value in values
+    ]
+    flags = np.array([OPEN * (value is None) for value in fitting], np.uint8)
+    elements = np.array([value or 0 for value in fitting], output.dtype).reshape(output.shape)
+    return Allowance(
+        (STANDARD,), elements[None], elements[None], flags.reshape(output.shape), STANDARD
+    )
 
 
 def _opened(formula: _Formula, scope: EvaluationScope, output: Array) -> Array:

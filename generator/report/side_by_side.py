@@ -41,6 +41,8 @@ _MEANINGS_WITHOUT_CONTRACT: Mapping[str, str] = {
     "value": "An element of an output has a wrong value.",
     "bits": "All values are right, but bits of an element differ, as in a NaN. "
     "It does not block conformance; the grade is value-exact.",
+    "accuracy": "A computed element lies outside of what the claimed arithmetic allows, though "
+    "within a looser one. The document states no accuracy; opcert's convention does.",
     "accepted": "The call violates a rule, but the backend returned outputs.",
     "rejected": "The call is valid, but the backend rejected it.",
     "uncredited": "The call was rejected, as it must be, but its valid baseline did not pass. "

@@ -11,6 +11,7 @@ from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText, RankBounds
 from opcert.roles.drawing import Drawing
+from opcert.roles.numbers import draw_numbers
 from opcert.roles.role import ListRole, Requirement, Role
 
 # How many elements are read, in most draws and in a few: formulas may read all of them for each
@@ -23,6 +24,8 @@ _FRACTIONS = (0.5, -1.5, 2.0**-24, 2.0**-133, 2.0**-149, -(2.0**-1074), 2.0**100
 
 class DataRole(Role):
     """A tensor whose elements are moved, or `read`: then conditions and shapes may depend on them.
+
+    Or an operator computes with them (`computed`), and most are in the interval `domain`.
 
     Unless `empty` is false, an extent may be 0. Data may have the type of other data (`type_of`).
     Its shape is drawn, or that of an expression (`shape`); or data broadcasts with other data
@@ -38,6 +41,8 @@ class DataRole(Role):
     shape: ExpressionText | None = None
     broadcasts_with: str | None = None
     read: bool = False
+    computed: bool = False
+    domain: tuple[float, float] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report another type symbol than `type_of` has, and a chain of data that broadcast."""
@@ -101,6 +106,9 @@ class DataRole(Role):
         return self._draw_own_shape(call, self._draw_own_rank(call))
 
     def _draw_own_shape(self, call: Drawing, rank: int) -> tuple[int, ...]:
+        if self.computed:
+            room = min(call.room(self), _MAX_READ)
+            return call.extents(self, rank, room, empty=self.empty)
         return call.extents(self, rank, call.room(self), empty=self.empty, huge=True)
 
     @property
@@ -117,9 +125,16 @@ class DataRole(Role):
     def draw(self, call: Drawing) -> Tensor:
         """Return a tensor for a data pattern to fill."""
         tensor = Tensor(call.fact(self.draw_type), call.fact(self.draw_shape))
+        if self.computed:
+            values = draw_numbers(self, call, tensor, self.domain)
+            return call.laid_out(self, replace(tensor, values=values))
         if self.read:
             return call.laid_out(self, replace(tensor, values=self._draw_values(call, tensor)))
         return call.laid_out(self, replace(tensor, uniform=self.draw_uniform(call, tensor)))
+
+    def values_in(self, call: Call) -> Sequence[int]:
+        """Return no integers where the elements are numbers to compute with."""
+        return () if self.computed else super().values_in(call)
 
     def draw_uniform(self, call: Drawing, tensor: Tensor) -> Literal["no", "some"]:
         """Draw whether all elements are alike: a pack stores such a tensor whole."""

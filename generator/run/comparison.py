@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from opcert.arrays.allowances import Allowance
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     Array,
@@ -22,7 +23,7 @@ from opcert.arrays.element_types import (
     type_name,
     underlying_buffer,
 )
-from opcert.arrays.patterns import alternatives_of, settled
+from opcert.arrays.patterns import allowance_of, alternatives_of, settled
 from opcert.errors import class_name
 from opcert.run.memory import ArrayMemory
 from opcert.suite.format import Extent, Shape, StrictModel, TypeName
@@ -128,6 +129,7 @@ FailureKind = Literal[
     "shape",
     "value",
     "bits",
+    "accuracy",
     "accepted",
     "rejected",
     "uncredited",
@@ -181,8 +183,12 @@ def _compare_one(i: int, golden: Array, output: Any) -> Difference | None:
     if output.shape != golden.shape:
         shapes = list(output.shape), list(golden.shape)
         return Difference("shape", f"output {i} is {shapes[0]}; expected {shapes[1]}")
-    if same_bytes(output, golden):
-        return None
+    if (allowance := allowance_of(golden)) is not None:
+        return _compare_computed(i, golden, allowance, output)
+    return None if same_bytes(output, golden) else _compare_moved(i, golden, output)
+
+
+def _compare_moved(i: int, golden: Array, output: Array) -> Difference | None:
     # Where the document leaves an element open, each of several is right.
     expected = settled(golden, output)
     if same_bytes(output, expected):
@@ -201,6 +207,31 @@ def _compare_one(i: int, golden: Array, output: Any) -> Difference | None:
     text = f"output {i} differs in {int(wrong.sum())} of {expected.size} {elements}"
     others = _others_at(position, golden)
     return Difference(kind, f"{text}; first at {first.summary}{others}", excerpt)
+
+
+def _compare_computed(
+    i: int, golden: Array, allowance: Allowance, output: Array
+) -> Difference | None:
+    """Return the first element that the claimed arithmetic does not allow.
+
+    What no arithmetic allows violates the document.
+    """
+    rows = allowance.allows(output)
+    differs = ~rows[allowance.arithmetics.index(allowance.claimed)]
+    if not differs.any():
+        return None
+    unequal = ~rows.any(axis=0)
+    kind: FailureKind = "value" if unequal.any() else "accuracy"
+    wrong = unequal if kind == "value" else differs
+    position = int(np.argmax(wrong))
+    excerpt = excerpt_around(i, settled(golden, output), output, position)
+    first = next(islice(excerpt_rows(excerpt), position - excerpt.start, None))
+    text = f"output {i} differs in {int(wrong.sum())} of {golden.size} elements; first at "
+    text += f"{first.position}: {first.actual} ({first.actual_bits}), expected {first.expected}"
+    bounds = allowance.bounds_at(position)
+    if bounds is not None:
+        text += f"; {allowance.claimed} arithmetic allows {bounds[0]} to {bounds[1]}"
+    return Difference(kind, text, excerpt)
 
 
 def _others_at(position: int, golden: Array) -> str:

@@ -1,8 +1,9 @@
-"""Elements of inputs, as formulas read and compare them."""
+"""Elements of inputs, as formulas read and compare them, or compute with them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import methodcaller
 from typing import Any
 
 from opcert.arrays.calls import Tensor
@@ -51,11 +52,13 @@ class IndexedInput(Tensor):
 
     name: str = ""
     array: Array = None  # type: ignore[assignment]
+    # What makes a number of an element with which formulas compute.
+    number: Callable[[float], Any] | None = None
 
     # Otherwise Python would iterate by index.
     __iter__ = None
 
-    def __getitem__(self, index: Any) -> Element:
+    def __getitem__(self, index: Any) -> Any:
         indices = tuple(index) if isinstance(index, tuple | list) else (index,)
         if len(indices) != self.rank:
             raise ValueError(f"{len(indices)} indices into '{self.name}' of rank {self.rank}")
@@ -63,6 +66,8 @@ class IndexedInput(Tensor):
             if not 0 <= number < extent:
                 place = f"{self.name}{list(indices)}"
                 raise ValueError(f"{place} is out of the bounds {list(self.shape)}")
+        if self.number is not None and self.type in FLOATS:
+            return self.number(float(self.array[indices]))
         element_class = FloatElement if self.type in FLOATS else IntegerElement
         element = element_class(self.array[indices])
         element.tensor, element.index = self, indices
@@ -100,9 +105,34 @@ def positions(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
     return product(*map(range, shape))
 
 
+def _computed(items: Iterable[Any], combine: str, plain: Callable[..., Any], *more: int) -> Any:
+    """Return what a method of the first computed number makes of numbers, or a plain function."""
+    numbers = [*items]
+    computed = (number for number in numbers if hasattr(number, combine))
+    first = next(computed, None)
+    return plain(numbers) if first is None else getattr(first, combine)(numbers, *more)
+
+
+def total(items: Iterable[Any]) -> Any:
+    """Return the sum of numbers, in any order."""
+    return _computed(items, "total", sum)
+
+
+def greatest(*items: Any) -> Any:
+    """Return the greatest of several numbers, or of those in one list."""
+    return _computed(items if len(items) > 1 else items[0], "extreme", max, 1)
+
+
+def least(*items: Any) -> Any:
+    """Return the least of several numbers, or of those in one list."""
+    return _computed(items if len(items) > 1 else items[0], "extreme", min, -1)
+
+
 FORMULA_FUNCTIONS: Functions = {
     **EXPRESSION_FUNCTIONS,
     **{f.__name__: f for f in (one_of, grouped, positions)},
+    **{"sum": total, "max": greatest, "min": least},
+    **{name: methodcaller(name) for name in ("exp", "sqrt", "tanh")},
 }
 
 

@@ -43,6 +43,7 @@ from opcert.errors import (
     MAX_QUOTED,
     ExpressionError,
     Inapplicable,
+    Undecided,
     abbreviate,
     did_you_mean,
 )
@@ -72,7 +73,18 @@ EXPRESSION_CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
 
 _ALLOWED = (
     *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add, ast.Sub),
-    *(ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE),
+    *(
+        ast.Mult,
+        ast.Div,
+        ast.FloorDiv,
+        ast.Mod,
+        ast.Pow,
+        ast.Compare,
+        ast.Eq,
+        ast.NotEq,
+        ast.Lt,
+        ast.LtE,
+    ),
     *(ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.IfExp, ast.Call, ast.Subscript),
     *(ast.Slice, ast.Attribute, ast.Name, ast.Load, ast.Store, ast.Constant, ast.Tuple, ast.List),
     *(ast.Dict, ast.Set, ast.Starred, ast.ListComp, ast.GeneratorExp, ast.comprehension),
@@ -81,7 +93,6 @@ _FORBIDDEN: dict[type[ast.AST], str] = {
     ast.Lambda: "a lambda",
     ast.NamedExpr: "an assignment",
     ast.JoinedStr: "an f-string",
-    ast.Div: "a division by '/' instead of '//'",
     ast.keyword: "an argument by name",
 }
 
@@ -112,6 +123,9 @@ class Expression:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call):
                 messages += _function_mistakes(node, functions, context)
+            elif isinstance(node, ast.Div) and "sqrt" not in functions:
+                text = f"{abbreviate(self.text)} contains a division by '/' instead of '//'"
+                messages.append(f"{text}, which is only known in the formulas of elements")
             elif isinstance(node, ast.Attribute) and id(node) not in called:
                 messages += _attribute_mistakes(node, known, context)
             elif isinstance(node, ast.Name) and node.id in self.names.difference(known):
@@ -230,7 +244,7 @@ def evaluate_in(scope: EvaluationScope, expression: Expression) -> Any:
     """Return the value of `expression` as `evaluate` does, in a scope that can be reused."""
     try:
         value = eval(expression.code, scope)  # noqa: S307 -- the tree is checked
-    except Inapplicable:
+    except (Inapplicable, Undecided):
         raise
     except IndexError:
         text = f"index out of range in {abbreviate(expression.text)}{_values_in(scope, expression)}"

@@ -65,6 +65,17 @@ class Output(SpecModel):
         default_factory=dict,
         description="Names for use in `element`; each can use those before it.",
     )
+    computed: bool = Field(
+        False,
+        description="Whether `element` computes with numbers, whose roundings the document leaves "
+        "open: arithmetics allow results about what the formula gives.",
+    )
+    forms: tuple[ExpressionText, ...] = Field(
+        (), description="Other formulas of computed elements that give as tight results."
+    )
+    open: ExpressionText = Field(
+        "False", description="Of which computed elements the document leaves everything open."
+    )
     text: str
 
     @property

@@ -186,6 +186,12 @@ def _formula_mistakes(path: YamlPath, output: Output, numbered: KnownNames) -> M
         yield from expression_mistakes((*path, "where", name), text, known, FORMULA_FUNCTIONS)
         known[name] = ()
     yield from expression_mistakes((*path, "element"), output.element, known, FORMULA_FUNCTIONS)
+    for number, text in enumerate(output.forms):
+        yield from expression_mistakes((*path, "forms", number), text, known, FORMULA_FUNCTIONS)
+    yield from expression_mistakes((*path, "open"), output.open, known, FORMULA_FUNCTIONS)
+    for key in ("forms", "open"):
+        if key in output.model_fields_set and not output.computed:
+            yield (*path, key, KEY_STEP), f"'{key}' without 'computed: true'"
 
 
 # -- rules, ambiguities, errata

@@ -24,6 +24,7 @@ from opcert.arrays.element_types import (
 from opcert.arrays.patterns import (
     MAX_STORED_BYTES,
     PackWriter,
+    allowance_of,
     alternatives_of,
     is_large,
     recipe_of,
@@ -49,6 +50,7 @@ from opcert.suite.format import (
     Manifest,
     OperatorEntry,
     RuleText,
+    StoredAllowance,
     StoredArray,
     content_digest,
     json_file,
@@ -279,6 +281,13 @@ class _Pack:
 
     def _add_output(self, name: str, array: Array) -> StoredArray:
         stored = self.add(name, array, "c")
+        if (allowance := allowance_of(array)) is not None:
+            parts = {
+                part: self.add(f"{name}.{part}", getattr(allowance, part), "c")
+                for part in ("low", "high", "flags")
+            }
+            kept = StoredAllowance(arithmetics=allowance.arithmetics, **parts)
+            return replace(stored, allowance=kept)
         alternatives = alternatives_of(array)
         if not alternatives:
             return stored
@@ -291,8 +300,10 @@ class _Pack:
         """Store outputs, or return the digests of large ones, or of all."""
         return tuple(
             self._add_output(f"{stem}.{i}", array)
-            # The reference alone does not give the alternatives.
-            if (stores and array.nbytes <= MAX_STORED_BYTES) or alternatives_of(array)
+            # The reference alone gives neither the alternatives nor the allowance.
+            if (stores and array.nbytes <= MAX_STORED_BYTES)
+            or alternatives_of(array)
+            or allowance_of(array)
             else DigestedArray(
                 type=type_name(array.dtype), shape=array.shape, sha256=digest_of(array)
             )

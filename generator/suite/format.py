@@ -103,7 +103,8 @@ class StoredArray:
 
     The pack stores elements in C order; `layout` is the memory layout that a backend receives. An
     element of an output may also be that of one of the `alternatives`, which have its type and
-    shape: they differ where the document leaves elements open.
+    shape: they differ where the document leaves elements open. A computed output has an
+    `allowance`.
     """
 
     array: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./\[\]-]+$")]
@@ -112,6 +113,21 @@ class StoredArray:
     offset: Extent
     layout: Layout = "c"
     alternatives: "tuple[StoredArray, ...]" = ()
+    allowance: "StoredAllowance | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class StoredAllowance:
+    """What arithmetics allow of a computed output.
+
+    `low` and `high` have the least and the greatest element, with an axis of `arithmetics` before
+    those of the output. `flags` have one byte for each element.
+    """
+
+    arithmetics: Names
+    low: StoredArray
+    high: StoredArray
+    flags: StoredArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from opcert.accuracy.arithmetics import STANDARD
+from opcert.arrays.allowances import Allowance
 from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
@@ -21,7 +23,13 @@ from opcert.arrays.element_types import (
     same_bytes,
     stored_dtype,
 )
-from opcert.arrays.patterns import Recipe, inverted_output, read_elements, with_alternatives
+from opcert.arrays.patterns import (
+    Recipe,
+    inverted_output,
+    read_elements,
+    with_allowance,
+    with_alternatives,
+)
 from opcert.errors import OpcertError, SuiteError
 from opcert.specification.files import Reference, RejectedError, golden_outputs, load_references
 from opcert.suite.format import (
@@ -326,7 +334,11 @@ class OperatorSuite:
             text = f"array {record.array} exceeds the {len(self.pack)} bytes of the pack"
             raise inconsistent_suite(self.folder / self.entry.pack, text) from None
         array: Array = stored.view(ELEMENT_TYPES[record.type])
-        return with_alternatives(array, [*map(self._read_stored, record.alternatives)])
+        if record.allowance is None:
+            return with_alternatives(array, [*map(self._read_stored, record.alternatives)])
+        kept = record.allowance
+        low, high, flags = map(self._read_stored, (kept.low, kept.high, kept.flags))
+        return with_allowance(array, Allowance(kept.arithmetics, low, high, flags, STANDARD))
 
 
 def _listed(record: ListedArray) -> Array:

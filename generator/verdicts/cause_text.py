@@ -66,6 +66,7 @@ _EFFECTS = {
     "shape": "gives a wrong shape",
     "value": "gives wrong values",
     "bits": "gives equal values with other bits",
+    "accuracy": "is less accurate than the claimed arithmetic",
     "accepted": "accepts invalid calls",
     "rejected": "rejects valid calls",
     "uncredited": "rejects calls whose valid baseline does not pass either",

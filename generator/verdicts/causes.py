@@ -31,7 +31,17 @@ from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 # What one bug does to different calls. Other kinds are causes of their own.
-_OF_ONE_BUG = {"count", "dtype", "shape", "value", "bits", "rejected", "unstable", "aliased-output"}
+_OF_ONE_BUG = {
+    "count",
+    "dtype",
+    "shape",
+    "value",
+    "bits",
+    "accuracy",
+    "rejected",
+    "unstable",
+    "aliased-output",
+}
 # What a backend keeps shows where earlier calls differ from a case. The levels of the case alone
 # cannot separate two causes of this.
 _STATE = "state"

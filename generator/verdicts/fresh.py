@@ -25,7 +25,7 @@ from opcert.suite.support import CallProperties
 from opcert.verdicts.reduction import Candidate, StepMaker
 
 # A call without elements, or with equal ones, passes in spite of a fault of these kinds.
-VALUE_KINDS = ("value", "bits", "unstable", "state", "aliased-output")
+VALUE_KINDS = ("value", "bits", "accuracy", "unstable", "state", "aliased-output")
 # The seed of fresh calls; suites are not likely to have it.
 _SEED = 0xF4E54
 # The most elements of the outputs of a fresh call.

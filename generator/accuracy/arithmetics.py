@@ -1,0 +1,199 @@
+"""Arithmetics: how leaves, operations, sums and functions may err, by element type.
+
+An arithmetic is a class of kernels, not a kernel: a result is *within* it if some choice of
+roundings that it permits gives the result. Units of functions are OpenCL's (numerical compliance,
+full profile); bf16 has those of f16.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
+
+# The arithmetic that a verdict asks for unless a claim names another.
+STANDARD = "standard"
+_KEPT = "subnormals kept"
+# Significant bits of the types that have arithmetic.
+PRECISION = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
+# The type in which a wide kernel computes.
+_WIDER = {"bf16": "f32", "f16": "f32", "f32": "f64", "f64": "f64"}
+# Units in the last place by which a function may err; 0 is a correct rounding.
+_UNITS = {
+    "f64": {"/": 0.0, "sqrt": 0.0, "exp": 3.0, "tanh": 5.0},
+    "f32": {"/": 2.5, "sqrt": 3.0, "exp": 3.0, "tanh": 5.0},
+    "f16": {"/": 1.0, "sqrt": 1.5, "exp": 2.0, "tanh": 2.0},
+    "bf16": {"/": 1.0, "sqrt": 1.5, "exp": 2.0, "tanh": 2.0},
+}
+FUNCTIONS = ("/", "sqrt", "exp", "tanh")
+_EXACT = 1 << 20
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to compute, of which an arithmetic permits one or several.
+
+    A leaf with more than `leaf_bits` significant bits may err by `leaf` of itself. Operations round
+    to `bits`, additions within a sum to `sum_bits`, to nearest or, if `faithful`, to either
+    neighbour. Functions have the units of `functions`, by default none: they round correctly.
+    A product of two leaves with more than `product_bits` may err by `product` of itself. The end is
+    one rounding to the nearest element, or to either neighbour unless the row `rounds_once`.
+    Subnormals are `kept`, or may be flushed.
+    """
+
+    bits: int = _EXACT
+    sum_bits: int = _EXACT
+    leaf_bits: int = _EXACT
+    leaf: float = 0.0
+    product_bits: int = _EXACT
+    product: float = 0.0
+    faithful: bool = False
+    rounds_once: bool = False
+    functions: str = ""
+    kept: bool = False
+
+    @property
+    def units(self) -> tuple[float, float]:
+        """By how much of itself an operation may err, and an addition within a sum."""
+        factor = 2.0 if self.faithful else 1.0
+        one, two = (
+            0.0 if bits == _EXACT else factor * 2.0**-bits for bits in (self.bits, self.sum_bits)
+        )
+        return one, two
+
+
+# What computes in f32, whatever its inputs were.
+_IN_F32 = Row(24, 24, faithful=True, functions="f32")
+
+
+def _chain(element_type: str) -> dict[str, Row]:
+    """Return what each arithmetic of a type adds to those before it, which it contains."""
+    own, wider = PRECISION[element_type], PRECISION[_WIDER[element_type]]
+    rows = {"correctly rounded": Row()}
+    if element_type != "f64":
+        wide = Row(wider, wider, faithful=True, functions=_WIDER[element_type])
+        rows["wide"] = replace(wide, rounds_once=True)
+    rows[STANDARD] = Row(own, own, functions=element_type)
+    rows["faithful"] = replace(rows[STANDARD], faithful=True)
+    if element_type == "f32":
+        rows["split tf32"] = replace(_IN_F32, product_bits=11, product=3 * 2.0**-22)
+        rows["split bf16"] = replace(_IN_F32, product_bits=8, product=3 * 2.0**-16)
+        rows["tf32 inputs"] = replace(_IN_F32, leaf_bits=11, leaf=2.0**-10)
+    if element_type in ("f16", "f32"):
+        rows["bf16 inputs"] = replace(_IN_F32, leaf_bits=8, leaf=2.0**-7)
+        rows["bf16 stored"] = replace(rows["bf16 inputs"], bits=8, functions="bf16")
+    return rows
+
+
+def _beside(element_type: str) -> dict[str, Row]:
+    """Return the arithmetics beside the chain; all but the first contain `faithful`."""
+    own = PRECISION[element_type]
+    if element_type == "f64":
+        return {"f32 inputs": replace(_IN_F32, leaf_bits=24, leaf=2.0**-23)}
+    rows = {_KEPT: Row(own, own, functions=element_type, kept=True)}
+    if element_type == "f32":
+        rows["f16 inputs"] = replace(_IN_F32, leaf_bits=11, leaf=2.0**-11)
+        rows["f16 accumulation"] = replace(_IN_F32, sum_bits=11)
+        rows["bf16 accumulation"] = replace(_IN_F32, sum_bits=8)
+    return rows
+
+
+@dataclass(frozen=True)
+class Arithmetics:
+    """All arithmetics of an element type, with their numbers as vectors over them.
+
+    Attributes:
+        names: From tight to loose, then those beside the chain.
+        contains: For each arithmetic, which rows its results may come from.
+    """
+
+    element_type: str
+    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+    contains: Array
+
+    @cached_property
+    def unit(self) -> Array:
+        """By how much of itself an operation may err."""
+        return np.array([row.units[0] for row in self.rows])
+
+    @cached_property
+    def sum_unit(self) -> Array:
+        """By how much of the sum of absolute values each addition within a sum may err."""
+        return np.array([row.units[1] for row in self.rows])
+
+    @cached_property
+    def bits(self) -> Array:
+        """How many significant bits the results of operations have."""
+        return np.array([row.bits for row in self.rows])
+
+    @cached_property
+    def sum_bits(self) -> Array:
+        """How many significant bits partial sums have."""
+        return np.array([row.sum_bits for row in self.rows])
+
+    @cached_property
+    def kept(self) -> Array:
+        """Where subnormals are not flushed."""
+        return np.array([row.kept or self.element_type == "f64" for row in self.rows])
+
+    @cached_property
+    def ends_at_a_neighbour(self) -> Array:
+        """Where the last rounding may go either way."""
+        return np.array([row.faithful and not row.rounds_once for row in self.rows])
+
+    @cached_property
+    def function_units(self) -> Mapping[str, Array]:
+        """By how many units in the last place of `function_bits` each function may err."""
+        return {
+            name: np.array([_UNITS[r.functions][name] if r.functions else 0.0 for r in self.rows])
+            for name in FUNCTIONS
+        }
+
+    @cached_property
+    def function_bits(self) -> Array:
+        """The significant bits of the units of functions; of correct ones, those of any type."""
+        return np.array([PRECISION.get(row.functions, 64) for row in self.rows])
+
+    @cached_property
+    def limits(self) -> tuple[float, float, float]:
+        """The greatest element, the least normal one and the least subnormal one."""
+        info: Any = ml_dtypes.finfo(ELEMENT_TYPES[self.element_type])  # type: ignore[no-untyped-call]
+        return float(info.max), float(info.smallest_normal), float(info.smallest_subnormal)
+
+    @cached_property
+    def overflow(self) -> float:
+        """From here on, a rounding to nearest gives infinity: half a unit past the greatest."""
+        greatest = self.limits[0]
+        # No float lies between the greatest double and infinity.
+        half_a_unit = 2.0 ** -(PRECISION[self.element_type] + 1)
+        return greatest if self.element_type == "f64" else greatest * (1 + half_a_unit)
+
+
+@cache
+def arithmetics(element_type: str) -> Arithmetics:
+    """Return the arithmetics of an element type."""
+    chain, beside = _chain(element_type), _beside(element_type)
+    names = (*chain, *beside)
+    contains = np.zeros((len(names), len(names)), np.bool_)
+    for number in range(len(names)):
+        contains[number, : min(number + 1, len(chain))] = True
+    reach = [*chain].index("faithful") + 1
+    for number, name in enumerate(names[len(chain) :], len(chain)):
+        contains[number] = False
+        contains[number, : 0 if name == _KEPT else reach] = True
+        contains[number, number] = True
+    return Arithmetics(element_type, names, (*chain.values(), *beside.values()), contains)
+
+
+def minimal(names: Sequence[str], element_type: str) -> list[str]:
+    """Return those of the arithmetics that contain no other one of them."""
+    table = arithmetics(element_type)
+    numbers = [table.names.index(name) for name in names]
+    return [
+        table.names[k] for k in numbers if not any(m != k and table.contains[k, m] for m in numbers)
+    ]

@@ -1,0 +1,386 @@
+"""Balls: numbers of a formula, with how far an arithmetic may be from them.
+
+A formula is evaluated on balls once, for all arithmetics of a type. The value is an enclosure by
+python-flint (Johansson, 2017), nearly always exact; the error is a bound for each arithmetic, by
+the usual rules of propagation (Higham, 2002). The error of a sum in any order is that of Jeannerod
+and Rump (2013): it holds for any number of terms.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+from opcert.accuracy.arithmetics import Arithmetics
+from opcert.arrays.element_types import Array
+from opcert.errors import Undecided
+
+# Products of doubles, and sums of many with close exponents, are exact.
+ctx.prec = 320
+# Floats beyond which `exp` overflows every type; slack of bounds that are computed in doubles.
+_MOST_EXPONENT, _SLACK = 709.0, 1 + 2.0**-40
+
+Error = Array | float
+
+
+class Ball:
+    """A finite number, infinity or NaN, and what its computation may have made of it.
+
+    Attributes:
+        number: The exact value as a double, if it is infinite or NaN or a zero with a sign.
+        value: An enclosure of the exact value.
+        error: How far the exact result of the operation may be from it, over its operands.
+        rounding: The operation: "" is exact, "+", "*" or "sum" rounds, a function has units.
+        may_be_infinite: It may also be an infinity of its sign; an intermediate result overflows.
+        may_be_anything: It may also be any infinity, or NaN.
+    """
+
+    __slots__ = (
+        "__dict__", "error", "may_be_anything", "may_be_infinite", "number", "of", "rounding",
+        "value",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        of: Arithmetics,
+        value: Any,
+        error: Error = 0.0,
+        rounding: str = "",
+        number: float | None = None,
+    ) -> None:
+        self.of, self.value, self.error, self.rounding = of, value, error, rounding
+        self.number = number
+        self.may_be_infinite = self.may_be_anything = False
+
+    @cached_property
+    def magnitude(self) -> float:
+        """An upper bound of the absolute value."""
+        return abs(float(self.value)) * _SLACK
+
+    @cached_property
+    def mantissa(self) -> tuple[int, int]:
+        """The number of significant bits and the exponent of the last one; many if inexact."""
+        if not self.value.is_exact():
+            return 1 << 20, -(1 << 20)
+        if self.value.is_zero():
+            return 0, 1000
+        mantissa, exponent = self.value.man_exp()
+        return int(mantissa).bit_length(), int(exponent)
+
+    @cached_property
+    def as_operand(self) -> Error:
+        """How far the result may be from the exact value, after its own rounding."""
+        if not self.rounding or self.number is not None:
+            return self.error
+        of, (bits, exponent) = self.of, self.mantissa
+        size = self.magnitude + self.error
+        least = of.limits[2]
+        unit = np.maximum(of.unit, of.sum_unit) if self.rounding == "sum" else of.unit
+        rounded = size * unit + (0.0 if self.rounding in ("+", "sum") else least) * (unit > 0)
+        if self.rounding in of.function_units:
+            units = of.function_units[self.rounding]
+            of_function = units * (size * 2.0 ** (1 - of.function_bits) + least)
+            rounded = np.where(units > 0, of_function, rounded)
+        # What the type of the operation holds is not rounded.
+        held = of.sum_bits if self.rounding == "sum" else of.bits
+        is_exact = (np.asarray(self.error) == 0) & (bits <= held) & (2.0**exponent >= least)
+        return (self.error + np.where(is_exact, 0.0, rounded)) * _SLACK
+
+    @property
+    def overflows(self) -> bool:
+        """Whether it may be infinite once it is an operand."""
+        if self.may_be_infinite or self.may_be_anything:
+            return True
+        return self.magnitude + float(np.max(self.as_operand)) >= self.of.overflow
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it is an element or a constant."""
+        return not self.rounding
+
+    def _with_flags(self, *operands: "Ball") -> "Ball":
+        self.may_be_anything = any(ball.may_be_anything for ball in operands)
+        self.may_be_infinite = any(ball.number is None and ball.overflows for ball in operands)
+        return self
+
+    def _special(self, number: float, *operands: "Ball") -> "Ball":
+        """Return an infinity or NaN, unless an operand may overflow and give something else."""
+        if any(ball.number is None and ball.overflows for ball in operands):
+            raise Undecided
+        return Ball(self.of, None, number=number)
+
+    def __neg__(self) -> "Ball":
+        number = None if self.number is None else -self.number
+        negated = Ball(self.of, None if self.value is None else -self.value, number=number)
+        negated.error, negated.rounding = self.error, self.rounding
+        negated.may_be_anything, negated.may_be_infinite = (
+            self.may_be_anything,
+            self.may_be_infinite,
+        )
+        return negated
+
+    def __add__(self, other: Any) -> "Ball":
+        other = ball(self.of, other)
+        if self.value is None or other.value is None:
+            return self._special(_double(self) + _double(other), self, other)
+        error = self.as_operand + other.as_operand
+        result = Ball(self.of, self.value + other.value, error, "+")
+        if self.is_leaf and other.is_leaf and result.value.is_zero():
+            result.number = _double(self) + _double(other)
+        return result._with_flags(self, other)
+
+    def __mul__(self, other: Any) -> "Ball":
+        other = ball(self.of, other)
+        if self.value is None or other.value is None:
+            for one, factor in ((self, other), (other, self)):
+                is_between = factor.value is not None and np.any(
+                    factor.magnitude <= factor.as_operand
+                )
+                if one.value is None and is_between and not factor.value.is_zero():
+                    raise Undecided
+            return self._special(_double(self) * _double(other), self, other)
+        a, b = self.magnitude, other.magnitude
+        own, others = self.as_operand, other.as_operand
+        error = a * others + b * own + own * others
+        of = self.of
+        if self.is_leaf and other.is_leaf and any(row.product for row in of.rows):
+            least = min(self.mantissa[0], other.mantissa[0])
+            split = np.array([r.product if least > r.product_bits else 0.0 for r in of.rows])
+            error = error + split * a * b
+        result = Ball(of, self.value * other.value, error, "*")
+        if self.is_leaf and other.is_leaf and result.value.is_zero():
+            result.number = _double(self) * _double(other)
+        return result._with_flags(self, other)
+
+    def __truediv__(self, other: Any) -> "Ball":
+        other = ball(self.of, other)
+        if other.value is not None and other.value.is_zero():
+            raise Undecided
+        if self.value is None or other.value is None:
+            if self.value is not None:
+                return Ball(self.of, arb(0))._with_flags(self)
+            return self._special(_double(self) / _double(other), self, other)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = abs(float(other.value)) / _SLACK - other.as_operand
+            quotient = self.value / other.value
+            size = abs(float(quotient)) * _SLACK
+            # A divisor that may be 0 leaves anything open.
+            error = np.where(
+                np.asarray(room) > 0,
+                (self.as_operand + size * other.as_operand) / room * _SLACK,
+                np.inf,
+            )
+        if not np.any(np.isfinite(error)):
+            raise Undecided
+        if other.overflows:
+            # What is divided by infinity is 0.
+            error = np.maximum(error, size)
+        result = Ball(self.of, quotient, error if np.any(error) else 0.0, "/")
+        if self.is_leaf and other.is_leaf and quotient.is_zero():
+            result.number = _double(self) / _double(other)
+        result.may_be_anything = self.may_be_anything or (self.overflows and other.overflows)
+        result.may_be_infinite = self.number is None and self.overflows
+        return result
+
+    def __abs__(self) -> "Ball":
+        return -self if _double(self) < 0 else self
+
+    def total(self, terms: Sequence[Any]) -> "Ball":
+        """Return the sum of terms, of which this is one, in any order."""
+        return total([ball(self.of, term) for term in terms])
+
+    def extreme(self, items: Sequence[Any], sign: int) -> "Ball":
+        """Return the greatest of items, of which this is one, or the least."""
+        return extreme([ball(self.of, item) for item in items], sign)
+
+    def exp(self) -> "Ball":
+        """Return e to its power."""
+        return exponential(self)
+
+    def sqrt(self) -> "Ball":
+        """Return its square root."""
+        return square_root(self)
+
+    def tanh(self) -> "Ball":
+        """Return its hyperbolic tangent."""
+        return hyperbolic_tangent(self)
+
+    def __sub__(self, other: Any) -> "Ball":
+        return self + -ball(self.of, other)
+
+    def __radd__(self, other: Any) -> "Ball":
+        return ball(self.of, other) + self
+
+    def __rmul__(self, other: Any) -> "Ball":
+        return ball(self.of, other) * self
+
+    def __rsub__(self, other: Any) -> "Ball":
+        return ball(self.of, other) - self
+
+    def __rtruediv__(self, other: Any) -> "Ball":
+        return ball(self.of, other) / self
+
+    def _order(self, other: Any) -> float:
+        """Return a number as far below or above 0 as this ball is below or above `other`.
+
+        Raises:
+            Undecided: an arithmetic may see another order.
+        """
+        other = ball(self.of, other)
+        if self.value is None or other.value is None:
+            one, two = _double(self), _double(other)
+            return math.nan if one != one or two != two else (one > two) - (one < two)  # noqa: PLR0124
+        difference = self.value - other.value
+        # Leaves are compared as they are, but for subnormals, which may be flushed.
+        normal = self.of.limits[1]
+        doubtful = [b for b in (self, other) if b.rounding or 0 < b.magnitude < normal]
+        doubt = sum(float(np.max(b.as_operand)) for b in doubtful)
+        if doubt and abs(float(difference)) <= doubt:
+            raise Undecided
+        return float(difference)
+
+    def __lt__(self, other: Any) -> bool:
+        return self._order(other) < 0
+
+    def __le__(self, other: Any) -> bool:
+        return self._order(other) <= 0
+
+    def __gt__(self, other: Any) -> bool:
+        return self._order(other) > 0
+
+    def __ge__(self, other: Any) -> bool:
+        return self._order(other) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        return self._order(other) == 0
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _double(one: Ball) -> float:
+    return float(one.value) if one.number is None else one.number
+
+
+def leaf(of: Arithmetics, number: float) -> Ball:
+    """Return an element as a ball; arithmetics may narrow it, or flush a subnormal."""
+    if not math.isfinite(number):
+        return Ball(of, None, number=number)
+    element = Ball(of, arb(number), number=number if number == 0 else None)
+    if number == 0:
+        return element
+    bits = element.mantissa[0]
+    if bits > 8:
+        error = np.array([r.leaf * abs(number) if bits > r.leaf_bits else 0.0 for r in of.rows])
+        element.error = error if error.any() else 0.0
+    if abs(number) < of.limits[1] and not of.kept.all():
+        element.error = np.maximum(element.error, np.where(of.kept, 0.0, abs(number)))
+    return element
+
+
+def ball(of: Arithmetics, number: Any) -> Ball:
+    """Return a number of a formula as a ball; one that is none yet is exact."""
+    if isinstance(number, Ball):
+        return number
+    if isinstance(number, float) and not math.isfinite(number):
+        return Ball(of, None, number=number)
+    return Ball(of, arb(number), number=0.0 if number == 0 else None)
+
+
+def total(balls: Sequence[Ball]) -> Ball:
+    """Return the sum of balls in any order."""
+    of = balls[0].of
+    if len(balls) == 1:
+        return balls[0]
+    if special := [one for one in balls if one.value is None]:
+        return special[0]._special(sum(_double(one) for one in special), *balls)
+    if len(balls) == 2:
+        result = balls[0] + balls[1]
+        # Where the sum is a zero, an implementation may have begun with either.
+        result.number = None
+        result.rounding = "sum"
+        return result
+    errors = sum((one.as_operand for one in balls), start=np.zeros(len(of.rows)))
+    size = sum(one.magnitude for one in balls) + errors
+    last = min(one.mantissa[1] for one in balls)
+    value = sum((one.value for one in balls), start=arb(0))
+    # On a grid every order is exact: all partial sums are multiples of the last bit.
+    grid = np.log2(np.maximum(size, 2.0**-1074)) - last if last > -(1 << 20) else np.inf
+    is_exact = (errors == 0) & (grid <= of.sum_bits)
+    error = errors + np.where(is_exact, 0.0, (len(balls) - 2) * of.sum_unit * size * _SLACK)
+    result = Ball(of, value, error if error.any() else 0.0, "sum")
+    result._with_flags(*balls)
+    if float(np.max(size)) * (1 + len(balls) * float(of.unit.max())) >= of.overflow:
+        signs = {math.copysign(1, float(one.value)) for one in balls if not one.value.is_zero()}
+        result.may_be_infinite = True
+        result.may_be_anything |= len(signs) > 1
+    return result
+
+
+def extreme(balls: Sequence[Ball], sign: int) -> Ball:
+    """Return the greatest of balls, or the least.
+
+    Raises:
+        Undecided: one is NaN, for which IEEE 754 has three ways.
+    """
+    if any(one.number is not None and math.isnan(one.number) for one in balls):
+        raise Undecided
+    best = balls[0]
+    for one in balls[1:]:
+        if sign * _double(one) > sign * _double(best):
+            best = one
+    if best.value is None:
+        return best
+    error = balls[0].as_operand
+    for one in balls[1:]:
+        error = np.maximum(error, one.as_operand)
+    result = Ball(best.of, best.value, error)
+    return result._with_flags(*(one for one in balls if one.value is not None))
+
+
+def exponential(x: Ball) -> Ball:
+    """Return e to the power of a ball."""
+    if x.value is None or float(x.value) > _MOST_EXPONENT:
+        number = _double(x)
+        # Whatever the arithmetic, e^-infinity is 0, and such powers are infinite.
+        if number == -math.inf:
+            return Ball(x.of, arb(0))
+        return x._special(math.nan if math.isnan(number) else math.inf)
+    value = x.value.exp()
+    size = float(value) * _SLACK
+    with np.errstate(over="ignore"):
+        growth = np.expm1(x.as_operand)
+    # The least positive double, since infinity may not multiply 0.
+    error = max(size, 2.0**-1074) * growth * _SLACK
+    return Ball(x.of, value, error if np.any(error) else 0.0, "exp")._with_flags(x)
+
+
+def square_root(x: Ball) -> Ball:
+    """Return the square root of a ball.
+
+    Raises:
+        Undecided: it is, or may be, of a negative number.
+    """
+    if x.number is not None:
+        if x.number < 0:
+            raise Undecided
+        return Ball(x.of, None if x.number else arb(0), rounding="sqrt", number=x.number)
+    number, own = float(x.value), x.as_operand
+    if number < 0 or np.all(number < own):
+        raise Undecided
+    with np.errstate(invalid="ignore"):
+        root = np.sqrt(np.maximum(number - own, 0.0))
+    error = np.where(number < own, np.inf, own / (math.sqrt(number) + root) * _SLACK)
+    return Ball(x.of, x.value.sqrt(), error if np.any(error) else 0.0, "sqrt")._with_flags(x)
+
+
+def hyperbolic_tangent(x: Ball) -> Ball:
+    """Return the hyperbolic tangent of a ball; its slope is at most 1."""
+    if x.value is None:
+        number = _double(x)
+        return x if math.isnan(number) else Ball(x.of, arb(math.copysign(1.0, number)))
+    if x.value.is_zero():
+        return Ball(x.of, arb(0))
+    return Ball(x.of, x.value.tanh(), x.as_operand, "tanh")

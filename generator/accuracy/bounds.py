@@ -1,0 +1,138 @@
+"""Balls -> bounds: the least and the greatest element that each arithmetic allows.
+
+Rounding is monotone, so ties, subnormals and overflow need no rule of their own: a result is
+allowed if it lies between the rounded ends of what its last operation may give.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from opcert.accuracy.arithmetics import PRECISION, Arithmetics
+from opcert.accuracy.balls import Ball
+from opcert.arrays.allowances import NAN, NONFINITE, OPEN, SIGN
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
+
+
+def allowed(of: Arithmetics, forms: Sequence[Sequence[Ball | None]]) -> tuple[Array, Array, Array]:
+    """Return the least and the greatest element for each arithmetic, and the flags of elements.
+
+    Each form of a formula has a ball for each element, or None where it is open. What is within one
+    form is allowed, and so is all between.
+    """
+    results = [_of_form(of, balls) for balls in forms]
+    low, high, flags = results[0]
+    for more_low, more_high, more_flags in results[1:]:
+        # A NaN that one form requires another one may not give.
+        disagree = (flags ^ more_flags) & (NAN | SIGN)
+        flags = (flags | more_flags) & ~disagree | np.where(disagree & NAN, OPEN, 0)
+        low, high = np.fmin(low, more_low), np.fmax(high, more_high)
+    dtype = ELEMENT_TYPES[of.element_type]
+    within = [np.flatnonzero(rows) for rows in of.contains]
+    lows, highs = (
+        np.stack([choose(ends[:, rows], axis=1) for rows in within]).astype(dtype)
+        for choose, ends in ((np.min, low), (np.max, high))
+    )
+    return lows, highs, flags.astype(np.uint8)
+
+
+def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Array, Array]:
+    """Return the ends for each element and row, and the flags of each element."""
+    flags = np.zeros(len(balls), np.int64)
+    head, tail = np.zeros(len(balls)), np.zeros(len(balls))
+    error, units = (np.zeros((len(balls), len(of.rows))) for _ in range(2))
+    number = np.full(len(balls), np.nan)
+    for k, ball in enumerate(balls):
+        if ball is None:
+            flags[k] = OPEN
+            continue
+        flags[k] |= NONFINITE * (ball.may_be_infinite or ball.may_be_anything)
+        if ball.number is not None:
+            number[k] = ball.number
+            flags[k] |= NAN * np.isnan(ball.number)
+            # An operation on leaves has the sign of IEEE 754; that of a selected zero is open.
+            flags[k] |= SIGN * (ball.number == 0 and ball.rounding in ("+", "*", "/", "sqrt"))
+            continue
+        head[k], tail[k] = _two_doubles(ball)
+        error[k] = ball.error
+        if ball.rounding in of.function_units and (head[k] or np.any(error[k])):
+            units[k] = of.function_units[ball.rounding]
+    low = _ends(of, head, tail, error, units, -1)
+    high = _ends(of, head, tail, error, units, 1)
+    # A result below the smallest normal number may be flushed.
+    normal = of.limits[1]
+    flushes = ~of.kept & (error[:, :1] < np.inf)
+    low = np.where(flushes & (low > 0) & (low <= normal), 0.0, low)
+    high = np.where(flushes & (high < 0) & (high >= -normal), 0.0, high)
+    is_special = ~np.isnan(number)[:, None]
+    return (
+        np.where(is_special, number[:, None], low),
+        np.where(is_special, number[:, None], high),
+        flags,
+    )
+
+
+def _two_doubles(ball: Ball) -> tuple[float, float]:
+    """Return the nearest double to a value, and the rest."""
+    mid = ball.value.mid()
+    mantissa, exponent = (int(part) for part in mid.man_exp())
+    try:
+        # Both divisions of integers and conversions round correctly.
+        head = (
+            float(mantissa << exponent) if exponent >= 0 else mantissa / (1 << min(-exponent, 4000))
+        )
+    except OverflowError:
+        return float(np.inf if mantissa > 0 else -np.inf), 0.0
+    return head, float(mid - head)
+
+
+def _ends(
+    of: Arithmetics, head: Array, tail: Array, error: Array, units: Array, sign: int
+) -> Array:
+    """Return the lower or the upper ends, rounded in the element type."""
+    away = sign * np.inf
+    rest = tail[:, None] + sign * error
+    rest = np.where(error > 0, np.nextafter(rest, away), rest)
+    top, below = _sum(head[:, None], rest)
+    if units.any():
+        # Units in the last place of the end itself, in the type of the function.
+        last = np.ldexp(1.0, np.frexp(top)[1] - of.function_bits)
+        widened = rest + sign * units * np.maximum(last, of.limits[2])
+        wide_top, wide_below = _sum(head[:, None], np.nextafter(widened, away))
+        top, below = np.where(units > 0, wide_top, top), np.where(units > 0, wide_below, below)
+    own = np.array([row.functions == of.element_type for row in of.rows])
+    rounds_once = np.array([row.rounds_once for row in of.rows])
+    inwards = (units > 0) & own & ~rounds_once
+    outwards = of.ends_at_a_neighbour & ~inwards
+    nearest, inner, outer = (_rounded(of, top, below, how) for how in (0, -sign, sign))
+    return np.where(inwards, inner, np.where(outwards, outer, nearest))
+
+
+def _sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return the rounded sum of doubles and its error (Knuth)."""
+    with np.errstate(all="ignore"):
+        top = a + b
+        part = top - a
+        error = (a - (top - part)) + (b - part)
+    return top, np.where(np.isfinite(top), error, 0.0)
+
+
+def _rounded(of: Arithmetics, top: Array, below: Array, direction: int) -> Array:
+    """Return a sum of two doubles as an element: the nearest, or the next one up or down."""
+    if of.element_type == "f64":
+        return np.where(below * direction > 0, np.nextafter(top, direction * np.inf), top)
+    # Rounded to odd, a double has what a second rounding needs (Boldo and Melquiond, 2008).
+    is_even = (top.view(np.int64) & 1) == 0
+    odd = np.where((below != 0) & is_even, np.nextafter(top, np.copysign(np.inf, below)), top)
+    greatest, normal, _ = of.limits
+    bits = PRECISION[of.element_type]
+    exponents = np.maximum(np.frexp(odd)[1], np.frexp(normal)[1])
+    step = np.ldexp(1.0, exponents - bits)
+    function = {0: np.rint, 1: np.ceil, -1: np.floor}[direction]
+    with np.errstate(all="ignore"):
+        element = np.where(np.isfinite(odd), function(odd / step) * step, odd)
+    # Beyond the greatest element there is half a unit that rounds to it.
+    limit = greatest + (np.ldexp(1.0, np.frexp(greatest)[1] - bits) if direction else 0.0)
+    inwards = (np.abs(odd) < limit) & (direction * odd < 0) if direction else np.False_
+    past = np.copysign(np.where(inwards, greatest, np.inf), odd)
+    return np.where(np.abs(element) > greatest, past, element)

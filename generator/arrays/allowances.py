@@ -1,0 +1,64 @@
+"""Allowances: the results that arithmetics allow for a golden output."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from opcert.arrays.element_types import FLOATS, Array, bits_of, type_name
+
+# What the flag of an element says: anything is right; only NaN is; a zero has the sign of the
+# bounds; any infinity and NaN is right, too.
+OPEN, NAN, SIGN, NONFINITE = 1, 2, 4, 8
+
+
+@dataclass(frozen=True, eq=False)
+class Allowance:
+    """The least and the greatest element that each of several arithmetics allows.
+
+    `low` and `high` have an axis of arithmetics before those of the output, and its type; `flags`
+    have the shape of the output. `claimed` is the arithmetic that a verdict asks for.
+    """
+
+    arithmetics: tuple[str, ...]
+    low: Array
+    high: Array
+    flags: Array
+    claimed: str
+
+    def claim(self, arithmetic: str) -> Self:
+        """Return the allowance for a verdict that asks for another arithmetic."""
+        return replace(self, claimed=arithmetic)
+
+    def allows(self, output: Array) -> Array:
+        """Return, for each arithmetic and each element of an output, whether it is allowed."""
+        with np.errstate(invalid="ignore"):
+            allowed = np.asarray((self.low <= output) & (output <= self.high))
+        if type_name(output.dtype) in FLOATS:
+            is_nan = output != output  # noqa: PLR0124 -- np.isnan lacks some of the types
+            has_sign = bits_of(output) == bits_of(self.low[0])
+            allowed &= ~self._flagged(SIGN) | (output != 0) | has_sign
+            allowed = np.where(self._flagged(NAN), is_nan, allowed)
+            allowed |= self._flagged(NONFINITE) & (is_nan | ~np.isfinite(output))
+        return allowed | self._flagged(OPEN)
+
+    def _flagged(self, flag: int) -> Array:
+        return (self.flags & flag) > 0
+
+    def allows_claimed(self, output: Array) -> Array:
+        """Return which elements of an output the claimed arithmetic allows."""
+        row: Array = self.allows(output)[self.arithmetics.index(self.claimed)]
+        return row
+
+    def bounds_at(self, position: int) -> tuple[str, str] | None:
+        """Return the least and the greatest element allowed at a position in C order, as text."""
+        if self.flags.reshape(-1)[position] & NAN:
+            return None
+        row = self.arithmetics.index(self.claimed)
+        low, high = (ends[row].reshape(-1)[position] for ends in (self.low, self.high))
+        return str(low), str(high)
+
+    def within(self, output: Array) -> tuple[str, ...]:
+        """Return the arithmetics that allow all elements of an output."""
+        rows = self.allows(output)
+        return tuple(name for name, row in zip(self.arithmetics, rows, strict=True) if row.all())
