@@ -14,7 +14,9 @@ def computed(function: Function, *tensors: Array) -> Array:
     element_type = tensors[0].dtype
     if element_type.kind == "V":
         tensors = tuple(tensor.astype(np.float32) for tensor in tensors)
-    return np.asarray(function(*tensors)).astype(element_type)
+    # Infinity and NaN are results like others.
+    with np.errstate(all="ignore"):
+        return np.asarray(function(*tensors)).astype(element_type)
 
 
 def exp_1(data: Array) -> list[Array]:
