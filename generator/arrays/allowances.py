@@ -37,12 +37,13 @@ class Allowance:
         if type_name(output.dtype) in FLOATS:
             is_nan = output != output  # noqa: PLR0124 -- np.isnan lacks some of the types
             has_sign = bits_of(output) == bits_of(self.low[0])
-            allowed &= ~self._flagged(SIGN) | (output != 0) | has_sign
-            allowed = np.where(self._flagged(NAN), is_nan, allowed)
-            allowed |= self._flagged(NONFINITE) & (is_nan | ~np.isfinite(output))
-        return allowed | self._flagged(OPEN)
+            allowed &= ~self.flagged(SIGN) | (output != 0) | has_sign
+            allowed = np.where(self.flagged(NAN), is_nan, allowed)
+            allowed |= self.flagged(NONFINITE) & (is_nan | ~np.isfinite(output))
+        return allowed | self.flagged(OPEN)
 
-    def _flagged(self, flag: int) -> Array:
+    def flagged(self, flag: int) -> Array:
+        """Return which elements have a flag."""
         return (self.flags & flag) > 0
 
     def allows_claimed(self, output: Array) -> Array:

@@ -107,11 +107,16 @@ class ElementFormulas:
     def with_open_elements(
         self, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
     ) -> list[Array]:
-        """Return golden outputs of a valid call, with alternatives of the elements left open.
+        """Return golden outputs of a valid call, with what else elements may be.
+
+        Those left open have alternatives, and computed ones what arithmetics allow.
 
         Raises:
-            ExpressionError: a formula cannot be evaluated.
+            ExpressionError: a formula cannot be evaluated, or does not allow what the reference
+                gives.
         """
+        if self._computes:
+            return self._with_allowances(call, inputs, outputs)
         if not self._has_candidates or self._conditions.open_elements(call) is None:
             return [*outputs]
         opened = [*outputs]
@@ -119,18 +124,10 @@ class ElementFormulas:
             opened[number] = _opened(formula, scope, outputs[number])
         return opened
 
-    def with_allowances(
+    def _with_allowances(
         self, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]
     ) -> list[Array]:
-        """Return golden outputs of a valid call, the computed ones with what arithmetics allow.
-
-        Raises:
-            ExpressionError: a formula cannot be evaluated, or does not allow what the reference
-                gives.
-        """
         allowed = [*outputs]
-        if not self._computes:
-            return allowed
         types = [type_name(output.dtype) for output in outputs]
         types += [tensor.type for tensor in call.inputs.values()]
         # Operands have the type of the output; a comparison has that of its operands.
@@ -138,7 +135,9 @@ class ElementFormulas:
         number = None if element_type is None else partial(_number(), arithmetics(element_type))
         for k, formula, scope in self._evaluations(call, inputs, number):
             if formula.computed:
-                allowed[k] = formula.with_allowance(scope, outputs[k], element_type)
+                allowance = formula.allowance(scope, outputs[k], element_type)
+                claimed = self._file.claimed.get(type_name(outputs[k].dtype), STANDARD)
+                allowed[k] = with_allowance(outputs[k], allowance.claim(claimed))
         return allowed
 
     def _evaluations(
@@ -223,10 +222,10 @@ class _Formula:
         except Undecided:
             return [None for _ in self._forms]
 
-    def with_allowance(
+    def allowance(
         self, scope: EvaluationScope, output: Array, element_type: str | None
-    ) -> Array:
-        """Return a computed output with the results that arithmetics of a type allow.
+    ) -> Allowance:
+        """Return the results that arithmetics of a type allow for a computed output.
 
         Raises:
             ExpressionError: the formula cannot be evaluated, or does not allow an element.
@@ -246,7 +245,7 @@ class _Formula:
             element = element_text(output.reshape(-1)[place])
             text = f"at {index} the formula allows {low} to {high}, the reference gives {element}"
             raise ExpressionError(text, self.place)
-        return with_allowance(output, allowance)
+        return allowance
 
     def gives(self, value: Any, element: Any) -> bool:
         """Whether `value`, which the formula gives, is an element of an output, bit by bit.

@@ -145,7 +145,6 @@ class _VectorMaker:
             with self._mistakes_of(case):
                 opened = self._formulas.with_open_elements
                 outputs = opened(case.call, inputs, outputs)
-                outputs = self._formulas.with_allowances(case.call, inputs, outputs)
                 alternate = alternate and opened(case.call, alternate_inputs, alternate)
         is_open = any(map(alternatives_of, outputs))
         ambiguity = self._conditions.open_elements(case.call) if is_open else None

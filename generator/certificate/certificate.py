@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from io import StringIO
+from itertools import zip_longest
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
 
+from opcert.accuracy.measurement import Accuracy, arithmetics_of
 from opcert.errors import did_you_mean
 from opcert.run.comparison import Excerpt
 from opcert.run.outcome import Rejecter
@@ -19,7 +21,7 @@ from opcert.verdicts.cause_text import Cause, Reproduction
 from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 
-SCHEMA = 12
+SCHEMA = 13
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
@@ -139,6 +141,36 @@ class Platform(StrictModel):
     numpy: Word
 
 
+class OperatorAccuracy(StrictModel):
+    """How accurate an operator is for one element type, over all its calls.
+
+    `within` are the tightest arithmetics that allow every decided element. They say what kernels
+    keep to, not how they compute. `worst` is that of `case`; `counts` and `open` are as those of a
+    call (see `Accuracy`).
+    """
+
+    within: tuple[str, ...]
+    worst: float
+    case: str
+    counts: tuple[int, ...]
+    open: int
+
+    @property
+    def summary(self) -> str:
+        """The arithmetics and the greatest error, in words."""
+        within = " and ".join(self.within) or "no arithmetic"
+        error = (
+            "" if not self.worst else f", up to {self.worst:.3g} unit{'s' * (self.worst > 1)} off"
+        )
+        return f"{within}{error}"
+
+    @property
+    def decided(self) -> float:
+        """The share of elements that the document and the arithmetic decide."""
+        count = sum(self.counts)
+        return count / (count + self.open)
+
+
 class Certificate(StrictModel):
     """The verdicts of one run of a backend on a suite, and the conclusions from them.
 
@@ -178,10 +210,15 @@ class Certificate(StrictModel):
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
-    def grade(self) -> Literal["bit-exact", "value-exact"] | None:
-        """bit-exact; value-exact if values are equal and bits differ; None if not conformant."""
+    def grade(self) -> Literal["bit-exact", "value-exact", "within arithmetic"] | None:
+        """bit-exact; value-exact if values are equal and bits differ; None if not conformant.
+
+        Computed results may be within an arithmetic, and not correctly rounded.
+        """
         if not self.conformant:
             return None
+        if any(one.worst for by_type in self.accuracy.values() for one in by_type.values()):
+            return "within arithmetic"
         differs = any(v.status == "fail" and v.kind == "bits" for v in self.verdicts)
         return "value-exact" if differs else "bit-exact"
 
@@ -205,6 +242,30 @@ class Certificate(StrictModel):
         if out_of_claim := self.counts["out-of-claim"]:
             text += f", {out_of_claim:,} case{'s' * (out_of_claim > 1)} outside the claim"
         return f"{text}, {self.grade}{waived}"
+
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def accuracy(self) -> dict[str, dict[str, OperatorAccuracy]]:
+        """How accurate computed results are, by operator and element type."""
+        cases: dict[tuple[str, str], dict[str, Accuracy]] = {}
+        for verdict in self.verdicts:
+            accuracy = None if verdict.evidence is None else verdict.evidence.accuracy
+            if accuracy is not None and verdict.status != "implementation-defined":
+                by_case = cases.setdefault((verdict.operator, accuracy.type), {})
+                by_case[verdict.case] = accuracy
+        accuracies: dict[str, dict[str, OperatorAccuracy]] = {}
+        for (operator, element_type), by_case in cases.items():
+            worst = max(by_case, key=lambda case: by_case[case].worst)
+            accuracies.setdefault(operator, {})[element_type] = OperatorAccuracy(
+                within=tuple(arithmetics_of(by_case.values(), element_type)),
+                worst=by_case[worst].worst,
+                case=worst,
+                counts=tuple(
+                    map(sum, zip_longest(*(a.counts for a in by_case.values()), fillvalue=0))
+                ),
+                open=sum(accuracy.open for accuracy in by_case.values()),
+            )
+        return accuracies
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property

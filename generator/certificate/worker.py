@@ -87,6 +87,8 @@ class _Host:
     def __init__(self, run: RemoteRun) -> None:
         self.run = run.id
         self.suite = _suite(run)
+        if (claim := run.setup.claim) is not None and claim.content.arithmetic:
+            self.suite.claim(claim.content.arithmetic)
         self.files = run.setup.source_files()
         self.backend = run.setup.start_backend(self.files)
         try:

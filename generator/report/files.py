@@ -199,6 +199,9 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
         more = f"{hidden} more bug{'s' * (hidden > 1)}"
         console.print(f"... and {more}; use --out for all of them", highlight=False)
     console.print(_counts_table(certificate))
+    for operator, by_type in certificate.accuracy.items():
+        accuracies = (f"{name} {accuracy.summary}" for name, accuracy in by_type.items())
+        print_line(console, f"{operator} is within: {'; '.join(accuracies)}")
     print_line(console, conclusion_line(certificate))
 
 

@@ -14,6 +14,7 @@ from opcert.errors import describe_error
 from opcert.run.memory import dirty_freed_memory
 
 if TYPE_CHECKING:
+    from opcert.accuracy.measurement import Accuracy
     from opcert.run.comparison import CallRecord, Difference, RemoteOutputs
 
 
@@ -32,7 +33,7 @@ class Outcome:
     process. `reason` describes the exception or the end of the process; `rejected_by` is who raised
     the exception, and `lines` are those of the backend's own source at which it was raised. `fault`
     is the worst fault, `log` the printed text. `records` are the correct calls, to be compared
-    again after later calls.
+    again after later calls. `accuracy` is that of computed outputs.
     """
 
     observed: Observed
@@ -44,6 +45,7 @@ class Outcome:
     log: str = ""
     rejected_by: Rejecter | None = None
     lines: Sequence[str] = ()
+    accuracy: "Accuracy | None" = None
 
 
 # The longest code of a call that a reader would run.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from opcert.accuracy.measurement import accuracy_of_call
 from opcert.arrays.element_types import Array, InputArrays, Layout, copy_in_layout
 from opcert.backends.contract import Backend
 from opcert.run.comparison import (
@@ -158,6 +159,9 @@ class Session:
             fault = fault or ALIASED_OUTPUT
             self._records.clear()
         difference = _judge(step, outcome)
+        if outcome.observed == "outputs" and (difference is None or difference.excerpt is not None):
+            accuracy = accuracy_of_call(step.golden or (), outcome.outputs)
+            outcome = replace(outcome, accuracy=accuracy)
         if difference is None and step.golden is not None and outcome.observed == "outputs":
             record = record_outputs(outcome.outputs, step.golden, outcome.remote)
             if self._keeps_all or record.nbytes <= _HELD_BYTES:

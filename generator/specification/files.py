@@ -3,7 +3,7 @@
 import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from hashlib import sha256
@@ -215,6 +215,8 @@ class SpecFile:
     source: YamlSource
     spec: Spec
     reference: Reference
+    # The arithmetics that verdicts ask for, by element type, where a claim names others.
+    claimed: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def name(self) -> str:

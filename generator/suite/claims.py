@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
+from opcert.accuracy.arithmetics import PRECISION, arithmetics
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import Mistake, SpecError, did_you_mean
 from opcert.specification.files import shipped_operators
@@ -34,11 +35,16 @@ _MAX_OPERATORS = 1000
 
 
 class ClaimContent(BaseModel):
-    """The content of a claim's file. An absent operator is not claimed."""
+    """The content of a claim's file. An absent operator is not claimed.
+
+    `arithmetic` names, by operator and element type, the arithmetic that computed results are
+    claimed to be within; by default it is the standard one.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     feature_level: str | None = None
+    arithmetic: Mapping[str, Mapping[str, str]] = {}
     operators: Annotated[Mapping[str, OperatorScope], Field(max_length=_MAX_OPERATORS)]
 
     def exclusion_reason(self, operator: str, case: CaseProperties) -> str | None:
@@ -84,6 +90,8 @@ def read_claim(path: str | Path | YamlSource, suite: Suite, operator: str = "*")
     ]
     if mistakes:
         raise SpecError(mistakes)
+    if content.arithmetic:
+        suite.claim(content.arithmetic)
     return Claim(content, source)
 
 
@@ -99,6 +107,19 @@ def _claim_mistakes(
     if level is not None and level not in levels:
         text = f"no operator has feature level '{level}'{did_you_mean(level, levels)}"
         yield ("feature_level",), text
+    for name, types in claim.arithmetic.items():
+        if name not in claim.operators:
+            near = did_you_mean(name, [*claim.operators])
+            yield ("arithmetic", name), f"operator '{name}' is not claimed{near}"
+        for element_type, arithmetic in types.items():
+            here: YamlPath = ("arithmetic", name, element_type)
+            if element_type not in PRECISION:
+                yield (
+                    here,
+                    f"no arithmetic of type '{element_type}'; expected {', '.join(PRECISION)}",
+                )
+            elif arithmetic not in (names := list(arithmetics(element_type).names)):
+                yield here, f"unknown arithmetic '{arithmetic}'{did_you_mean(arithmetic, names)}"
     unknown = unknown_operators(claim.operators, suite)
     misspelt = misspelt_operators(claim.operators, suite)
     known = sorted({*suite.operators, *shipped_operators()})

@@ -1,7 +1,7 @@
 """The cases of one operator with their arrays: stored in the pack, generated, or recomputed."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
 from pathlib import Path
@@ -101,6 +101,7 @@ class OperatorSuite:
     `index` is the first line of the index, `lines` are the others by the ids of their cases.
     `read_pack` reads and checks the pack. `folder` is the suite's folder. `specs` is the folder of
     specs whose reference recomputes the outputs that are not stored, by default opcert's own.
+    `claimed` are the arithmetics that verdicts ask for, by element type, if not the standard one.
     """
 
     entry: OperatorEntry
@@ -109,6 +110,7 @@ class OperatorSuite:
     read_pack: Callable[[], bytes]
     folder: Path
     specs: Path | None = None
+    claimed: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def pack(self) -> bytes:
@@ -338,7 +340,8 @@ class OperatorSuite:
             return with_alternatives(array, [*map(self._read_stored, record.alternatives)])
         kept = record.allowance
         low, high, flags = map(self._read_stored, (kept.low, kept.high, kept.flags))
-        return with_allowance(array, Allowance(kept.arithmetics, low, high, flags, STANDARD))
+        claimed = self.claimed.get(record.type, STANDARD)
+        return with_allowance(array, Allowance(kept.arithmetics, low, high, flags, claimed))
 
 
 def _listed(record: ListedArray) -> Array:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from hashlib import sha256
@@ -172,6 +173,7 @@ class Suite:
         self.folder = folder if folder is not None else core_suite_folder()
         self._specs = specs
         self.files = files
+        self._claimed: Mapping[str, Mapping[str, str]] = {}
         manifest = self._read(MANIFEST)
         self.digest = sha256(manifest).hexdigest()
         self.manifest = parse_file(self.folder / MANIFEST, manifest, Manifest)
@@ -180,6 +182,12 @@ class Suite:
         for name in self.manifest.files:
             if name not in of_operators:
                 self._read_file(name)
+
+    def claim(self, claimed: Mapping[str, Mapping[str, str]]) -> None:
+        """Let verdicts ask for other arithmetics than the standard one: by operator, then type."""
+        self._claimed = claimed
+        for name in ("operators", "cases", "spec_files"):
+            vars(self).pop(name, None)
 
     @cached_property
     def operators(self) -> ReadOnUse[OperatorSuite]:
@@ -255,7 +263,7 @@ class Suite:
         """
         available = {spec_file.spec.operator: spec_file for spec_file in read_specs_in(self._specs)}
         return {
-            name: available[name]
+            name: replace(available[name], claimed=self._claimed.get(name, {}))
             for name, entry in self.manifest.operators.items()
             if name in available and available[name].digest == entry.spec_sha256
         }
@@ -304,7 +312,8 @@ class Suite:
                 text = f"case id '{id_}'; expected ids that begin with '{beginning}'"
                 raise inconsistent_suite(path, text)
         read_pack = partial(self._read_file, entry.pack)
-        return OperatorSuite(entry, facts, lines, read_pack, self.folder, self._specs)
+        claimed = self._claimed.get(name, {})
+        return OperatorSuite(entry, facts, lines, read_pack, self.folder, self._specs, claimed)
 
 
 # How a line with a case begins.

@@ -15,6 +15,7 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field
 
+from opcert.accuracy.measurement import Accuracy
 from opcert.run.comparison import Difference, FailureKind
 from opcert.run.outcome import FATAL_OUTCOMES, Observed, Outcome, Rejecter
 from opcert.suite.format import IndexedCase
@@ -156,7 +157,8 @@ class Evidence:
     `reason` is the text of an exception, of the end of the process, or why the case was not run.
     `kind` and `text` are those of the worst fault, `lines` are what the backend printed, and more
     for who reads. `confirmation` states what calls in fresh processes showed, and `is_state`
-    whether they showed that the failure depends on earlier calls.
+    whether they showed that the failure depends on earlier calls. `accuracy` is that of computed
+    outputs.
     """
 
     # Read by pydantic when it parses a certificate.
@@ -168,6 +170,7 @@ class Evidence:
     lines: tuple[str, ...] = ()
     confirmation: str = ""
     is_state: bool = False
+    accuracy: Accuracy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +211,7 @@ class Verdict:
             fault=fault,
             rejected_by=self.rejected_by if self.observed == "rejected" else None,
             lines=given.lines,
+            accuracy=given.accuracy,
         )
 
     def confirmed(self, confirmation: str, *, is_state: bool) -> Self:
@@ -289,7 +293,7 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
         expected = "a rejection" if case.expects == "rejection" else "outputs"
         detail = f"ambiguous: {case.ambiguity}; the reference gives {expected}; {status}: {detail}"
         status, kind, attributed_to = "implementation-defined", None, None
-    evidence = Evidence(outcome.reason, lines=tuple(outcome.lines))
+    evidence = Evidence(outcome.reason, lines=tuple(outcome.lines), accuracy=outcome.accuracy)
     if fault is not None:
         evidence = replace(evidence, kind=fault.kind, text=fault.text)
     return Verdict(

@@ -1,0 +1,82 @@
+"""Outputs x allowances -> how accurate a call, and an operator, is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from pydantic import ConfigDict
+
+from opcert.accuracy.arithmetics import arithmetics, minimal
+from opcert.arrays.allowances import OPEN, Allowance
+from opcert.arrays.element_types import FLOATS, Array, bits_of, type_name
+from opcert.arrays.patterns import allowance_of
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How accurate the computed outputs of a call are.
+
+    `within` are the tightest arithmetics that allow all elements. `worst` is how many elements of
+    the type lie at most between a result and the correctly rounded one, and `counts` how many
+    elements have 0 of them, 1, 2, up to 4, up to 8, and so on; all others are `open`.
+    """
+
+    # Read by pydantic when it parses a certificate.
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
+
+    type: str
+    within: tuple[str, ...]
+    worst: float
+    counts: tuple[int, ...]
+    open: int
+
+
+def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
+    """Return how accurate an output is; None of integers, and of what is all open."""
+    element_type = type_name(output.dtype)
+    decided = ~allowance.flagged(OPEN) & np.isfinite(output.astype(np.float64))
+    if element_type not in FLOATS or not decided.any():
+        return None
+    place, low, high = (_ordinals(array) for array in (output, allowance.low[0], allowance.high[0]))
+    with np.errstate(invalid="ignore"):
+        distances = np.maximum(0.0, np.maximum(low - place, place - high))[decided]
+    buckets = np.ceil(np.log2(np.maximum(distances, 0.5))).astype(int) + 1
+    return Accuracy(
+        element_type,
+        tuple(minimal(allowance.within(output), element_type)),
+        float(distances.max()),
+        tuple(np.bincount(buckets).tolist()),
+        int(output.size - decided.sum()),
+    )
+
+
+def _ordinals(array: Array) -> Array:
+    """Return the number of each element in the order of its type, as a double; zeros are equal."""
+    bits = bits_of(array)
+    sign = bits.dtype.type(1 << (8 * bits.itemsize - 1))
+    magnitudes = (bits & ~sign).astype(np.float64)
+    return np.asarray(np.where(bits >= sign, -magnitudes, magnitudes))
+
+
+def accuracy_of_call(golden: Sequence[Array], outputs: Sequence[Array]) -> Accuracy | None:
+    """Return how accurate the first computed output is; outputs agree in type and shape."""
+    for expected, output in zip(golden, outputs, strict=True):
+        if (allowance := allowance_of(expected)) is not None:
+            return accuracy_of(allowance, output)
+    return None
+
+
+def arithmetics_of(calls: Iterable[Accuracy], element_type: str) -> list[str]:
+    """Return the tightest arithmetics of a type that allow all of several calls.
+
+    An arithmetic allows what one that it contains allows.
+    """
+    table = arithmetics(element_type)
+    holds = np.ones(len(table.names), np.bool_)
+    for call in calls:
+        within = [table.names.index(name) for name in call.within]
+        holds &= table.contains[:, within].any(axis=1)
+    return minimal(
+        [name for name, is_held in zip(table.names, holds, strict=True) if is_held], element_type
+    )
