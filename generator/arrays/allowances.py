@@ -46,6 +46,12 @@ class Allowance:
         """Return which elements have a flag."""
         return (self.flags & flag) > 0
 
+    @property
+    def claimed_bounds(self) -> tuple[Array, Array]:
+        """The least and the greatest elements that the claimed arithmetic allows."""
+        row = self.arithmetics.index(self.claimed)
+        return self.low[row], self.high[row]
+
     def allows_claimed(self, output: Array) -> Array:
         """Return which elements of an output the claimed arithmetic allows."""
         row: Array = self.allows(output)[self.arithmetics.index(self.claimed)]
@@ -55,8 +61,7 @@ class Allowance:
         """Return the least and the greatest element allowed at a position in C order, as text."""
         if self.flags.reshape(-1)[position] & NAN:
             return None
-        row = self.arithmetics.index(self.claimed)
-        low, high = (ends[row].reshape(-1)[position] for ends in (self.low, self.high))
+        low, high = (ends.reshape(-1)[position] for ends in self.claimed_bounds)
         return str(low), str(high)
 
     def within(self, output: Array) -> tuple[str, ...]:

@@ -6,14 +6,17 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import LONG_AXES_NEEDED, Array, Layout, bits_dtype
-from opcert.arrays.patterns import alternatives_of
+from opcert.arrays.patterns import allowance_of, alternatives_of
 
 # The most elements 1, 2, 3, ... that are listed instead of written as a range.
 _MAX_LISTED_NUMBERS = 16
 
 
 def output_expression(golden: Array) -> str:
-    """Return a golden output as an expression, with its alternatives if it has any."""
+    """Return a golden output as an expression, with what else its elements may be."""
+    if (allowance := allowance_of(golden)) is not None:
+        parts = golden.view(np.ndarray), *allowance.claimed_bounds, allowance.flags
+        return f"Computed({', '.join(map(array_expression, parts))})"
     arrays = golden.view(np.ndarray), *alternatives_of(golden)
     texts = [*map(array_expression, arrays)]
     return texts[0] if len(texts) == 1 else f"Open({', '.join(texts)})"

@@ -7,6 +7,7 @@ from hashlib import sha256
 from math import prod
 from typing import Any
 
+from opcert.accuracy.arithmetics import STANDARD
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, bits_dtype, invert_bits
 from opcert.arrays.expressions import (
     array_expression,
@@ -256,7 +257,9 @@ def _expected_outputs(operator: OperatorSuite, case: IndexedCase, inverted_data:
     # A case may store no outputs for inverted data: they are its inverted outputs, not in the pack.
     if len(stored) == len(entries) and (not inverted_data or case.inverted_data_outputs):
         return [
-            output_expression(array) if array.size <= _MAX_LISTED else _stored_output(entry)
+            output_expression(array)
+            if array.size <= _MAX_LISTED
+            else _stored_output(entry, operator.claimed.get(entry.type, STANDARD))
             for array, entry in zip(arrays, stored, strict=True)
         ]
     if any(map(alternatives_of, arrays)):
@@ -268,7 +271,12 @@ def _expected_outputs(operator: OperatorSuite, case: IndexedCase, inverted_data:
     ]
 
 
-def _stored_output(entry: StoredArray) -> str:
+def _stored_output(entry: StoredArray, claimed: str) -> str:
+    if (allowance := entry.allowance) is not None:
+        row = allowance.arithmetics.index(claimed)
+        ends = (f"{_stored_array(array)}[{row}]" for array in (allowance.low, allowance.high))
+        parts = _stored_array(entry), *ends, _stored_array(allowance.flags)
+        return f"Computed({', '.join(parts)})"
     texts = [*map(_stored_array, (entry, *entry.alternatives))]
     return texts[0] if len(texts) == 1 else f"Open({', '.join(texts)})"
 

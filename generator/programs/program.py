@@ -12,7 +12,7 @@ from opcert.run.session import Step
 from opcert.system import code_template
 
 # What the template defines where the calls need it.
-_DEFINED = ("Digest", "Open", "call", "inverted", "ml_dtypes", "reject", "seeded")
+_DEFINED = ("Computed", "Digest", "Open", "call", "inverted", "ml_dtypes", "reject", "seeded")
 # Why the last call of a program does not return.
 _ENDINGS = {
     "crash": "the process of the backend ends in this call",

@@ -8,8 +8,14 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from opcert.arrays.allowances import Allowance
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_of, type_name
-from opcert.arrays.patterns import alternatives_of, with_alternatives
+from opcert.arrays.patterns import (
+    allowance_of,
+    alternatives_of,
+    with_allowance,
+    with_alternatives,
+)
 from opcert.cases.properties import level_text
 from opcert.diagnosis import Condition, Point
 from opcert.run.comparison import FailureKind
@@ -227,6 +233,15 @@ _MAX_CALLS = 10_000
 _HexDigits = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 
 
+class SerializedAllowance(StrictModel):
+    """What the claimed arithmetic allows of a computed output, in the form of its elements."""
+
+    claimed: str
+    low: _HexDigits
+    high: _HexDigits
+    flags: _HexDigits
+
+
 class SerializedArray(StrictModel):
     """An array with its elements, little-endian and in C order, as hexadecimal digits.
 
@@ -239,11 +254,13 @@ class SerializedArray(StrictModel):
     layout: Layout = "c"
     elements: _HexDigits
     alternatives: tuple[_HexDigits, ...] = ()
+    allowance: SerializedAllowance | None = None
 
     @model_validator(mode="after")
     def _has_as_many_elements_as_its_shape(self) -> Self:
         digits = 2 * prod(self.shape) * ELEMENT_TYPES[self.type].itemsize
-        if any(len(elements) != digits for elements in (self.elements, *self.alternatives)):
+        others = [] if self.allowance is None else [self.allowance.low, self.allowance.high]
+        if any(len(text) != digits for text in (self.elements, *self.alternatives, *others)):
             raise ValueError("as many elements as the shape has")
         return self
 
@@ -253,15 +270,27 @@ class SerializedArray(StrictModel):
         name, elements = type_name(array.dtype), array.tobytes().hex()
         others = tuple(other.tobytes().hex() for other in alternatives_of(array))
         stored = cls(type=name, shape=array.shape, layout=layout, elements=elements)
+        if (allowance := allowance_of(array)) is not None:
+            parts = (*allowance.claimed_bounds, allowance.flags)
+            low, high, flags = (part.tobytes().hex() for part in parts)
+            kept = SerializedAllowance(claimed=allowance.claimed, low=low, high=high, flags=flags)
+            return stored.model_copy(update={"allowance": kept})
         # A certificate omits what is not set.
         return stored.model_copy(update={"alternatives": others}) if others else stored
 
     @property
     def array(self) -> Array:
         """The elements in C order, with the alternatives of open elements."""
-        dtype, texts = ELEMENT_TYPES[self.type], (self.elements, *self.alternatives)
+        dtype, texts = ELEMENT_TYPES[self.type], [self.elements, *self.alternatives]
+        kept = self.allowance
+        texts += [] if kept is None else [kept.low, kept.high]
         arrays = [np.frombuffer(bytes.fromhex(text), dtype).reshape(self.shape) for text in texts]
-        return with_alternatives(arrays[0], arrays[1:])
+        if kept is None:
+            return with_alternatives(arrays[0], arrays[1:])
+        flags = np.frombuffer(bytes.fromhex(kept.flags), np.uint8).reshape(self.shape)
+        golden, low, high = arrays
+        allowance = Allowance((kept.claimed,), low[None], high[None], flags, kept.claimed)
+        return with_allowance(golden, allowance)
 
 
 class SerializedCall(StrictModel):
