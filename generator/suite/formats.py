@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from opcert.arrays.element_types import FOUR_BIT_TYPES, Array, bits_of, type_name
-from opcert.arrays.patterns import alternatives_of
+from opcert.arrays.patterns import allowance_of, alternatives_of
 from opcert.errors import OpcertError
 from opcert.suite.format import MANIFEST, content_digest
 from opcert.suite.suite import Suite, SuiteCase
@@ -97,6 +97,8 @@ def _onnx_test(case: SuiteCase) -> dict[str, bytes]:
         raise NotImplementedError("the document leaves the outputs open")
     if case.expects == "rejection":
         raise NotImplementedError("the call must be rejected")
+    if any(allowance_of(output) is not None for output in case.outputs):
+        raise NotImplementedError("the format has one tolerance, and no bounds of elements")
     return files_of_test(case.operator, case.inputs, case.attributes, case.outputs, case.rules)
 
 
@@ -130,6 +132,9 @@ def _arrays(suite: Suite, operator: str) -> Iterator[tuple[str, Array]]:
             yield f"{case.id}/outputs/{k}", output
             for i, alternative in enumerate(alternatives_of(output)):
                 yield f"{case.id}/outputs/{k}/alternatives/{i}", alternative
+            if (allowance := allowance_of(output)) is not None:
+                for part in ("low", "high", "flags"):
+                    yield f"{case.id}/outputs/{k}/{part}", getattr(allowance, part)
 
 
 def _stem(suite: Suite, operator: str) -> str:

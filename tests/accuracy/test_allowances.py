@@ -1,0 +1,238 @@
+"""What arithmetics allow: honest kernels are within them, and others are not."""
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert.accuracy.arithmetics import PRECISION, STANDARD, arithmetics, minimal
+from opcert.accuracy.balls import Ball, ball, leaf
+from opcert.accuracy.bounds import allowed
+from opcert.accuracy.measurement import accuracy_of
+from opcert.arrays.allowances import NAN, NONFINITE, OPEN, SIGN, Allowance
+from opcert.arrays.element_types import ELEMENT_TYPES, Array
+from opcert.errors import Undecided
+from tests.accuracy.honest import Kernel, cut
+
+TYPES = tuple(PRECISION)
+of_each_type = pytest.mark.parametrize("element_type", TYPES)
+Formula = Callable[..., Any]
+
+
+def numbers(element_type: str, count: int, seed: int = 0, scale: float = 1.0) -> list[float]:
+    drawn = np.random.default_rng(seed).standard_normal(count) * scale
+    return [float(number) for number in drawn.astype(ELEMENT_TYPES[element_type])]
+
+
+def allowance(element_type: str, *forms: Sequence[Ball | None]) -> Allowance:
+    of = arithmetics(element_type)
+    return Allowance(of.names, *allowed(of, forms), STANDARD)
+
+
+def leaves(element_type: str, values: Sequence[float]) -> list[Ball]:
+    return [leaf(arithmetics(element_type), value) for value in values]
+
+
+def within(element_type: str, result: Array, *forms: Sequence[Ball | None]) -> tuple[str, ...]:
+    return allowance(element_type, *forms).within(result)
+
+
+def bounds(element_type: str, element: Ball | None, arithmetic: str = STANDARD) -> tuple[Any, Any]:
+    one = allowance(element_type, [element]).claim(arithmetic)
+    low, high = one.claimed_bounds
+    return low[0], high[0]
+
+
+def flags(element_type: str, element: Ball | None) -> int:
+    return int(allowance(element_type, [element]).flags[0])
+
+
+@of_each_type
+@pytest.mark.parametrize("wide", [False, True], ids=["in-type", "wide"])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 65, 300])
+def test_a_dot_product_in_any_order_is_within_standard(
+    element_type: str, wide: bool, n: int
+) -> None:
+    for seed in range(4):
+        kernel = Kernel(element_type, seed, wide=wide)
+        a, b = numbers(element_type, n, seed), numbers(element_type, n, seed + 99)
+        result = kernel.to_end(kernel.total([*map(kernel.rounded, map(operator.mul, a, b))]))
+        products = [*map(operator.mul, leaves(element_type, a), leaves(element_type, b))]
+        held = within(element_type, np.array([result]), [products[0].total(products)])
+        assert STANDARD in held
+        assert not wide or element_type == "f64" or "wide" in held
+
+
+@of_each_type
+@pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
+def test_one_operation_has_one_right_result(element_type: str, operation: Formula) -> None:
+    a, b = numbers(element_type, 200), numbers(element_type, 200, 1)
+    kernel = Kernel(element_type, 0)
+    exact = [*map(operation, leaves(element_type, a), leaves(element_type, b))]
+    result = np.array([*map(kernel.rounded, map(operation, a, b))])
+    one = allowance(element_type, exact)
+    low, high = one.claimed_bounds
+    assert one.allows_claimed(result).all()
+    assert (low == high).all() or element_type in ("f16", "bf16")  # a result may be flushed
+
+
+@of_each_type
+def test_each_arithmetic_of_the_chain_contains_those_before_it(element_type: str) -> None:
+    x = leaves(element_type, numbers(element_type, 40))
+    total = [x[k].total([y * y for y in x[k : k + 5]]) for k in range(30)]
+    one = allowance(element_type, [(a / b).exp() for a, b in zip(total, x[:30], strict=True)])
+    chain = [name for name in one.arithmetics if name not in ("subnormals kept", "f32 inputs")]
+    last = chain.index("f16 inputs") if "f16 inputs" in chain else len(chain)
+    assert (one.low[1:last] <= one.low[: last - 1]).all()
+    assert (one.high[1:last] >= one.high[: last - 1]).all()
+
+
+@pytest.mark.parametrize(("bits", "name"), [(11, "tf32 inputs"), (8, "bf16 inputs")])
+@pytest.mark.parametrize("n", [1, 4, 64])
+def test_cut_inputs_are_told_from_standard_and_named(bits: int, name: str, n: int) -> None:
+    a, b = (np.array(numbers("f32", 16 * n, k), np.float32).reshape(16, n) for k in (0, 1))
+    result = np.array(
+        [np.dot(x, y) for x, y in zip(cut(a, bits), cut(b, bits), strict=True)], np.float32
+    )
+    sums = []
+    for x, y in zip(a, b, strict=True):
+        products = [*map(operator.mul, leaves("f32", x.tolist()), leaves("f32", y.tolist()))]
+        sums.append(products[0].total(products))
+    assert minimal(within("f32", result, sums), "f32")[0] == name
+
+
+@of_each_type
+def test_whole_numbers_have_one_sum_in_every_order(element_type: str) -> None:
+    x = leaves(element_type, [float(k % 7 - 3) for k in range(61)])
+    low, high = bounds(element_type, x[0].total(x))
+    assert low == high == sum(k % 7 - 3 for k in range(61))
+
+
+@of_each_type
+def test_dropping_the_tail_of_a_sum_is_within_no_arithmetic(element_type: str) -> None:
+    values = [1.0 + k % 3 for k in range(19)]
+    x = leaves(element_type, values)
+    result = np.array([sum(values[:16])], ELEMENT_TYPES[element_type])
+    assert within(element_type, result, [x[0].total(x)]) == ()
+
+
+@pytest.mark.parametrize(
+    ("element_type", "value", "rest", "expected"),
+    [
+        ("f16", 1.0, 2.0**-11, 1.0),
+        ("f16", 1.0, 3 * 2.0**-11, 1 + 2.0**-9),
+        ("f16", 65504.0, 15.0, 65504.0),
+        ("f16", 65504.0, 16.0, math.inf),
+        ("bf16", 1.0, 2.0**-8, 1.0),
+        # Rounded to a double first, it would be a tie.
+        ("f32", 1 + 2.0**-24, 2.0**-60, 1 + 2.0**-23),
+        ("f32", 1 + 2.0**-24, -(2.0**-60), 1.0),
+        ("f64", 1.0, 2.0**-53, 1.0),
+        ("f64", 1.0, 2.0**-53 + 2.0**-80, 1 + 2.0**-52),
+    ],
+)
+def test_a_value_is_rounded_once_ties_to_even(
+    element_type: str, value: float, rest: float, expected: float
+) -> None:
+    of = arithmetics(element_type)
+    assert bounds(element_type, ball(of, value) + ball(of, rest)) == (expected, expected)
+
+
+@of_each_type
+def test_what_ieee_754_decides_of_special_numbers(element_type: str) -> None:
+    one, zero, infinity, nan = leaves(element_type, [1.0, 0.0, math.inf, math.nan])
+    required = [nan + one, infinity - infinity, infinity * zero, infinity / infinity, nan.exp()]
+    assert [flags(element_type, element) for element in required] == [NAN] * 5
+    assert bounds(element_type, infinity + one) == (math.inf, math.inf)
+    assert bounds(element_type, (-infinity).exp()) == (0, 0)
+    assert bounds(element_type, infinity.tanh()) == (1, 1)
+    assert not infinity < nan
+
+
+@of_each_type
+def test_the_sign_of_a_zero_counts_where_an_operation_gives_it(element_type: str) -> None:
+    zero, one = leaves(element_type, [-0.0, 1.0])
+    dtype = ELEMENT_TYPES[element_type]
+    product = allowance(element_type, [zero * one])
+    assert product.flags[0] == SIGN
+    assert product.allows_claimed(np.array([-0.0], dtype)).all()
+    assert not product.allows_claimed(np.array([0.0], dtype)).any()
+    assert flags(element_type, one.total([one, -one])) == 0
+
+
+@of_each_type
+def test_what_documents_call_undefined_is_open(element_type: str) -> None:
+    one, zero, nan = leaves(element_type, [1.0, 0.0, math.nan])
+    with pytest.raises(Undecided):
+        one / zero
+    with pytest.raises(Undecided):
+        (-one).sqrt()
+    with pytest.raises(Undecided):
+        one.extreme([one, nan], 1)
+    assert flags(element_type, None) == OPEN
+
+
+def test_overflow_of_a_partial_sum_may_give_anything_infinite() -> None:
+    x = leaves("f16", [65504.0, 65504.0, -65504.0, -65504.0])
+    assert flags("f16", x[0].total(x)) == NONFINITE
+    assert flags("f16", (x[0] + x[1]) * leaf(arithmetics("f16"), 2.0**-12)) == NONFINITE
+
+
+def test_a_divisor_that_may_be_zero_allows_anything_between_the_infinities() -> None:
+    a = leaves("f32", numbers("f32", 9))
+    small = a[0].total([*a, -a[0].total(a), 1e-9])
+    low, high = bounds("f32", a[0] / small)
+    assert (low, high) == (-math.inf, math.inf)
+
+
+def test_subnormals_may_be_flushed_unless_they_are_kept() -> None:
+    x, half = leaves("f32", [2.0**-126, 0.5])
+    assert bounds("f32", x * half) == (0, 2.0**-127)
+    assert bounds("f32", x * half, "subnormals kept") == (2.0**-127, 2.0**-127)
+    y, half = leaves("f64", [2.0**-1022, 0.5])
+    assert bounds("f64", y * half) == (2.0**-1023, 2.0**-1023)
+
+
+@of_each_type
+@pytest.mark.parametrize(
+    ("name", "exact", "scale"),
+    [("exp", np.exp, 4.0), ("tanh", np.tanh, 1.0), ("sqrt", np.sqrt, 5.0)],
+)
+def test_a_function_may_err_by_its_units_and_no_more(
+    element_type: str, name: str, exact: Formula, scale: float
+) -> None:
+    values = [abs(value) for value in numbers(element_type, 60, scale=scale)]
+    dtype = ELEMENT_TYPES[element_type]
+    result = exact(np.array(values)).astype(dtype)
+    elements = [getattr(x, name)() for x in leaves(element_type, values)]
+    one = allowance(element_type, elements)
+    assert one.allows_claimed(result).all()
+    off = (result.astype(np.float64) * (1 + 16 * 2.0 ** -PRECISION[element_type])).astype(dtype)
+    assert not one.allows_claimed(off)[result.astype(float) > 2**-10].any()
+
+
+@of_each_type
+def test_all_between_two_forms_is_allowed(element_type: str) -> None:
+    (x,) = leaves(element_type, [3.0])
+    one = allowance(element_type, [x], [x + x])
+    assert [
+        bool(one.allows_claimed(np.array([k], ELEMENT_TYPES[element_type]))[0])
+        for k in (2, 3, 6, 7)
+    ] == [False, True, True, False]
+
+
+def test_an_error_is_counted_in_elements_between() -> None:
+    x = leaves("f32", [1.0, 1.0, 1.0, 1.0])
+    one = allowance("f32", [y.exp() for y in x])
+    e = np.float32(math.e)
+    result = np.array([e, e, e, e], np.float32)
+    for k in range(4):
+        for _ in range(k):
+            result[k] = np.nextafter(result[k], np.float32(3))
+    accuracy = accuracy_of(one, result)
+    assert accuracy is not None
+    assert (accuracy.worst, accuracy.counts, accuracy.open) == (3, (1, 1, 1, 1), 0)
+    assert accuracy.within == ("standard", "subnormals kept")
