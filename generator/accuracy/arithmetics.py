@@ -197,3 +197,12 @@ def minimal(names: Sequence[str], element_type: str) -> list[str]:
     return [
         table.names[k] for k in numbers if not any(m != k and table.contains[k, m] for m in numbers)
     ]
+
+
+def neighbours(element_type: str) -> list[tuple[str, str]]:
+    """Return each pair of a tight arithmetic and a loose one that contains it, and none between."""
+    table = arithmetics(element_type)
+    contains = table.contains & ~np.eye(len(table.names), dtype=np.bool_)
+    # What another one between them contains is no neighbour.
+    direct = contains & ~(contains.astype(int) @ contains.astype(int) > 0)
+    return [(table.names[tight], table.names[loose]) for loose, tight in np.argwhere(direct)]

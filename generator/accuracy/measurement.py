@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import ConfigDict
 
-from opcert.accuracy.arithmetics import arithmetics, minimal
+from opcert.accuracy.arithmetics import PRECISION, arithmetics, minimal, neighbours
 from opcert.arrays.allowances import OPEN, Allowance
 from opcert.arrays.element_types import FLOATS, Array, bits_of, type_name
 from opcert.arrays.patterns import allowance_of
@@ -65,6 +65,29 @@ def accuracy_of_call(golden: Sequence[Array], outputs: Sequence[Array]) -> Accur
         if (allowance := allowance_of(expected)) is not None:
             return accuracy_of(allowance, output)
     return None
+
+
+def untold_neighbours(
+    outputs: Iterable[Sequence[Array]],
+) -> dict[str, list[tuple[str, str]]]:
+    """Return, by element type, the neighbouring arithmetics that no golden output tells apart.
+
+    An output tells two apart if the looser one allows a result that the tighter one refuses.
+    """
+    untold: dict[str, list[tuple[str, str]]] = {}
+    for allowance in (allowance_of(output) for golden in outputs for output in golden):
+        if allowance is None or type_name(allowance.low.dtype) not in PRECISION:
+            continue
+        element_type = type_name(allowance.low.dtype)
+        pairs = untold.setdefault(element_type, neighbours(element_type))
+        decided = ~allowance.flagged(OPEN)
+        for pair in [*pairs]:
+            tight, loose = map(allowance.arithmetics.index, pair)
+            is_looser = allowance.low[loose] < allowance.low[tight]
+            is_looser |= allowance.high[loose] > allowance.high[tight]
+            if (is_looser & decided).any():
+                pairs.remove(pair)
+    return untold
 
 
 def arithmetics_of(calls: Iterable[Accuracy], element_type: str) -> list[str]:

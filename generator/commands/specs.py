@@ -1,7 +1,7 @@
 """The commands for specs and suites: `check`, `generate`, `coverage`, `docs`, `schema`."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from opcert.accuracy.measurement import untold_neighbours
 from opcert.certificate.file import certificate_json_schema
 from opcert.commands import options
 from opcert.commands.options import ExitCode, echo_line, open_selected, takes_settings
@@ -23,6 +24,7 @@ from opcert.strength.strength import Strength, Survivor, measure_strength
 from opcert.suite.coverage import Coverage, measure_coverage
 from opcert.suite.formats import FORMATS, SUITE
 from opcert.suite.generation import generate as generate_suite
+from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import RuleCounts, check_specs
 from opcert.suite.writing import check_marked_folder, refuse_path_in_suite, replace_marked_folder
 from opcert.system import check_output_folder
@@ -58,10 +60,23 @@ def check(
         if spec.stated_once:
             rules = ", ".join(spec.stated_once)
             echo_line(f"{spec.spec_file.spec.operator}: only the spec states {rules}")
+    for spec in checked:
+        for line in _arithmetics_told_apart(spec.operator):
+            echo_line(line)
     print_rule_counts([counts for spec in checked for counts in spec.counts], console())
     if strength:
         for spec in checked:
             print_strength(measure_strength(spec.spec_file, spec.operator), console())
+
+
+def _arithmetics_told_apart(operator: OperatorSuite) -> Iterator[str]:
+    """Yield, for each element type, which neighbouring arithmetics the cases tell apart."""
+    outputs = (operator.outputs(case) for case in operator.cases.values())
+    for element_type, pairs in untold_neighbours(outputs).items():
+        texts = ", ".join(f"{loose} from {tight}" for tight, loose in pairs)
+        untold = f"all but {texts}" if pairs else "all"
+        name = f"{operator.index.operator}, {element_type}"
+        yield f"{name}: neighbouring arithmetics told apart: {untold}"
 
 
 @takes_settings("operator", "specs", "profile", "jobs")
