@@ -19,7 +19,9 @@ class Accuracy:
 
     `within` are the tightest arithmetics that allow all elements. `worst` is how many elements of
     the type lie at most between a result and the correctly rounded one, and `counts` how many
-    elements have 0 of them, 1, 2, up to 4, up to 8, and so on; all others are `open`.
+    elements have 0 of them, 1, 2, up to 4, up to 8, and so on; all others are `open`. `drift` is the
+    sum of these errors, positive where a result is too large in magnitude, and `spread` that of
+    their squares.
     """
 
     # Read by pydantic when it parses a certificate.
@@ -30,6 +32,8 @@ class Accuracy:
     worst: float
     counts: tuple[int, ...]
     open: int
+    drift: float
+    spread: float
 
 
 def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
@@ -39,8 +43,8 @@ def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
     if element_type not in FLOATS or not decided.any():
         return None
     place, low, high = (_ordinals(array) for array in (output, allowance.low[0], allowance.high[0]))
-    with np.errstate(invalid="ignore"):
-        distances = np.maximum(0.0, np.maximum(low - place, place - high))[decided]
+    errors = (np.maximum(0.0, place - high) - np.maximum(0.0, low - place))[decided]
+    outwards, distances = errors * np.sign(place[decided]), np.abs(errors)
     buckets = np.ceil(np.log2(np.maximum(distances, 0.5))).astype(int) + 1
     return Accuracy(
         element_type,
@@ -48,6 +52,8 @@ def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
         float(distances.max()),
         tuple(np.bincount(buckets).tolist()),
         int(output.size - decided.sum()),
+        float(outwards.sum()),
+        float((errors**2).sum()),
     )
 
 

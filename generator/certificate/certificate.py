@@ -146,7 +146,8 @@ class OperatorAccuracy(StrictModel):
 
     `within` are the tightest arithmetics that allow every decided element. They say what kernels
     keep to, not how they compute. `worst` is that of `case`; `counts` and `open` are as those of a
-    call (see `Accuracy`).
+    call (see `Accuracy`). `bias` is the sum of all errors in standard deviations of independent
+    ones: a kernel that truncates its sums stays within wide bounds, but its errors are far from 0.
     """
 
     within: tuple[str, ...]
@@ -154,6 +155,7 @@ class OperatorAccuracy(StrictModel):
     case: str
     counts: tuple[int, ...]
     open: int
+    bias: float
 
     @property
     def summary(self) -> str:
@@ -264,6 +266,8 @@ class Certificate(StrictModel):
                     map(sum, zip_longest(*(a.counts for a in by_case.values()), fillvalue=0))
                 ),
                 open=sum(accuracy.open for accuracy in by_case.values()),
+                bias=sum(a.drift for a in by_case.values())
+                / (sum(a.spread for a in by_case.values()) ** 0.5 or 1.0),
             )
         return accuracies
 
