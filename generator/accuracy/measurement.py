@@ -19,8 +19,8 @@ class Accuracy:
 
     `within` are the tightest arithmetics that allow all elements. `worst` is how many elements of
     the type lie at most between a result and the correctly rounded one, and `counts` how many
-    elements have 0 of them, 1, 2, up to 4, up to 8, and so on; all others are `open`. `drift` is the
-    sum of these errors, positive where a result is too large in magnitude, and `spread` that of
+    elements have 0 of them, 1, 2, up to 4, up to 8, and so on; all others are `open`. `drift` is
+    the sum of these errors, positive where a result is too large in magnitude, and `spread` that of
     their squares.
     """
 
