@@ -25,7 +25,8 @@ _FRACTIONS = (0.5, -1.5, 2.0**-24, 2.0**-133, 2.0**-149, -(2.0**-1074), 2.0**100
 class DataRole(Role):
     """A tensor whose elements are moved, or `read`: then conditions and shapes may depend on them.
 
-    Or an operator computes with them (`computed`), and most are in the interval `domain`.
+    Or an operator computes with them (`computed`), and most are in the interval `domain`, which
+    may differ by type.
 
     Unless `empty` is false, an extent may be 0. Data may have the type of other data (`type_of`).
     Its shape is drawn, or that of an expression (`shape`); or data broadcasts with other data
@@ -42,7 +43,7 @@ class DataRole(Role):
     broadcasts_with: str | None = None
     read: bool = False
     computed: bool = False
-    domain: tuple[float, float] | None = None
+    domain: tuple[float, float] | dict[str, tuple[float, float]] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report another type symbol than `type_of` has, and a chain of data that broadcast."""
@@ -126,7 +127,10 @@ class DataRole(Role):
         """Return a tensor for a data pattern to fill."""
         tensor = Tensor(call.fact(self.draw_type), call.fact(self.draw_shape))
         if self.computed:
-            values = draw_numbers(self, call, tensor, self.domain)
+            domain = self.domain
+            if isinstance(domain, dict):
+                domain = domain.get(tensor.type)
+            values = draw_numbers(self, call, tensor, domain)
             return call.laid_out(self, replace(tensor, values=values))
         if self.read:
             return call.laid_out(self, replace(tensor, values=self._draw_values(call, tensor)))
