@@ -21,7 +21,7 @@ from opcert.errors import Undecided
 # Products of doubles, and sums of many with close exponents, are exact.
 ctx.prec = 320
 # Floats beyond which `exp` overflows every type; slack of bounds that are computed in doubles.
-_MOST_EXPONENT, _SLACK = 709.0, 1 + 2.0**-40
+_MOST_EXPONENT, _SLACK = 709.8, 1 + 2.0**-40
 
 Error = Array | float
 
@@ -350,6 +350,10 @@ def exponential(x: Ball) -> Ball:
         return x._special(math.nan if math.isnan(number) else math.inf)
     value = x.value.exp()
     size = float(value) * _SLACK
+    if math.isinf(size):
+        if np.any(x.as_operand):
+            raise Undecided
+        return Ball(x.of, None, number=math.inf)
     with np.errstate(over="ignore"):
         growth = np.expm1(x.as_operand)
     # The least positive double, since infinity may not multiply 0.
