@@ -89,8 +89,8 @@ def _chain(element_type: str) -> dict[str, Row]:
     return rows
 
 
-def _beside(element_type: str) -> dict[str, Row]:
-    """Return the arithmetics beside the chain; all but the first contain `faithful`."""
+def _others(element_type: str) -> dict[str, Row]:
+    """Return the arithmetics apart from the chain; all but the first contain `faithful`."""
     own = PRECISION[element_type]
     if element_type == "f64":
         return {"f32 inputs": replace(_IN_F32, leaf_bits=24, leaf=2.0**-23)}
@@ -107,7 +107,7 @@ class Arithmetics:
     """All arithmetics of an element type, with their numbers as vectors over them.
 
     Attributes:
-        names: From tight to loose, then those beside the chain.
+        names: From tight to loose, then those apart from this chain.
         contains: For each arithmetic, which rows its results may come from.
     """
 
@@ -177,8 +177,8 @@ class Arithmetics:
 @cache
 def arithmetics(element_type: str) -> Arithmetics:
     """Return the arithmetics of an element type."""
-    chain, beside = _chain(element_type), _beside(element_type)
-    names = (*chain, *beside)
+    chain, others = _chain(element_type), _others(element_type)
+    names = (*chain, *others)
     contains = np.zeros((len(names), len(names)), np.bool_)
     for number in range(len(names)):
         contains[number, : min(number + 1, len(chain))] = True
@@ -187,7 +187,7 @@ def arithmetics(element_type: str) -> Arithmetics:
         contains[number] = False
         contains[number, : 0 if name == _KEPT else reach] = True
         contains[number, number] = True
-    return Arithmetics(element_type, names, (*chain.values(), *beside.values()), contains)
+    return Arithmetics(element_type, names, (*chain.values(), *others.values()), contains)
 
 
 def minimal(names: Sequence[str], element_type: str) -> list[str]:

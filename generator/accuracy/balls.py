@@ -281,7 +281,7 @@ def leaf(of: Arithmetics, number: float) -> Ball:
 
 
 def ball(of: Arithmetics, number: Any) -> Ball:
-    """Return a number of a formula as a ball; one that is none yet is exact."""
+    """Return a number of a formula as a ball, by default an exact one."""
     if isinstance(number, Ball):
         return number
     if isinstance(number, float) and not math.isfinite(number):

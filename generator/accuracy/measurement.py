@@ -73,19 +73,19 @@ def accuracy_of_call(golden: Sequence[Array], outputs: Sequence[Array]) -> Accur
     return None
 
 
-def untold_neighbours(
+def undistinguished(
     outputs: Iterable[Sequence[Array]],
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return, by element type, the neighbouring arithmetics that no golden output tells apart.
+    """Return, by element type, neighbouring arithmetics that no golden output distinguishes.
 
-    An output tells two apart if the looser one allows a result that the tighter one refuses.
+    An output distinguishes two if the looser one allows a result that the tighter one refuses.
     """
-    untold: dict[str, list[tuple[str, str]]] = {}
+    pairs_by_type: dict[str, list[tuple[str, str]]] = {}
     for allowance in (allowance_of(output) for golden in outputs for output in golden):
         if allowance is None or type_name(allowance.low.dtype) not in PRECISION:
             continue
         element_type = type_name(allowance.low.dtype)
-        pairs = untold.setdefault(element_type, neighbours(element_type))
+        pairs = pairs_by_type.setdefault(element_type, neighbours(element_type))
         decided = ~allowance.flagged(OPEN)
         for pair in [*pairs]:
             tight, loose = map(allowance.arithmetics.index, pair)
@@ -93,7 +93,7 @@ def untold_neighbours(
             is_looser |= allowance.high[loose] > allowance.high[tight]
             if (is_looser & decided).any():
                 pairs.remove(pair)
-    return untold
+    return pairs_by_type
 
 
 def arithmetics_of(calls: Iterable[Accuracy], element_type: str) -> list[str]:

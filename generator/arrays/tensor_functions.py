@@ -123,7 +123,7 @@ def with_type(original: Tensor, element_type: str) -> Tensor:
     if original.values is None:
         return replace(original, type=element_type)
     if any(value % 1 for value in original.values):
-        raise Inapplicable(f"{_listed(original.values)} are no integers")
+        raise Inapplicable(f"{_listed(original.values)} does not fit {element_type}")
     values = tuple(map(int, original.values))
     most = _MAGNITUDES.get(element_type)
     least = 0 if most == 1 else -(most or 0)

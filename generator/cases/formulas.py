@@ -176,9 +176,10 @@ class _Formula:
         self.place: YamlPath = ("outputs", k, "element")
         self.computed = output.computed
         self._text = text
-        self._element = parse_expression(text)
-        self._forms = [self._element, *map(parse_expression, output.forms)]
-        self._open = parse_expression(output.open)
+        read = partial(parse_expression, divides=True)
+        self._element = read(text)
+        self._forms = [self._element, *map(read, output.forms)]
+        self._open = read(output.open)
         if self.computed:
             text = f"[{', '.join([text, *output.forms, output.open])}]"
         # Values that depend on the index are evaluated for each element, all others once.
@@ -186,7 +187,7 @@ class _Formula:
         self._varying: list[tuple[str, Expression, YamlPath]] = []
         varying = {"at"}
         for name in needed_names(text, values):
-            value = parse_expression(values[name])
+            value = read(values[name])
             place = ("outputs", k, "where", name) if name in where else ("names", name)
             if varying.isdisjoint(value.names):
                 self._fixed.append((name, value, place))

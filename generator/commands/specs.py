@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from opcert.accuracy.measurement import untold_neighbours
+from opcert.accuracy.measurement import undistinguished
 from opcert.certificate.file import certificate_json_schema
 from opcert.commands import options
 from opcert.commands.options import ExitCode, echo_line, open_selected, takes_settings
@@ -61,7 +61,7 @@ def check(
             rules = ", ".join(spec.stated_once)
             echo_line(f"{spec.spec_file.spec.operator}: only the spec states {rules}")
     for spec in checked:
-        for line in _arithmetics_told_apart(spec.operator):
+        for line in _distinguished_arithmetics(spec.operator):
             echo_line(line)
     print_rule_counts([counts for spec in checked for counts in spec.counts], console())
     if strength:
@@ -69,14 +69,14 @@ def check(
             print_strength(measure_strength(spec.spec_file, spec.operator), console())
 
 
-def _arithmetics_told_apart(operator: OperatorSuite) -> Iterator[str]:
-    """Yield, for each element type, which neighbouring arithmetics the cases tell apart."""
+def _distinguished_arithmetics(operator: OperatorSuite) -> Iterator[str]:
+    """Yield, for each element type, which neighbouring arithmetics the cases distinguish."""
     outputs = (operator.outputs(case) for case in operator.cases.values())
-    for element_type, pairs in untold_neighbours(outputs).items():
+    for element_type, pairs in undistinguished(outputs).items():
         texts = ", ".join(f"{loose} from {tight}" for tight, loose in pairs)
-        untold = f"all but {texts}" if pairs else "all"
+        which = f"all but {texts}" if pairs else "all"
         name = f"{operator.index.operator}, {element_type}"
-        yield f"{name}: neighbouring arithmetics told apart: {untold}"
+        yield f"{name}: neighbouring arithmetics distinguished: {which}"
 
 
 @takes_settings("operator", "specs", "profile", "jobs")

@@ -1,4 +1,4 @@
-"""Numbers with which operators compute: values that tell arithmetics apart."""
+"""Numbers with which operators compute: values that distinguish arithmetics."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ class _Draws:
 def _float_kinds(element_type: str) -> Mapping[str, Callable[[_Draws], Numbers]]:
     """Return what draws each kind of floating-point numbers, by a name that people read.
 
-    Which arithmetics each tells apart says the guide to accuracy.
+    The table in the guide to accuracy has which arithmetics each distinguishes.
     """
     bits = PRECISION[element_type]
     grid = {"bf16": 3, "f16": 6, "f32": 1 << 12, "f64": 1 << 24}[element_type]

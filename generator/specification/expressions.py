@@ -73,18 +73,7 @@ EXPRESSION_CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
 
 _ALLOWED = (
     *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add, ast.Sub),
-    *(
-        ast.Mult,
-        ast.Div,
-        ast.FloorDiv,
-        ast.Mod,
-        ast.Pow,
-        ast.Compare,
-        ast.Eq,
-        ast.NotEq,
-        ast.Lt,
-        ast.LtE,
-    ),
+    *(ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE),
     *(ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.IfExp, ast.Call, ast.Subscript),
     *(ast.Slice, ast.Attribute, ast.Name, ast.Load, ast.Store, ast.Constant, ast.Tuple, ast.List),
     *(ast.Dict, ast.Set, ast.Starred, ast.ListComp, ast.GeneratorExp, ast.comprehension),
@@ -93,6 +82,7 @@ _FORBIDDEN: dict[type[ast.AST], str] = {
     ast.Lambda: "a lambda",
     ast.NamedExpr: "an assignment",
     ast.JoinedStr: "an f-string",
+    ast.Div: "a division by '/' instead of '//'",
     ast.keyword: "an argument by name",
 }
 
@@ -123,9 +113,6 @@ class Expression:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call):
                 messages += _function_mistakes(node, functions, context)
-            elif isinstance(node, ast.Div) and "sqrt" not in functions:
-                text = f"{abbreviate(self.text)} contains a division by '/' instead of '//'"
-                messages.append(f"{text}, which is only known in the formulas of elements")
             elif isinstance(node, ast.Attribute) and id(node) not in called:
                 messages += _attribute_mistakes(node, known, context)
             elif isinstance(node, ast.Name) and node.id in self.names.difference(known):
@@ -163,8 +150,8 @@ def _unknown(description: str, name: str, known: Iterable[str]) -> str:
 
 
 @cache
-def parse_expression(text: str) -> Expression:
-    """Parse an expression.
+def parse_expression(text: str, *, divides: bool = False) -> Expression:
+    """Parse an expression; the formula of an element `divides` numbers, also by '/'.
 
     Raises:
         ExpressionError: the syntax is not that of expressions.
@@ -180,7 +167,8 @@ def parse_expression(text: str) -> Expression:
         is_target = isinstance(node, ast.Attribute | ast.Subscript) and isinstance(
             node.ctx, ast.Store
         )
-        if is_target or not isinstance(node, _ALLOWED):
+        is_allowed = isinstance(node, _ALLOWED) or (divides and isinstance(node, ast.Div))
+        if is_target or not is_allowed:
             kind = _FORBIDDEN.get(ast.NamedExpr if is_target else type(node), type(node).__name__)
             raise ExpressionError(f"{abbreviate(text)} contains {kind}, which is not supported")
     return Expression(text, tree, _free_names(tree))

@@ -367,7 +367,9 @@ def expression_mistakes(
 ) -> Mistakes:
     """Yield the mistakes in the expression at `path`, which can use `known` and `functions`."""
     try:
-        messages = parse_expression(text).mistakes(known, functions)
+        # The formulas of elements have roots, too.
+        divides = "sqrt" in functions
+        messages = parse_expression(text, divides=divides).mistakes(known, functions)
     except ExpressionError as error:
         messages = [str(error)]
     for message in messages:

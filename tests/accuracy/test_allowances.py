@@ -92,7 +92,7 @@ def test_each_arithmetic_of_the_chain_contains_those_before_it(element_type: str
 
 @pytest.mark.parametrize(("bits", "name"), [(11, "tf32 inputs"), (8, "bf16 inputs")])
 @pytest.mark.parametrize("n", [1, 4, 64])
-def test_cut_inputs_are_told_from_standard_and_named(bits: int, name: str, n: int) -> None:
+def test_cut_inputs_are_not_standard_and_are_named(bits: int, name: str, n: int) -> None:
     a, b = (np.array(numbers("f32", 16 * n, k), np.float32).reshape(16, n) for k in (0, 1))
     result = np.array(
         [np.dot(x, y) for x, y in zip(cut(a, bits), cut(b, bits), strict=True)], np.float32
