@@ -7,7 +7,9 @@ and Rump (2013): it holds for any number of terms.
 """
 
 import math
+import sys
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -57,8 +59,8 @@ class Ball:
 
     @cached_property
     def magnitude(self) -> float:
-        """An upper bound of the absolute value."""
-        return abs(float(self.value)) * _SLACK
+        """An upper bound of the absolute value, or the greatest double: it overflows then."""
+        return min(abs(float(self.value)) * _SLACK, sys.float_info.max)
 
     @cached_property
     def mantissa(self) -> tuple[int, int]:
@@ -86,7 +88,9 @@ class Ball:
             rounded = np.where(units > 0, of_function, rounded)
         # What the type of the operation holds is not rounded.
         held = of.sum_bits if self.rounding == "sum" else of.bits
-        is_exact = (np.asarray(self.error) == 0) & (bits <= held) & (2.0**exponent >= least)
+        is_exact = (
+            (np.asarray(self.error) == 0) & (bits <= held) & (2.0 ** min(exponent, 0) >= least)
+        )
         return (self.error + np.where(is_exact, 0.0, rounded)) * _SLACK
 
     @property
@@ -94,7 +98,8 @@ class Ball:
         """Whether it may be infinite once it is an operand."""
         if self.may_be_infinite or self.may_be_anything:
             return True
-        return self.magnitude + float(np.max(self.as_operand)) >= self.of.overflow
+        # An error that is NaN is unknown.
+        return not self.magnitude + float(np.max(self.as_operand)) < self.of.overflow
 
     @property
     def is_leaf(self) -> bool:
@@ -281,11 +286,13 @@ def leaf(of: Arithmetics, number: float) -> Ball:
 
 
 def ball(of: Arithmetics, number: Any) -> Ball:
-    """Return a number of a formula as a ball, by default an exact one."""
+    """Return a number of a formula as a ball; a fraction is rounded, any other number is exact."""
     if isinstance(number, Ball):
         return number
     if isinstance(number, float) and not math.isfinite(number):
         return Ball(of, None, number=number)
+    if isinstance(number, Fraction):
+        return Ball(of, arb(number.numerator) / number.denominator, rounding="*")
     return Ball(of, arb(number), number=0.0 if number == 0 else None)
 
 
@@ -293,7 +300,8 @@ def total(balls: Sequence[Ball]) -> Ball:
     """Return the sum of balls in any order."""
     of = balls[0].of
     if len(balls) == 1:
-        return balls[0]
+        # An implementation may have begun with 0, which a zero of either sign does not change.
+        return balls[0] if balls[0].number != 0 else Ball(of, arb(0), balls[0].error)
     if special := [one for one in balls if one.value is None]:
         return special[0]._special(sum(_double(one) for one in special), *balls)
     if len(balls) == 2:

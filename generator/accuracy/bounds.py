@@ -4,7 +4,10 @@ Rounding is monotone, so ties, subnormals and overflow need no rule of their own
 allowed if it lies between the rounded ends of what its last operation may give.
 """
 
+import math
+import sys
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -12,6 +15,9 @@ from opcert.accuracy.arithmetics import PRECISION, Arithmetics
 from opcert.accuracy.balls import Ball
 from opcert.arrays.allowances import NAN, NONFINITE, OPEN, SIGN
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
+
+# Below it, what a double lacks of a number may be subnormal.
+_TINY = 2.0**-900
 
 
 def allowed(of: Arithmetics, forms: Sequence[Sequence[Ball | None]]) -> tuple[Array, Array, Array]:
@@ -54,7 +60,7 @@ def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arra
             flags[k] |= SIGN * (ball.number == 0 and ball.rounding in ("+", "*", "/", "sqrt"))
             continue
         head[k], tail[k] = _two_doubles(ball)
-        error[k] = ball.error
+        error[k] = np.where(np.isnan(ball.error), np.inf, ball.error)
         if ball.rounding in of.function_units and (head[k] or np.any(error[k])):
             units[k] = of.function_units[ball.rounding]
     low = _ends(of, head, tail, error, units, -1)
@@ -82,7 +88,12 @@ def _two_doubles(ball: Ball) -> tuple[float, float]:
             float(mantissa << exponent) if exponent >= 0 else mantissa / (1 << min(-exponent, 4000))
         )
     except OverflowError:
-        return float(np.inf if mantissa > 0 else -np.inf), 0.0
+        # Beyond the greatest double, an error may lead back to one.
+        head = math.copysign(sys.float_info.max, mantissa)
+    if abs(head) < _TINY:
+        # Rounded upwards, it may reach half a unit of the head.
+        rest = mantissa * Fraction(2) ** exponent - Fraction(head)
+        return head, math.ldexp(int(rest * 2**1074), -1074)
     return head, float(mid - head)
 
 
@@ -91,7 +102,9 @@ def _ends(
 ) -> Array:
     """Return the lower or the upper ends, rounded in the element type."""
     away = sign * np.inf
-    rest = tail[:, None] + sign * error
+    with np.errstate(invalid="ignore"):
+        rest = tail[:, None] + sign * error
+    rest = np.where(np.isnan(rest), away, rest)
     rest = np.where(error > 0, np.nextafter(rest, away), rest)
     top, below = _sum(head[:, None], rest)
     if units.any():
@@ -120,7 +133,8 @@ def _sum(a: Array, b: Array) -> tuple[Array, Array]:
 def _rounded(of: Arithmetics, top: Array, below: Array, direction: int) -> Array:
     """Return a sum of two doubles as an element: the nearest, or the next one up or down."""
     if of.element_type == "f64":
-        return np.where(below * direction > 0, np.nextafter(top, direction * np.inf), top)
+        with np.errstate(over="ignore"):
+            return np.where(below * direction > 0, np.nextafter(top, direction * np.inf), top)
     # Rounded to odd, a double has what a second rounding needs (Boldo and Melquiond, 2008).
     is_even = (top.view(np.int64) & 1) == 0
     odd = np.where((below != 0) & is_even, np.nextafter(top, np.copysign(np.inf, below)), top)

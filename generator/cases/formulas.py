@@ -231,13 +231,14 @@ class _Formula:
         Raises:
             ExpressionError: the formula cannot be evaluated, or does not allow an element.
         """
-        rows = [self._computed_forms(scope, index) for index in np.ndindex(output.shape)]
+        with np.errstate(all="ignore"):
+            rows = [self._computed_forms(scope, index) for index in np.ndindex(output.shape)]
         forms = [[row[k] for row in rows] for k in range(len(self._forms))]
         output_type = type_name(output.dtype)
         if element_type == output_type:
             allowance = _of_numbers(element_type, forms, output)
         else:
-            allowance = _of_integers(forms[0], output)
+            allowance = _of_integers(forms, output)
         wrong = ~allowance.allows_claimed(output)
         if wrong.any():
             place = int(np.argmax(wrong))
@@ -320,17 +321,22 @@ def _of_numbers(element_type: str, forms: Sequence[Sequence[Any]], output: Array
     return Allowance(of.names, low, high, flags.reshape(output.shape), STANDARD)
 
 
-def _of_integers(values: Sequence[Any], output: Array) -> Allowance:
-    """Return what is allowed of integers: one value, or any where it leaves the type."""
+def _of_integers(forms: Sequence[Sequence[Any]], output: Array) -> Allowance:
+    """Return what is allowed of integers: what forms give, and all between.
+
+    Where one of them or a partial sum leaves the type, anything is.
+    """
     output_type = type_name(output.dtype)
-    fitting = [
-        value if value is not None and fits(output_type, value) else None for value in values
-    ]
-    flags = np.array([OPEN * (value is None) for value in fitting], np.uint8)
-    elements = np.array([value or 0 for value in fitting], output.dtype).reshape(output.shape)
-    return Allowance(
-        (STANDARD,), elements[None], elements[None], flags.reshape(output.shape), STANDARD
-    )
+    low, high = (np.zeros(output.size, output.dtype) for _ in range(2))
+    flags = np.zeros(output.size, np.uint8)
+    for k, values in enumerate(zip(*forms, strict=True)):
+        numbers = [n for value in values for n in (value, *getattr(value, "ends", ()))]
+        if all(number is not None and fits(output_type, number) for number in numbers):
+            low[k], high[k] = min(values), max(values)
+        else:
+            flags[k] = OPEN
+    low, high = (ends.reshape(1, *output.shape) for ends in (low, high))
+    return Allowance((STANDARD,), low, high, flags.reshape(output.shape), STANDARD)
 
 
 def _opened(formula: _Formula, scope: EvaluationScope, output: Array) -> Array:

@@ -19,6 +19,7 @@ from opcert.roles.lengths import LengthsRole, PartsRole
 from opcert.roles.mapping import MappingRole
 from opcert.roles.number import NumberRole
 from opcert.roles.partition import PartitionRole
+from opcert.roles.products import MatricesRole
 from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, DerivedAmbiguity, ListRole, Requirement, Role
 from opcert.roles.scalar_values import FillRole, FlagRole, MaskRole, ModeRole
@@ -48,6 +49,7 @@ _CLASSES: tuple[type[Role], ...] = (
     *(SpansRole, PartitionRole, ShapeRole, ReshapeRole, MappingRole, ModeRole, FlagRole),
     *(DescriptorsRole, DescriptorRole, WindowsRole, CountRole, PartsRole, PermutationRole),
     *(CountsRole, FillRole, LengthsRole, SlicingStepsRole, MaskRole, NumberRole, CoordinatesRole),
+    MatricesRole,
 )
 # By the value of the key `role`.
 ROLES = {get_args(kind.model_fields["role"].annotation)[0]: kind for kind in _CLASSES}

@@ -144,7 +144,8 @@ class AxesRole(ListRole, OfDataRole):
 
     An omitted list means all axes or, with `omitted: first`, the first axes, one for each element
     of the lists that go `along` it. With `negative`, negative axes count from the end. With
-    `unique`, no axis may be listed twice. With `single`, each has one element.
+    `unique`, no axis may be listed twice. With `single`, each has one element. With `empty`, there
+    may be none; with `scalar`, one axis may be a scalar.
     """
 
     counts_axes: ClassVar = True
@@ -154,6 +155,12 @@ class AxesRole(ListRole, OfDataRole):
     negative: bool = True
     unique: bool = True
     single: bool = False
+    empty: bool = False
+    scalar: bool = False
+
+    def rank_bounds(self) -> tuple[str, str]:
+        """Return rank 1, and rank 0 if an axis may be a scalar."""
+        return ("0" if self.scalar else "1", "1")
 
     def bounds(self) -> tuple[str, str] | None:
         """Return the first and the last axis of data."""
@@ -171,24 +178,21 @@ class AxesRole(ListRole, OfDataRole):
         """Draw the listed axes in order, counted from the front."""
         rank = call.fact(self.data.draw_rank)
         axes: Sequence[int] = range(rank)
-        least = 1 if self.omitted == "first" else 0
         if self.single:
             axes = [k for k, n in enumerate(call.fact(self.data.draw_shape)) if n == 1]
             rank = len(axes)
         if not call.fact(self.draw_given):
-            if rank < least:
-                raise Inapplicable("there is no first axis")
-            if self.omitted == "all":
-                return tuple(axes)
-            return tuple(axes[: call.one(self, "number", range(1, rank + 1))])
-        if not rank:
+            return self._draw_omitted(call, axes)
+        if not rank and not self.empty:
             raise Inapplicable("data has no axis that may be listed")
         least_ranks = {"one": 1, "all": 2, "some": 3, "all in another order": 3, "descending": 2}
         least_ranks["some in any order"] = 3
         if not self.unique:
             least_ranks["one twice"] = 1
         listings = [listing for listing, ranks in least_ranks.items() if rank >= ranks]
-        listing = call.one(self, "listing", listings)
+        listing = call.one(self, "listing", listings, ["none"] if self.empty else [])
+        if listing == "none":
+            return ()
         if listing == "one":
             return (axes[call.one(self, "position", places(rank))],)
         if listing == "one twice":
@@ -199,6 +203,14 @@ class AxesRole(ListRole, OfDataRole):
         count = call.integer(self, "number", 2, rank - 1) if listing.startswith("some") else rank
         order = call.sample(self, "order", axes, count)
         return tuple(sorted(order) if listing == "some" else order)
+
+    def _draw_omitted(self, call: Drawing, axes: Sequence[int]) -> tuple[int, ...]:
+        """Draw the axes that an omitted list means."""
+        if self.omitted == "first":
+            if not axes:
+                raise Inapplicable("there is no first axis")
+            axes = axes[: call.one(self, "number", range(1, len(axes) + 1))]
+        return tuple(axes)
 
     def draw(self, call: Drawing) -> Any:
         """Return the axes; all, none or some of them count from the end."""
@@ -214,6 +226,12 @@ class AxesRole(ListRole, OfDataRole):
             axis - rank if sign == "from the end" or (sign == "mixed" and k % 2 == 0) else axis
             for k, axis in enumerate(listed)
         )
+        if (
+            self.scalar
+            and len(values) == 1
+            and call.one(self, "form", ["list", "scalar"]) != "list"
+        ):
+            return Tensor(element_type, (), values)
         return self.drawn_list(call, values)
 
     def axes_in(self, call: Call) -> Sequence[int]:

@@ -108,7 +108,8 @@ class DataRole(Role):
 
     def _draw_own_shape(self, call: Drawing, rank: int) -> tuple[int, ...]:
         if self.computed:
-            room = min(call.room(self), _MAX_READ)
+            is_many = call.choices.rarely(f"{self.name} many", 16)
+            room = min(call.room(self), _MANY_READ if is_many else _MAX_READ)
             return call.extents(self, rank, room, empty=self.empty)
         return call.extents(self, rank, call.room(self), empty=self.empty, huge=True)
 

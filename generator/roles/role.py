@@ -328,5 +328,7 @@ class ListRole(Role):
         """Yield the type and the rank of a tensor."""
         yield from super().requirements()
         if not self.is_attribute:
-            text = f"{self.name} is one-dimensional."
-            yield self.requirement("rank", text, f"{self.name}.rank == 1")
+            is_list = self.rank_bounds()[0] == "1"
+            text = f"{self.name} is {'' if is_list else 'a scalar or '}one-dimensional."
+            holds = f"{self.name}.rank {'==' if is_list else '<='} 1"
+            yield self.requirement("rank", text, holds)

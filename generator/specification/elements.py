@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from operator import methodcaller
 from typing import Any
@@ -113,9 +114,35 @@ def _computed(items: Iterable[Any], combine: str, plain: Callable[..., Any], *mo
     return plain(numbers) if first is None else getattr(first, combine)(numbers, *more)
 
 
+class Total(int):
+    """A sum of integers, and the ends between which its partial sums lie in any order."""
+
+    ends: tuple[int, int]
+
+    def __neg__(self) -> "Total":
+        return self._with_ends(-int(self))
+
+    def __floordiv__(self, divisor: int) -> "Total":
+        return self._with_ends(int(self) // divisor)
+
+    def _with_ends(self, number: int) -> "Total":
+        result = Total(number)
+        result.ends = self.ends
+        return result
+
+
+def _total_of_integers(numbers: Sequence[Any]) -> Any:
+    number = sum(numbers)
+    if not isinstance(number, int):
+        return number
+    result = Total(number)
+    result.ends = sum(n for n in numbers if n < 0), sum(n for n in numbers if n > 0)
+    return result
+
+
 def total(items: Iterable[Any]) -> Any:
     """Return the sum of numbers, in any order."""
-    return _computed(items, "total", sum)
+    return _computed(items, "total", _total_of_integers)
 
 
 def greatest(*items: Any) -> Any:
@@ -133,6 +160,8 @@ FORMULA_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (one_of, grouped, positions)},
     **{"sum": total, "max": greatest, "min": least},
     **{name: methodcaller(name) for name in ("exp", "sqrt", "tanh")},
+    # A constant that is no element: an arithmetic rounds it like the result of an operation.
+    "fraction": Fraction,
 }
 
 

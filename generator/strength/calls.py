@@ -10,6 +10,7 @@ from opcert.arrays.patterns import materialize, with_special_values
 from opcert.cases.candidates import apply_violation, violating_alone
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
+from opcert.cases.formulas import ElementFormulas
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.choices.choices import Choices, Replay, call_seed
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
@@ -39,8 +40,8 @@ def suite_calls(operator: OperatorSuite, reference: Reference) -> Iterator[Finis
             yield from (call, call, calls[case.baseline or ""], call)
             continue
         inverted = operator.inputs(case, inverted_data=True)
-        # Only the suite knows what elements may be that the document leaves open.
-        if case.open_elements:
+        # Only the suite knows what elements may be that are open, or computed.
+        if case.open_elements or any(getattr(r, "allowance", None) for r in case.outputs):
             outputs = operator.outputs(case), operator.inverted_data_outputs(case)
         else:
             outputs = (
@@ -61,6 +62,7 @@ class FreshCalls:
         self._file = file
         self._spec = file.spec
         self._conditions = Conditions(file.spec)
+        self._formulas = ElementFormulas(file)
         self._changes: list[Mutation | Mapping[str, str]] = [*mutations_of(file.spec)]
         for rule in file.spec.rules:
             self._changes += rule.violations.values()
@@ -128,16 +130,21 @@ class FreshCalls:
         outputs = None
         if rule is None:
             arrays = with_special_values(arrays, call.inputs, self._golden(call, arrays))
-            outputs = self._golden(call, arrays)
+            outputs = self._golden(call, arrays, allowances=True)
         inputs = {
             key: copy_in_layout(array, call.inputs[key].requested_layout)
             for key, array in arrays.items()
         }
         return FinishedCall(inputs, call.attributes, outputs, rule, str(call))
 
-    def _golden(self, call: Call, arrays: Mapping[str, Array]) -> list[Array]:
+    def _golden(
+        self, call: Call, arrays: Mapping[str, Array], *, allowances: bool = False
+    ) -> list[Array]:
         try:
-            return golden_outputs(self._file.reference, arrays, call.attributes)
+            outputs = golden_outputs(self._file.reference, arrays, call.attributes)
+            if not allowances:
+                return outputs
+            return self._formulas.with_open_elements(call, arrays, outputs)
         except OpcertError as error:
             mistake = self._file.mistake(("reference",), f"{error}, for {call}")
             raise SpecError([mistake]) from None

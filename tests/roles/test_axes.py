@@ -36,3 +36,11 @@ def test_calls_have_both_forms_and_both_signs_of_an_axis(tmp_path: Path) -> None
     axes = [call.inputs["axis"] for call in random_calls(read(tmp_path, SPECS["axis"]))]
     assert {axis.rank for axis in axes} == {0, 1}
     assert {(axis.values or (0,))[0] < 0 for axis in axes} == {False, True}
+
+
+def test_there_may_be_no_axes_and_one_as_a_scalar(tmp_path: Path) -> None:
+    spec = SPEC.replace("required: false", "required: false, empty: true, scalar: true")
+    assert derived_rules(tmp_path, spec)["axes.rank"].holds == "axes.rank <= 1"
+    calls = random_calls(read(tmp_path, spec))
+    axes = [call.inputs["axes"] for call in calls if "axes" in call.inputs]
+    assert {(), (0,), (1,)} <= {tensor.shape for tensor in axes}

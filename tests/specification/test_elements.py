@@ -122,3 +122,8 @@ def test_a_mistake_says_what_is_wrong(text: str, why: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         value(text, 1, 2)
     assert why in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["sum(terms)", "sum(terms) // 3", "-(-sum(terms) // 3)"])
+def test_a_sum_of_integers_knows_between_which_ends_its_partial_sums_lie(text: str) -> None:
+    assert value(text, terms=[100, -3, 100, -120]).ends == (-123, 200)

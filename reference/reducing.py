@@ -1,0 +1,68 @@
+"""Reductions: one number of all elements that differ along some axes only."""
+
+import math
+
+import numpy as np
+
+from opcert.reference.rules import Array, is_integer, require, requires_arguments
+
+
+def wide(data: Array) -> Array:
+    """Return data in a type in which sums round less: twice as wide, or with all bits."""
+    kind, size = data.dtype.kind, data.dtype.itemsize
+    wider = f"{kind}8" if kind in "iu" else np.float32 if size == 2 else np.float64
+    # The order of additions depends on the layout.
+    return data.astype(wider, order="C")
+
+
+def checked_axes(slug: str, data: Array, axes: Array) -> tuple[int, ...]:
+    """Return axes of `data`, counted from the front.
+
+    Raises:
+        RuleBroken: the call violates a rule about axes.
+    """
+    rank = data.ndim
+    require(is_integer(axes), f"{slug}/axes-type", f"axes of {axes.dtype}")
+    require(axes.ndim <= 1, f"{slug}/axes-rank", f"axes of rank {axes.ndim}")
+    listed: list[int] = axes.ravel().tolist()
+    text = f"axes {listed}, rank {rank}"
+    require(all(-rank <= axis < rank for axis in listed), f"{slug}/axes-range", text)
+    wrapped = tuple({axis % rank: None for axis in listed})
+    require(len(wrapped) == len(listed), f"{slug}/axes-unique", text)
+    return wrapped
+
+
+@requires_arguments("reduce-sum-1/required-inputs")
+def reduce_sum_1(data: Array, axes: Array, keep_dims: bool = False) -> list[Array]:
+    """Return the sums of `data` along `axes`, which stay with size 1 if `keep_dims`.
+
+    Shapes: data (any), axes () or (number of axes,).
+
+    Source: OpenVINO ReduceSum-1, the detailed description.
+
+    Raises:
+        RuleBroken: the call violates a rule of the document.
+    """
+    reduced = checked_axes("reduce-sum-1", data, axes)
+    with np.errstate(all="ignore"):
+        total = np.sum(wide(data), axis=reduced, keepdims=keep_dims)
+        return [np.asarray(total).astype(data.dtype)]
+
+
+@requires_arguments("reduce-mean-1/required-inputs")
+def reduce_mean_1(data: Array, axes: Array, keep_dims: bool = False) -> list[Array]:
+    """Return the means of `data` along `axes`, which stay with size 1 if `keep_dims`.
+
+    Shapes: data (any), axes () or (number of axes,). Means of integers are rounded down.
+
+    Source: OpenVINO ReduceMean-1, the detailed description.
+
+    Raises:
+        RuleBroken: the call violates a rule of the document.
+    """
+    reduced = checked_axes("reduce-mean-1", data, axes)
+    count = math.prod(data.shape[axis] for axis in reduced)
+    with np.errstate(all="ignore"):
+        total = np.asarray(np.sum(wide(data), axis=reduced, keepdims=keep_dims))
+        divide = np.floor_divide if is_integer(data) else np.divide
+        return [np.asarray(divide(total, total.dtype.type(count))).astype(data.dtype)]
