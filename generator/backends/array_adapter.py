@@ -1,25 +1,24 @@
 """The base class of adapters for array libraries."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from types import ModuleType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from opcert.arrays.element_types import Array
 from opcert.backends import composition as host
+from opcert.backends.array_functions import ArrayFunctions, Compute
 from opcert.backends.contract import adapter_rejections
 from opcert.backends.native import Trace, Traced, render_native
 
 # DirectML's highest rank of a tensor that is sliced.
 MAX_DIMENSIONS = 8
-# The library's part of a call, which runs after the host has read the arguments.
-Compute: TypeAlias = Callable[[], Sequence[Any]]
 
 
-class ArrayAdapter(ABC):
+class ArrayAdapter(ArrayFunctions):
     """Runs operators by the functions of an array library, which subclasses wrap.
 
     A call has two phases, so that a rejection can be attributed: the host reads the arguments and
@@ -28,7 +27,6 @@ class ArrayAdapter(ABC):
     """
 
     name: str
-    support: ClassVar[dict[str, Any]]
     # A line of native code that sets the library up.
     setup: ClassVar[str] = ""
 
@@ -82,6 +80,7 @@ class ArrayAdapter(ABC):
     @cached_property
     def _operators(self) -> Mapping[str, Callable[..., Compute]]:
         return {
+            **self._function_operators(),
             "openvino/VariadicSplit-1": self._variadic_split,
             "openvino/Slice-8": self._slice_8,
             "openvino/Broadcast-1": self._broadcast_1,
@@ -230,10 +229,6 @@ class ArrayAdapter(ABC):
     @abstractmethod
     def _tile(self, data: Array, repeats: list[Any]) -> Compute:
         """Prepare copies of `data` along each of the last dimensions."""
-
-    @abstractmethod
-    def _permute(self, data: Array, order: list[Any]) -> Compute:
-        """Prepare `data` with its axes in another order."""
 
     @abstractmethod
     def _reshape(self, data: Array, shape: list[Any]) -> Compute:

@@ -10,11 +10,13 @@ import numpy as np
 
 from opcert.arrays.element_types import Array, type_name
 from opcert.backends import composition as host
-from opcert.backends.array_adapter import ArrayAdapter, Compute
+from opcert.backends.array_adapter import ArrayAdapter
+from opcert.backends.array_functions import Compute, function_support
 from opcert.backends.native import Traced
 
 # The standard's real types. A namespace may have more, which the standard does not cover.
-TYPES = ["boolean", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
+TYPES = {"boolean": "bool", "f32": "float32", "f64": "float64"}
+TYPES |= {f"{s}{n}": f"{'u' * (s == 'u')}int{n}" for s in "iu" for n in (8, 16, 32, 64)}
 # The namespaces that array-api-compat wraps; others implement the standard themselves.
 WRAPPED = ("numpy", "cupy", "torch", "dask.array")
 # How each operator is computed.
@@ -42,12 +44,44 @@ HOW = {
 }
 
 
+# The functions of the standard that compute with numbers.
+FUNCTIONS = {
+    "openvino/Exp-1": "exp",
+    "openvino/Add-1": "add",
+    "openvino/Multiply-1": "multiply",
+    "openvino/Divide-1": "divide",
+    "openvino/Maximum-1": "maximum",
+    "openvino/Less-1": "less",
+    "openvino/Select-1": "where",
+    "openvino/Convert-1": "astype",
+    "openvino/Relu-1": "._relu",
+    "openvino/Clamp-1": "clip",
+    "openvino/Sqrt-1": "sqrt",
+    "openvino/Sigmoid-1": "._sigmoid",
+    "openvino/Tanh-1": "tanh",
+    "openvino/ReduceSum-1": "sum",
+    "openvino/ReduceMean-1": "mean",
+    "openvino/MatMul-1": "matmul",
+    "openvino/Softmax-8": "._softmax",
+    "openvino/MVN-6": "mean",
+}
+
+
+COMPOSED = {
+    "openvino/Relu-1": "composed: maximum of data and zeros",
+    "openvino/Sigmoid-1": "composed: exp, add and divide",
+    "openvino/Softmax-8": "composed: exp without the maximum, sum and divide",
+}
+
+
 class ArrayApi(ArrayAdapter):
     """Runs operators in `namespace`: numpy, cupy, torch, dask.array, array_api_strict, ..."""
 
     name = "array-api"
+    functions = FUNCTIONS
     support: ClassVar[dict[str, Any]] = {
-        operator: {"how": how, "types": TYPES} for operator, how in HOW.items()
+        **{operator: {"how": how, "types": list(TYPES)} for operator, how in HOW.items()},
+        **function_support(FUNCTIONS, "xp", TYPES, [*TYPES][1:], COMPOSED),
     }
 
     def __init__(self, namespace: str = "numpy") -> None:
@@ -69,6 +103,27 @@ class ArrayApi(ArrayAdapter):
         if name not in TYPES:
             raise NotImplementedError(f"array-api: element type {name}")
         return self._xp.asarray(array.copy(order="C"))
+
+    @property
+    def _library(self) -> Any:
+        return self._xp
+
+    def _typed(self, tensor: Any, name: str) -> Any:
+        if name not in TYPES:
+            raise NotImplementedError(f"array-api: element type {name}")
+        return self._xp.astype(tensor, getattr(self._xp, TYPES[name]))
+
+    def _relu(self, tensor: Any) -> Any:
+        return self._xp.maximum(tensor, self._xp.zeros_like(tensor))
+
+    def _sigmoid(self, tensor: Any) -> Any:
+        xp, one = self._xp, self._xp.ones_like(tensor)
+        return xp.divide(one, xp.add(one, xp.exp(xp.negative(tensor))))
+
+    def _softmax(self, tensor: Any, axis: Any) -> Any:
+        xp = self._xp
+        powers = xp.exp(xp.subtract(tensor, xp.max(tensor, axis=axis, keepdims=True)))
+        return xp.divide(powers, xp.sum(powers, axis=axis, keepdims=True))
 
     def _array(self, tensor: Any) -> Array:
         # CuPy copies to the host only by a method of its own.

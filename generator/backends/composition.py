@@ -7,13 +7,13 @@ checked here, within `adapter_rejections`.
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from math import prod
+from math import ceil, floor, prod
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import INTEGERS, Array, type_name
+from opcert.arrays.element_types import INTEGERS, Array, highest, lowest, type_name
 from opcert.errors import BackendError
 
 # An option of several adapters: whether later calls of the same form reuse compiled code.
@@ -341,3 +341,33 @@ def window_slices(
         # A negative stop would count from the end.
         slices.append(slice(first, stop if stop >= 0 else -extent - 1, stride))
     return tuple(slices)
+
+
+def check_broadcast(inputs: Mapping[str, Array], mode: Any) -> None:
+    """Check what `auto_broadcast` forbids, and NumPy's rules, by which libraries broadcast, allow.
+
+    A condition `cond` is stretched to the others, not the reverse.
+    """
+    if mode not in ("none", "numpy", "pdpd"):
+        raise ValueError(f"unknown mode '{mode}'; expected none, numpy or pdpd")
+    shapes = {name: array.shape for name, array in inputs.items()}
+    if mode == "none" and len({*shapes.values()}) > 1:
+        raise ValueError(f"shapes {[*shapes.values()]} differ")
+    stretched = [shapes.pop("cond")] if "cond" in shapes else []
+    target, *others = shapes.values()
+    if mode == "pdpd":
+        stretched += others
+    elif stretched:
+        target = np.broadcast_shapes(target, *others)
+    for shape in stretched:
+        if np.broadcast_shapes(target, shape) != target:
+            raise ValueError(f"a tensor of shape {shape} would stretch {target}")
+
+
+def clamp_bounds(name: str, low: float, high: float) -> list[Any]:
+    """Return bounds in an element type: of integers the whole numbers between them."""
+    if name not in INTEGERS:
+        return [low, high]
+    least, greatest = lowest(name), highest(name)
+    low, high = (min(max(bound, least), greatest) for bound in (low, high))
+    return [ceil(low), floor(high)]

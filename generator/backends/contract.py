@@ -1,18 +1,15 @@
-"""The contract of a backend: its members, how it rejects, and what it declares to support."""
+"""The contract of a backend: its members, and how it rejects."""
 
 import linecache
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array, bit_width
+from opcert.arrays.element_types import Array
 from opcert.errors import BackendError, describe_error, safe_repr
 
 # The number of lines that are kept, and the maximum length of each.
@@ -216,143 +213,3 @@ def close_backend(backend: object) -> None:
         raise
     except BaseException:  # noqa: S110
         pass
-
-
-DML_SPLIT = "directml/DML_OPERATOR_SPLIT"
-_DML_PREFIXES = {"f": "FLOAT", "i": "INT", "u": "UINT"}
-# DirectML's name of each element type that it has.
-DML_TYPES = {
-    name: f"{_DML_PREFIXES[name[0]]}{bit_width(name)}" for name in ("f64", "f32", "f16", *INTEGERS)
-}
-
-
-@dataclass(frozen=True)
-class PlainCall:
-    """A valid call, whose data inputs have `shape` and the probed type.
-
-    A name in `data` that ends in `*` is a variadic input, which gets one array. A fill is a scalar
-    of the same type. `index_types` are the types that the document allows for indices.
-    """
-
-    indices: Mapping[str, list[int] | int]
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    data: tuple[str, ...] = ("data",)
-    fills: tuple[str, ...] = ()
-    shape: tuple[int, ...] = (2,)
-    index_types: tuple[str, ...] = INTEGERS
-
-
-PLAIN_CALLS: Mapping[str, PlainCall] = {
-    "openvino/VariadicSplit-1": PlainCall({"axis": 0, "split_lengths": [2]}),
-    "openvino/Slice-8": PlainCall({"start": [0], "stop": [1], "step": [1], "axes": [0]}),
-    "openvino/Broadcast-1": PlainCall({"target_shape": [2]}),
-    "openvino/Gather-8": PlainCall({"indices": [0], "axis": 0}),
-    "openvino/Split-1": PlainCall({"axis": 0}, {"num_splits": 1}),
-    "openvino/Concat-1": PlainCall({}, {"axis": 0}, data=("inputs*",)),
-    "openvino/Tile-1": PlainCall({"repeats": [1]}),
-    "openvino/Pad-1": PlainCall(
-        {"pads_begin": [0], "pads_end": [0]}, {"pad_mode": "constant"}, fills=("pad_value",)
-    ),
-    "openvino/Transpose-1": PlainCall({"input_order": [0]}, data=("arg",)),
-    "openvino/Reshape-1": PlainCall({"shape": [2]}, {"special_zero": False}),
-    "openvino/GatherElements-6": PlainCall(
-        {"indices": [0]}, {"axis": 0}, index_types=("i32", "i64")
-    ),
-    "openvino/ScatterElementsUpdate-3": PlainCall(
-        {"indices": [0, 1], "axis": 0}, data=("data", "updates")
-    ),
-    "openvino/StridedSlice-1": PlainCall(
-        {"begin": [0], "end": [2], "stride": [1]}, {"begin_mask": [0], "end_mask": [0]}
-    ),
-    "openvino/ReverseSequence-1": PlainCall(
-        {"seq_lengths": [1]},
-        {"batch_axis": 0, "seq_axis": 1},
-        shape=(1, 2),
-        index_types=tuple(name for name in ELEMENT_TYPES if name != "boolean"),
-    ),
-}
-
-# How the adapters with probed types implement each operator. `opcert backends` reads this without
-# importing the runtimes.
-DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
-    "openvino": dict.fromkeys(PLAIN_CALLS, "native"),
-    "onnxruntime": {
-        "openvino/VariadicSplit-1": "composed: Split; the host replaces a length of -1",
-        "openvino/Slice-8": "native",
-        "openvino/Broadcast-1": "composed: Expand; the host rejects calls that stretch the target",
-        "openvino/Gather-8": "composed: Gather, without batches and indices out of range",
-        "openvino/Split-1": "composed: Split; the host rejects parts that differ in size",
-        "openvino/Concat-1": "native",
-        "openvino/Tile-1": "composed: Tile; the host aligns ranks",
-        "openvino/Pad-1": "composed: Pad, without mode symmetric; the host rejects negative pads",
-        "openvino/Transpose-1": "composed: Transpose, whose permutation is an attribute",
-        "openvino/Reshape-1": "native",
-        "openvino/GatherElements-6": "composed: GatherElements; the host compares extents",
-        "openvino/ScatterElementsUpdate-3": "composed: ScatterElements; the host rejects negative "
-        "indices, and more than data has",
-        DML_SPLIT: "composed: Split, in a model of the described shapes",
-    },
-}
-
-Attempt: TypeAlias = Callable[[str, dict[str, Any], dict[str, Any]], object]
-
-
-def probe_types(
-    operator: str, attempt: Attempt, same_types: Sequence[Sequence[str]] = ()
-) -> dict[str, Any]:
-    """Return the types of a declaration of support: those for which `attempt` raises nothing.
-
-    The inputs of each group in `same_types` must share one type; other inputs are probed alone. A
-    type that the runtime accepts is not necessarily computed correctly: that is for the cases.
-    """
-
-    def accepted(name: str, index_types: Mapping[str, str]) -> bool:
-        try:
-            attempt(operator, *_plain_call(operator, name, index_types))
-        except Exception:
-            return False
-        return True
-
-    if operator == DML_SPLIT:
-        return {"types": [name for name in DML_TYPES if accepted(name, {})]}
-    support: dict[str, Any] = {"types": [name for name in ELEMENT_TYPES if accepted(name, {})]}
-    grouped = {name for group in same_types for name in group}
-    plain = PLAIN_CALLS[operator]
-    groups = [*same_types, *([name] for name in plain.indices if name not in grouped)]
-    types_by_input: dict[str, list[str]] = {}
-    for group in groups:
-        types = [name for name in plain.index_types if accepted("f32", dict.fromkeys(group, name))]
-        types_by_input |= dict.fromkeys(group, types)
-    distinct = {tuple(types) for types in types_by_input.values()}
-    # Where other inputs than the first have the type of data, each input has types of its own.
-    if len(distinct) == 1 and len(plain.data) + len(plain.fills) == 1:
-        support["index_types"] = list(*distinct)
-    else:
-        narrower = {
-            n: types for n, types in types_by_input.items() if types != [*plain.index_types]
-        }
-        support |= {"input_types": narrower} if narrower else {}
-    if same_types:
-        support["same_types"] = [list(group) for group in same_types]
-    return support
-
-
-def _plain_call(
-    operator: str, name: str, index_types: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a valid call with data of type `name`; index inputs are i64 by default."""
-    if operator == DML_SPLIT:
-        descriptions = [{"Sizes": [2], "DataType": DML_TYPES[name]}]
-        attributes = {"OutputCount": 1, "OutputTensors": descriptions, "Axis": 0}
-        return {"InputTensor": np.zeros(2, ELEMENT_TYPES[name])}, attributes
-    plain = PLAIN_CALLS[operator]
-    inputs: dict[str, Any] = {}
-    for key in plain.data:
-        array = np.zeros(plain.shape, ELEMENT_TYPES[name])
-        inputs[key.removesuffix("*")] = [array] if key.endswith("*") else array
-    inputs |= {
-        key: np.array(value, ELEMENT_TYPES[index_types.get(key, "i64")])
-        for key, value in plain.indices.items()
-    }
-    inputs |= {key: np.zeros((), ELEMENT_TYPES[name]) for key in plain.fills}
-    return inputs, dict(plain.attributes)

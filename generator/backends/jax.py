@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from opcert.arrays.element_types import Array
+from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
 from opcert.backends import composition as host
-from opcert.backends.array_adapter import ArrayAdapter, Compute
+from opcert.backends.array_adapter import ArrayAdapter
+from opcert.backends.array_functions import Compute, function_support
 
 # JAX compiles for every shape and keeps the code, 3 MB each, so its caches are cleared before a
 # call that resembles none of the last few calls. A valid call and its invalid variants, which
@@ -73,6 +74,30 @@ HOW = {
 }
 
 
+NUMBERS = [name for name in ELEMENT_TYPES if name not in ("boolean", *FOUR_BIT_TYPES)]
+# The functions of JAX that compute with numbers.
+FUNCTIONS = {
+    "openvino/Exp-1": "numpy.exp",
+    "openvino/Add-1": "numpy.add",
+    "openvino/Multiply-1": "numpy.multiply",
+    "openvino/Divide-1": "numpy.divide",
+    "openvino/Maximum-1": "numpy.maximum",
+    "openvino/Less-1": "numpy.less",
+    "openvino/Select-1": "numpy.where",
+    "openvino/Convert-1": "numpy.astype",
+    "openvino/Relu-1": "nn.relu",
+    "openvino/Clamp-1": "numpy.clip",
+    "openvino/Sqrt-1": "numpy.sqrt",
+    "openvino/Sigmoid-1": "nn.sigmoid",
+    "openvino/Tanh-1": "numpy.tanh",
+    "openvino/ReduceSum-1": "numpy.sum",
+    "openvino/ReduceMean-1": "numpy.mean",
+    "openvino/MatMul-1": "numpy.matmul",
+    "openvino/Softmax-8": "nn.softmax",
+    "openvino/MVN-6": "numpy.mean",
+}
+
+
 class Jax(ArrayAdapter):
     """Runs operators by the functions of jax.numpy and jax.lax, dispatched one by one.
 
@@ -80,8 +105,12 @@ class Jax(ArrayAdapter):
     """
 
     name = "jax"
+    functions, numbers = FUNCTIONS, "numpy."
     setup = 'jax.config.update("jax_enable_x64", True)'
-    support: ClassVar[dict[str, Any]] = {operator: {"how": how} for operator, how in HOW.items()}
+    support: ClassVar[dict[str, Any]] = {
+        **{operator: {"how": how} for operator, how in HOW.items()},
+        **function_support(FUNCTIONS, "jax", ELEMENT_TYPES, NUMBERS),
+    }
 
     def __init__(self, cache: str = "on") -> None:
         host.check_options(host.CACHE, cache=cache)
@@ -118,6 +147,13 @@ class Jax(ArrayAdapter):
     def _tensor(self, array: Array) -> Any:
         # JAX may alias the caller's memory, and computes while the caller goes on.
         return self._numpy.array(array, copy=True)
+
+    @property
+    def _library(self) -> Any:
+        return self._jax
+
+    def _typed(self, tensor: Any, name: str) -> Any:
+        return self._numpy.astype(tensor, ELEMENT_TYPES[name])
 
     def _array(self, tensor: Any) -> Array:
         return np.array(tensor, copy=True)

@@ -2,69 +2,47 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from onnx import ModelProto, TensorProto, helper
+from onnx import TensorProto
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.element_types import type_name
 from opcert.backends.composition import are_integers, has_axis, replace_rest, to_list
-from opcert.backends.contract import DML_SPLIT, DML_TYPES
+from opcert.backends.onnx_functions import FUNCTIONS
+from opcert.backends.onnx_models import (
+    TYPES,
+    Attributes,
+    Inputs,
+    Node,
+    NodeCall,
+    NodeRule,
+    attribute_value,
+    node_call,
+    required_inputs,
+)
+from opcert.backends.probing import DML_SPLIT, DML_TYPES
 
-Inputs: TypeAlias = Mapping[str, Any]
-Attributes: TypeAlias = Mapping[str, Any]
-
-OPSET = 21
-IR_VERSION = 10
-# ONNX's number of each element type, by opcert's name and by DirectML's.
-TYPES: dict[str, int] = {
-    name: helper.np_dtype_to_tensor_dtype(dtype) for name, dtype in ELEMENT_TYPES.items()
-}
 DATA_TYPES = {dml_name: TYPES[name] for name, dml_name in DML_TYPES.items()}
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node and the declarations of its model: the key of a session.
-
-    `inputs` have a name (empty for an omitted input), a type and a shape, in which -1 is any size.
-    `outputs` have a type and, if the call describes it, a shape. `attributes` is JSON. `lengths` is
-    the second input of Split if it is part of the model.
-    """
-
-    type: str
-    inputs: tuple[tuple[str, str, tuple[int, ...]], ...]
-    attributes: str
-    outputs: tuple[tuple[int, tuple[int, ...] | None], ...]
-    lengths: tuple[int, ...] | None = None
-
-
-@dataclass(frozen=True)
-class NodeCall:
-    """A node with the arrays that it receives."""
-
-    node: Node
-    arrays: Mapping[str, Array]
 
 
 def variadic_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
     """Return Split with the axis as an attribute and a single length of -1 resolved."""
-    data, axis, lengths = _required(inputs, "data", "axis", "split_lengths")
-    node_attributes = {"axis": _attribute_value(axis), **attributes}
+    data, axis, lengths = required_inputs(inputs, "data", "axis", "split_lengths")
+    node_attributes = {"axis": attribute_value(axis), **attributes}
     resolved = replace_rest(lengths.ravel().tolist(), data.shape, node_attributes["axis"])
     lengths = np.array(resolved, lengths.dtype).reshape(lengths.shape)
     arrays = {"data": data, "split_lengths": lengths}
-    return _node_call("Split", arrays, node_attributes, outputs=lengths.size)
+    return node_call("Split", arrays, node_attributes, outputs=lengths.size)
 
 
 def slice_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
     """Return Slice, whose last input is the steps."""
-    data, start, stop, step = _required(inputs, "data", "start", "stop", "step")
+    data, start, stop, step = required_inputs(inputs, "data", "start", "stop", "step")
     axes = {"axes": inputs["axes"]} if "axes" in inputs else {"": data}
     arrays = {"data": data, "start": start, "stop": stop, **axes, "step": step}
-    return _node_call("Slice", arrays, attributes)
+    return node_call("Slice", arrays, attributes)
 
 
 def broadcast_1(inputs: Inputs, attributes: Attributes) -> NodeCall:
@@ -74,7 +52,7 @@ def broadcast_1(inputs: Inputs, attributes: Attributes) -> NodeCall:
         NotImplementedError: the mode is explicit.
         ValueError: Expand, which stretches both ways, would stretch the target.
     """
-    data, target = _required(inputs, "data", "target_shape")
+    data, target = required_inputs(inputs, "data", "target_shape")
     node_attributes = dict(attributes)
     if node_attributes.get("mode", "numpy") == "numpy":
         node_attributes.pop("mode", None)
@@ -87,7 +65,7 @@ def broadcast_1(inputs: Inputs, attributes: Attributes) -> NodeCall:
     # An axes_mapping is one input too many, for ONNX Runtime to reject.
     extra = {name: array for name, array in inputs.items() if name == "axes_mapping"}
     arrays = {"data": data, "target_shape": target, **extra}
-    return _node_call("Expand", arrays, node_attributes)
+    return node_call("Expand", arrays, node_attributes)
 
 
 def gather_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
@@ -96,12 +74,12 @@ def gather_8(inputs: Inputs, attributes: Attributes) -> NodeCall:
     Gather has no `batch_dims`. The values that mean no batches, 0 and the negative rank of indices,
     are dropped; ONNX Runtime rejects others as an unknown attribute.
     """
-    data, indices, axis = _required(inputs, "data", "indices", "axis")
-    node_attributes = {"axis": _attribute_value(axis), **attributes}
+    data, indices, axis = required_inputs(inputs, "data", "indices", "axis")
+    node_attributes = {"axis": attribute_value(axis), **attributes}
     no_batches = (0, -indices.ndim) if indices.ndim <= data.ndim else (0,)
     if node_attributes.get("batch_dims") in no_batches:
         del node_attributes["batch_dims"]
-    return _node_call("Gather", {"data": data, "indices": indices}, node_attributes)
+    return node_call("Gather", {"data": data, "indices": indices}, node_attributes)
 
 
 def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
@@ -110,7 +88,7 @@ def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
     Raises:
         ValueError: a number is negative, which a field of DirectML cannot be.
     """
-    (tensor,) = _required(inputs, "InputTensor")
+    (tensor,) = required_inputs(inputs, "InputTensor")
     axis, descriptions = attributes["Axis"], attributes["OutputTensors"]
     shapes = [description["Sizes"] for description in descriptions]
     # In a model, a negative axis counts from the end, and a negative size is unknown.
@@ -121,7 +99,7 @@ def dml_split(inputs: Inputs, attributes: Attributes) -> NodeCall:
     outputs = tuple(zip(types, map(tuple, shapes), strict=True))
     # A node has as many outputs as names. One excess name is as wrong as a billion.
     count = max(0, min(attributes["OutputCount"], len(descriptions) + 1))
-    undeclared = ((TensorProto.UNDEFINED, None),) * (count - len(descriptions))
+    undeclared = (None,) * (count - len(descriptions))
     # A size of 0 where there is no such axis: ONNX Runtime then rejects the axis.
     lengths = tuple(sizes[axis] if axis < len(sizes) else 0 for sizes in shapes)
     ports = (("InputTensor", type_name(tensor.dtype), tensor.shape),)
@@ -142,7 +120,7 @@ def _align_ranks(inputs: dict[str, Any], _: dict[str, Any]) -> None:
 def _check_parts(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
     """Reject a number of parts that does not divide: a node makes the last part smaller."""
     parts, shape, axis = attributes["num_splits"], inputs["data"].shape, inputs["axis"]
-    number = _attribute_value(axis)
+    number = attribute_value(axis)
     if axis.ndim:
         # An attribute would not show it.
         raise ValueError(f"an axis of shape {axis.shape}; expected a scalar")
@@ -204,51 +182,8 @@ def _check_scattered(inputs: dict[str, Any], _: dict[str, Any]) -> None:
         raise ValueError(f"indices of shape {indices.shape} for data of {data.shape}")
 
 
-@dataclass(frozen=True)
-class NodeRule:
-    """How a call becomes a node: where its arguments go.
-
-    `required` are arguments that the call must have. `prepare` changes the arguments where the node
-    has another convention, and may reject the call. Then `inputs` are the inputs of the node by
-    position, and `renamed` maps other arguments to attributes of the node; an input among them
-    becomes its value. Arguments that no rule mentions reach the node too, which rejects them.
-    `outputs` is the attribute that counts the outputs, if there can be several.
-    """
-
-    type: str
-    required: tuple[str, ...]
-    inputs: tuple[str, ...]
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    outputs: str = ""
-    prepare: Callable[[dict[str, Any], dict[str, Any]], None] = lambda *_: None
-
-    def __call__(self, inputs: Inputs, attributes: Attributes) -> NodeCall:
-        """Return the node of a call.
-
-        Raises:
-            NotImplementedError: the node lacks a mode.
-            Exception: a required argument is missing, or no node can express the call.
-        """
-        arrays, rest = dict(inputs), dict(attributes)
-        if missing := [name for name in self.required if name not in {*arrays, *rest}]:
-            raise TypeError(f"the call lacks {', '.join(missing)}")
-        self.prepare(arrays, rest)
-        for argument, attribute in self.renamed.items():
-            if argument in arrays:
-                rest[attribute] = _attribute_value(arrays.pop(argument))
-            elif argument in rest:
-                rest[attribute] = rest.pop(argument)
-        ports: dict[str, Array] = {}
-        for name in sorted(arrays, key=[*self.inputs, *arrays].index):
-            value = arrays[name]
-            if isinstance(value, list):
-                ports |= {f"{name}{i}": array for i, array in enumerate(value)}
-            else:
-                ports[name] = value
-        return _node_call(self.type, ports, rest, rest.get(self.outputs, 1))
-
-
 NODES: Mapping[str, Callable[[Inputs, Attributes], NodeCall]] = {
+    **FUNCTIONS,
     "openvino/VariadicSplit-1": variadic_split,
     "openvino/Slice-8": slice_8,
     "openvino/Broadcast-1": broadcast_1,
@@ -301,62 +236,3 @@ EXCLUDED = {
     "openvino/Gather-8": ["gather-8/batches", "gather-8/index-above", "gather-8/index-below"],
     "openvino/Pad-1": ["pad-1/symmetric", "pad-1/begin-symmetric", "pad-1/end-symmetric"],
 }
-
-
-def node_names(node: Node) -> tuple[list[str], list[str], dict[str, Any]]:
-    """Return the names of the inputs and outputs of a node, and its attributes."""
-    attributes = json.loads(node.attributes)
-    output_names = [f"o{k}" for k in range(attributes.pop("names", len(node.outputs)))]
-    input_names = [name for name, _, _ in node.inputs]
-    return [*input_names, *["lengths"] * (node.lengths is not None)], output_names, attributes
-
-
-def type_constant(number: int) -> str:
-    """Return the name of an element type in `TensorProto`."""
-    return str(TensorProto.DataType.Name(number))
-
-
-def build_model(node: Node) -> ModelProto:
-    """Return the model of one node."""
-    input_names, output_names, attributes = node_names(node)
-    constants = []
-    if node.lengths is not None:
-        shape = [len(node.lengths)]
-        constants.append(helper.make_tensor("lengths", TensorProto.INT64, shape, node.lengths))
-    inputs = [
-        helper.make_tensor_value_info(name, TYPES[element_type], [None if n < 0 else n for n in s])
-        for name, element_type, s in node.inputs
-        if name
-    ]
-    outputs = [
-        helper.make_tensor_value_info(f"o{k}", number, shape)
-        for k, (number, shape) in enumerate(node.outputs)
-    ]
-    onnx_node = helper.make_node(node.type, input_names, output_names, **attributes)
-    graph = helper.make_graph([onnx_node], node.type, inputs, outputs, constants)
-    opsets = [helper.make_opsetid("", OPSET)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
-
-
-def _node_call(
-    node_type: str, arrays: Mapping[str, Array], attributes: Attributes, outputs: int = 1
-) -> NodeCall:
-    """Return a call of a node for any sizes; an empty name means an omitted input."""
-    inputs = tuple(
-        (name, type_name(array.dtype), (-1,) * array.ndim) for name, array in arrays.items()
-    )
-    declared = ((TYPES.get(inputs[0][1] if inputs else "", TensorProto.UNDEFINED), None),) * outputs
-    node = Node(node_type, inputs, json.dumps(dict(attributes)), declared)
-    return NodeCall(node, {name: array for name, array in arrays.items() if name})
-
-
-def _required(inputs: Inputs, *names: str) -> list[Array]:
-    missing = [name for name in names if name not in inputs]
-    if missing:
-        raise TypeError(f"the call lacks {', '.join(missing)}")
-    return [inputs[name] for name in names]
-
-
-def _attribute_value(array: Array) -> Any:
-    """Return an input as the value of an attribute: a number, or a list of them."""
-    return array.item() if array.shape in ((), (1,)) else array.ravel().tolist()

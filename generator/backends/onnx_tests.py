@@ -11,7 +11,8 @@ from onnx.numpy_helper import from_array
 from onnx.shape_inference import InferenceError
 
 from opcert.arrays.element_types import Array, type_name
-from opcert.backends.onnx_nodes import EXCLUDED, NODES, TYPES, build_model
+from opcert.backends.onnx_models import TYPES, build_model
+from opcert.backends.onnx_nodes import EXCLUDED, NODES
 
 
 def files_of_test(

@@ -17,12 +17,10 @@ from opcert.arrays.element_types import (
     type_name,
 )
 from opcert.backends.composition import CACHE, check_options, to_int64
-from opcert.backends.contract import DECLARED_SUPPORT, PLAIN_CALLS, adapter_rejections, probe_types
+from opcert.backends.contract import adapter_rejections
 from opcert.backends.native import array_code, render_native
-from opcert.backends.onnx_nodes import (
-    EXCLUDED,
+from opcert.backends.onnx_models import (
     IR_VERSION,
-    NODES,
     OPSET,
     TYPES,
     Node,
@@ -31,6 +29,8 @@ from opcert.backends.onnx_nodes import (
     node_names,
     type_constant,
 )
+from opcert.backends.onnx_nodes import EXCLUDED, NODES
+from opcert.backends.probing import DECLARED_SUPPORT, PLAIN_CALLS, probe_types
 
 # The number of cached sessions: few, so that a call finds the same sessions as if its case ran
 # alone, but enough for a valid call and its invalid variants.
@@ -133,7 +133,7 @@ class OnnxRuntime:
                 for name, element_type, shape in node.inputs
                 if name
             ],
-            outputs=[(type_constant(number), shape) for number, shape in node.outputs],
+            outputs=[o and (type_constant(o[0]), o[1]) for o in node.outputs],
             arrays={name: array_code(array, inputs) for name, array in call.arrays.items()},
             options=self._session_entries(node),
             provider=self._provider,

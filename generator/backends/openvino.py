@@ -23,8 +23,9 @@ from opcert.arrays.element_types import (
 )
 from opcert.arrays.expressions import dtype_expression
 from opcert.backends.composition import CACHE, check_options
-from opcert.backends.contract import DECLARED_SUPPORT, adapter_rejections, probe_types
+from opcert.backends.contract import adapter_rejections
 from opcert.backends.native import array_code, render_native
+from opcert.backends.probing import DECLARED_SUPPORT, ELEMENTWISE, REDUCTIONS, probe_types
 
 # OpenVINO's element types have the names that opcert uses.
 TYPES = {name: getattr(Type, name) for name in ELEMENT_TYPES}
@@ -71,7 +72,8 @@ class NodeType:
 
     `data` are the inputs that are moved; the others are indices. The lengths of the inputs in
     `static_lengths` determine the rank or the number of outputs, which a model needs. The inputs in
-    `constants` must be constants if data has a static shape. A variadic input is a list of arrays.
+    `constants` must be constants if data has a static shape, those in `fixed` always. A variadic
+    input is a list of arrays.
     """
 
     opset: str
@@ -81,6 +83,7 @@ class NodeType:
     data: tuple[str, ...] = ("data",)
     static_lengths: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
 
 NODE_TYPES = {
@@ -132,6 +135,28 @@ NODE_TYPES = {
         static_lengths=("begin", "end", "stride"),
     ),
     "openvino/ReverseSequence-1": NodeType("opset1", "ReverseSequence", ("data", "seq_lengths")),
+    **{
+        operator: NodeType("opset1", operator[9:-2], names, data=names)
+        for operator, names in ELEMENTWISE.items()
+    },
+    **{
+        operator: NodeType("opset1", operator[9:-2], ("data", "axes"), fixed=("axes",))
+        for operator in REDUCTIONS
+    },
+    "openvino/Convert-1": NodeType("opset1", "Convert", ("data",)),
+    "openvino/Clamp-1": NodeType("opset1", "Clamp", ("data",)),
+    "openvino/MatMul-1": NodeType("opset1", "MatMul", ("a", "b"), data=("a", "b")),
+    "openvino/Softmax-8": NodeType("opset8", "Softmax", ("data",)),
+    "openvino/Convolution-1": NodeType(
+        "opset1",
+        "Convolution",
+        ("data", "filter"),
+        data=("data", "filter"),
+        static_lengths=("filter",),
+    ),
+    "openvino/AvgPool-1": NodeType("opset1", "AvgPool", ("data",)),
+    "openvino/MaxPool-1": NodeType("opset1", "MaxPool", ("data",)),
+    "openvino/MVN-6": NodeType("opset6", "MVN", ("data", "axes")),
 }
 
 
@@ -192,7 +217,12 @@ def _tensor_code(name: str, array: str) -> str:
 # The number of cached models: few, so that a call finds the same models as if its case ran alone,
 # but enough for a valid call and its invalid variants.
 KEPT_MODELS = 8
-CHOICES = {"feed": ("dynamic", "static", "constant"), "indices": ("parameter", "constant"), **CACHE}
+CHOICES = {
+    "feed": ("dynamic", "static", "constant"),
+    "indices": ("parameter", "constant"),
+    "precision": ("f32", "default"),
+    **CACHE,
+}
 REUSE = {
     "on": f"the last {KEPT_MODELS} compiled models, by operator, attributes, types, constants, and "
     "ranks or static shapes",
@@ -205,6 +235,7 @@ class OpenVino:
 
     `device` is one that OpenVINO finds. `feed` is how data reaches the node: as a parameter of
     `dynamic` or `static` shape, or as a constant. `indices` is how the other inputs reach it.
+    `precision` is the hint for f32 and narrower: f32, or the device's default, which may be bf16.
     With `cache` off, each call compiles a model of its own.
     """
 
@@ -216,9 +247,10 @@ class OpenVino:
         device: str = "CPU",
         feed: str = "dynamic",
         indices: str = "parameter",
+        precision: str = "f32",
         cache: str = "on",
     ) -> None:
-        check_options(CHOICES, feed=feed, indices=indices, cache=cache)
+        check_options(CHOICES, feed=feed, indices=indices, precision=precision, cache=cache)
         self.reuse = REUSE[cache]
         self.version = openvino.__version__
         self._core = openvino.Core()
@@ -226,6 +258,7 @@ class OpenVino:
         if device not in {*devices, *(name.partition(".")[0] for name in devices)}:
             raise ValueError(f"device={device}; OpenVINO finds {', '.join(devices) or 'none'}")
         self._device = device
+        self._properties = {} if precision == "default" else {"INFERENCE_PRECISION_HINT": precision}
         self._feed, self._constant_indices = feed, indices == "constant"
         self._request = lru_cache(KEPT_MODELS)(self._compile) if cache == "on" else self._compile
 
@@ -293,6 +326,7 @@ class OpenVino:
             tensors=tensors,
             dtypes={name: dtype_expression(ELEMENT_TYPES[name]) for name in sorted(others)},
             device=self._device,
+            properties=self._properties,
         )
 
     def _plan(
@@ -314,7 +348,7 @@ class OpenVino:
         arrays: list[Array] = []
         for name in (*node_type.inputs, *node_type.optional):
             value = inputs.get(name, [])
-            constant = self._constant_indices
+            constant = self._constant_indices or name in node_type.fixed
             if name in node_type.data:
                 constant = self._feed == "constant"
             constant |= self._feed != "dynamic" and name in node_type.constants
@@ -327,4 +361,6 @@ class OpenVino:
         return ModelSpec(operator, tuple(ports), json.dumps(dict(attributes))), arrays
 
     def _compile(self, spec: ModelSpec) -> openvino.InferRequest:
-        return self._core.compile_model(build_model(spec), self._device).create_infer_request()
+        model = build_model(spec)
+        compiled = self._core.compile_model(model, self._device, self._properties)
+        return compiled.create_infer_request()

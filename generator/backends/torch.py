@@ -7,7 +7,8 @@ import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, type_name
 from opcert.backends import composition as host
-from opcert.backends.array_adapter import ArrayAdapter, Compute
+from opcert.backends.array_adapter import ArrayAdapter
+from opcert.backends.array_functions import Compute, function_support
 from opcert.backends.native import Traced
 
 # PyTorch's name of each element type that it computes with.
@@ -60,16 +61,45 @@ HOW = {
 }
 
 
+# PyTorch computes with these types; others it only moves.
+NUMBERS = ("bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8")
+# The functions of PyTorch that compute with numbers.
+FUNCTIONS = {
+    "openvino/Exp-1": "exp",
+    "openvino/Add-1": "add",
+    "openvino/Multiply-1": "multiply",
+    "openvino/Divide-1": "divide",
+    "openvino/Maximum-1": "maximum",
+    "openvino/Less-1": "less",
+    "openvino/Select-1": "where",
+    "openvino/Convert-1": "Tensor.to",
+    "openvino/Relu-1": "relu",
+    "openvino/Clamp-1": "clamp",
+    "openvino/Sqrt-1": "sqrt",
+    "openvino/Sigmoid-1": "sigmoid",
+    "openvino/Tanh-1": "tanh",
+    "openvino/ReduceSum-1": "sum",
+    "openvino/ReduceMean-1": "mean",
+    "openvino/MatMul-1": "matmul",
+    "openvino/Softmax-8": "softmax",
+    "openvino/MVN-6": "mean",
+}
+
+
 class Torch(ArrayAdapter):
     """Runs operators by PyTorch's functions on `device`: cpu, cuda, xpu, mps or a plug-in's."""
 
     name = "torch"
+    functions = FUNCTIONS
     reuse = "nothing: computed eagerly"
     support: ClassVar[dict[str, Any]] = {
         # PyTorch has every type of DirectML.
-        operator: {"how": how}
-        | ({"types": list(TYPES)} if operator.startswith("openvino/") else {})
-        for operator, how in HOW.items()
+        **{
+            operator: {"how": how}
+            | ({"types": list(TYPES)} if operator.startswith("openvino/") else {})
+            for operator, how in HOW.items()
+        },
+        **function_support(FUNCTIONS, "torch", TYPES, NUMBERS),
     }
 
     def __init__(self, device: str = "cpu") -> None:
@@ -101,6 +131,15 @@ class Torch(ArrayAdapter):
             copy = copy.view(getattr(self._torch, EXCHANGED_AS[name]))
         array: Array = copy.numpy()
         return array.view(ELEMENT_TYPES[name])
+
+    @property
+    def _library(self) -> Any:
+        return self._torch
+
+    def _typed(self, tensor: Any, name: str) -> Any:
+        if name not in TYPES:
+            raise NotImplementedError(f"torch: element type {name}")
+        return tensor.to(getattr(self._torch, TYPES[name]))
 
     def _array_code(self, tensor: Traced) -> str:
         traced: Any = self._array(tensor)

@@ -17,13 +17,14 @@ from rich.console import Console
 from rich.table import Table
 
 from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.backends.contract import DECLARED_SUPPORT, Backend
+from opcert.backends.contract import Backend
 from opcert.backends.lookup import (
     BUILT_IN_BACKENDS,
     DRIVER_PREFIX,
     parse_backend_options,
     registered_backends,
 )
+from opcert.backends.probing import DECLARED_SUPPORT
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict, certify
 from opcert.commands import options

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, INTEGERS, Array
-from opcert.backends.contract import DML_SPLIT, PLAIN_CALLS, probe_types
 from opcert.backends.lookup import load
+from opcert.backends.probing import DML_SPLIT, PLAIN_CALLS, probe_types
 from opcert.specification.files import read_specs_in, shipped_operators
 
 REFERENCE = load("reference")

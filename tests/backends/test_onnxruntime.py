@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.backends.contract import DECLARED_SUPPORT, Backend
+from opcert.backends.contract import Backend
 from opcert.backends.lookup import load
+from opcert.backends.probing import DECLARED_SUPPORT
 from tests.backends.calls import (
     COMPLEX,
     SQUARE,

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.backends.contract import DECLARED_SUPPORT, Backend
+from opcert.backends.contract import Backend
 from opcert.backends.lookup import load
+from opcert.backends.probing import DECLARED_SUPPORT
 from tests.at_length import at_length
 from tests.backends.calls import (
     SQUARE,

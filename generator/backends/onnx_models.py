@@ -1,0 +1,149 @@
+"""Models of one ONNX node, and how the arguments of a call become those of a node."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from onnx import ModelProto, TensorProto, helper
+
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+
+Inputs: TypeAlias = Mapping[str, Any]
+Attributes: TypeAlias = Mapping[str, Any]
+
+OPSET = 21
+IR_VERSION = 10
+# ONNX's number of each element type, by opcert's name and by DirectML's.
+TYPES: dict[str, int] = {
+    name: helper.np_dtype_to_tensor_dtype(dtype) for name, dtype in ELEMENT_TYPES.items()
+}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node and the declarations of its model: the key of a session.
+
+    `inputs` have a name (empty for an omitted input), a type and a shape, in which -1 is any size.
+    `outputs` have a type and a shape if the call describes them. `attributes` is JSON. `lengths` is
+    the second input of Split if it is part of the model.
+    """
+
+    type: str
+    inputs: tuple[tuple[str, str, tuple[int, ...]], ...]
+    attributes: str
+    outputs: tuple[tuple[int, tuple[int, ...]] | None, ...]
+    lengths: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class NodeCall:
+    """A node with the arrays that it receives."""
+
+    node: Node
+    arrays: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class NodeRule:
+    """How a call becomes a node: where its arguments go.
+
+    `required` are arguments that the call must have. `prepare` changes the arguments where the node
+    has another convention, and may reject the call. Then `inputs` are the inputs of the node by
+    position, and `renamed` maps other arguments to attributes of the node; an input among them
+    becomes its value. Arguments that no rule mentions reach the node too, which rejects them.
+    `outputs` is the attribute that counts the outputs, if there can be several.
+    """
+
+    type: str
+    required: tuple[str, ...]
+    inputs: tuple[str, ...]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    outputs: str = ""
+    prepare: Callable[[dict[str, Any], dict[str, Any]], None] = lambda *_: None
+
+    def __call__(self, inputs: Inputs, attributes: Attributes) -> NodeCall:
+        """Return the node of a call.
+
+        Raises:
+            NotImplementedError: the node lacks a mode.
+            Exception: a required argument is missing, or no node can express the call.
+        """
+        arrays, rest = dict(inputs), dict(attributes)
+        if missing := [name for name in self.required if name not in {*arrays, *rest}]:
+            raise TypeError(f"the call lacks {', '.join(missing)}")
+        self.prepare(arrays, rest)
+        for argument, attribute in self.renamed.items():
+            if argument in arrays:
+                rest[attribute] = attribute_value(arrays.pop(argument))
+            elif argument in rest:
+                rest[attribute] = rest.pop(argument)
+        ports: dict[str, Array] = {}
+        for name in sorted(arrays, key=[*self.inputs, *arrays].index):
+            value = arrays[name]
+            if isinstance(value, list):
+                ports |= {f"{name}{i}": array for i, array in enumerate(value)}
+            else:
+                ports[name] = value
+        return node_call(self.type, ports, rest, rest.get(self.outputs, 1))
+
+
+def node_names(node: Node) -> tuple[list[str], list[str], dict[str, Any]]:
+    """Return the names of the inputs and outputs of a node, and its attributes."""
+    attributes = json.loads(node.attributes)
+    output_names = [f"o{k}" for k in range(attributes.pop("names", len(node.outputs)))]
+    input_names = [name for name, _, _ in node.inputs]
+    return [*input_names, *["lengths"] * (node.lengths is not None)], output_names, attributes
+
+
+def type_constant(number: int) -> str:
+    """Return the name of an element type in `TensorProto`."""
+    return str(TensorProto.DataType.Name(number))
+
+
+def build_model(node: Node) -> ModelProto:
+    """Return the model of one node."""
+    input_names, output_names, attributes = node_names(node)
+    constants = []
+    if node.lengths is not None:
+        shape = [len(node.lengths)]
+        constants.append(helper.make_tensor("lengths", TensorProto.INT64, shape, node.lengths))
+    inputs = [
+        helper.make_tensor_value_info(name, TYPES[element_type], [None if n < 0 else n for n in s])
+        for name, element_type, s in node.inputs
+        if name
+    ]
+    outputs = [
+        helper.make_tensor_value_info(f"o{k}", *described)
+        if described
+        else helper.make_empty_tensor_value_info(f"o{k}")
+        for k, described in enumerate(node.outputs)
+    ]
+    onnx_node = helper.make_node(node.type, input_names, output_names, **attributes)
+    graph = helper.make_graph([onnx_node], node.type, inputs, outputs, constants)
+    opsets = [helper.make_opsetid("", OPSET)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+
+
+def node_call(
+    node_type: str, arrays: Mapping[str, Array], attributes: Attributes, outputs: int = 1
+) -> NodeCall:
+    """Return a call of a node for any sizes; an empty name means an omitted input."""
+    inputs = tuple(
+        (name, type_name(array.dtype), (-1,) * array.ndim) for name, array in arrays.items()
+    )
+    node = Node(node_type, inputs, json.dumps(dict(attributes)), (None,) * outputs)
+    return NodeCall(node, {name: array for name, array in arrays.items() if name})
+
+
+def required_inputs(inputs: Inputs, *names: str) -> list[Array]:
+    """Return inputs that a call must have."""
+    missing = [name for name in names if name not in inputs]
+    if missing:
+        raise TypeError(f"the call lacks {', '.join(missing)}")
+    return [inputs[name] for name in names]
+
+
+def attribute_value(array: Array) -> Any:
+    """Return an input as the value of an attribute: a number, or a list of them."""
+    return array.item() if array.shape in ((), (1,)) else array.ravel().tolist()
