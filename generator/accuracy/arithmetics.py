@@ -142,6 +142,12 @@ class Arithmetics:
         return np.array([row.kept or self.element_type == "f64" for row in self.rows])
 
     @cached_property
+    def keeps_width(self) -> Array:
+        """Where inputs and sums are as wide as the type: a narrower one overflows sooner."""
+        own = PRECISION[self.element_type]
+        return np.array([not row.leaf and row.sum_bits >= own for row in self.rows])
+
+    @cached_property
     def ends_at_a_neighbour(self) -> Array:
         """Where the last rounding may go either way."""
         return np.array([row.faithful and not row.rounds_once for row in self.rows])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from opcert.accuracy.arithmetics import Arithmetics
+from opcert.accuracy.arithmetics import PRECISION, Arithmetics
 from opcert.arrays.element_types import Array
 from opcert.errors import Undecided
 
@@ -99,7 +99,8 @@ class Ball:
         if self.may_be_infinite or self.may_be_anything:
             return True
         # An error that is NaN is unknown.
-        return not self.magnitude + float(np.max(self.as_operand)) < self.of.overflow
+        error = float(np.max(np.where(self.of.keeps_width, self.as_operand, 0.0)))
+        return not self.magnitude + error < self.of.overflow
 
     @property
     def is_leaf(self) -> bool:
@@ -113,7 +114,9 @@ class Ball:
 
     def _special(self, number: float, *operands: "Ball") -> "Ball":
         """Return an infinity or NaN, unless an operand may overflow and give something else."""
-        if any(ball.number is None and ball.overflows for ball in operands):
+        if not math.isnan(number) and any(
+            ball.number is None and ball.overflows for ball in operands
+        ):
             raise Undecided
         return Ball(self.of, None, number=number)
 
@@ -196,6 +199,10 @@ class Ball:
     def total(self, terms: Sequence[Any]) -> "Ball":
         """Return the sum of terms, of which this is one, in any order."""
         return total([ball(self.of, term) for term in terms])
+
+    def running(self, terms: Sequence[Any]) -> "Ball":
+        """Return the running mean of terms, of which this is one."""
+        return running_mean([ball(self.of, term) for term in terms])
 
     def extreme(self, items: Sequence[Any], sign: int) -> "Ball":
         """Return the greatest of items, of which this is one, or the least."""
@@ -320,11 +327,27 @@ def total(balls: Sequence[Ball]) -> Ball:
     error = errors + np.where(is_exact, 0.0, (len(balls) - 2) * of.sum_unit * size * _SLACK)
     result = Ball(of, value, error if error.any() else 0.0, "sum")
     result._with_flags(*balls)
-    if float(np.max(size)) * (1 + len(balls) * float(of.unit.max())) >= of.overflow:
+    most = float(np.max(np.where(of.keeps_width, size, 0.0)))
+    if most * (1 + 2 * len(balls) * 2.0 ** -PRECISION[of.element_type]) >= of.overflow:
         signs = {math.copysign(1, float(one.value)) for one in balls if not one.value.is_zero()}
         result.may_be_infinite = True
         result.may_be_anything |= len(signs) > 1
     return result
+
+
+def running_mean(balls: Sequence[Ball]) -> Ball:
+    """Return the mean of balls, as m + (x - m) / k for each x in any order gives it.
+
+    Each step rounds m, which is at most the greatest x, and thrice a k-th of a difference.
+    """
+    of, count = balls[0].of, len(balls)
+    if any(one.value is None for one in balls):
+        return total(balls) / count
+    most = max(one.magnitude for one in balls)
+    errors = np.max([np.broadcast_to(one.as_operand, len(of.rows)) for one in balls], axis=0)
+    error = errors + of.unit * (most + errors) * (count + 6 * (1 + math.log(count))) * _SLACK
+    value = sum((one.value for one in balls), start=arb(0)) / count
+    return Ball(of, value, error if error.any() else 0.0, "+")._with_flags(*balls)
 
 
 def extreme(balls: Sequence[Ball], sign: int) -> Ball:

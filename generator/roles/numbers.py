@@ -58,6 +58,8 @@ def _float_kinds(element_type: str) -> Mapping[str, Callable[[_Draws], Numbers]]
         "of any exponent": lambda d: (
             d.signs() * d.dense(0, 0) * 2.0 ** d.integers("any", smallest, largest)
         ),
+        "next to the greatest": lambda d: d.signs() * d.dense(largest - 3, largest),
+        "next to the least normal": lambda d: d.signs() * d.dense(2 - largest, 40 - largest),
         "small": lambda d: d.signs() * d.dense(-12, -3),
     }
 
@@ -115,6 +117,8 @@ def _draw_integers(role: Named, call: Drawing, tensor: Tensor, draws: _Draws) ->
         return tuple(bool(n) for n in draws.integers("truth", 0, 1))
     least, most = lowest(tensor.type), highest(tensor.type)
     ranges = {"small": (-5, 5), "larger": (-100, 100), "of one sign": (0, 9)}
+    # Past what f32 and f64 hold exactly, and far from the limits.
+    ranges["large"] = least // 64, most // 64
     wide = {"near the limits": (least, most)}
     kind = call.one(role, "values", {name: name for name in ranges}, {name: name for name in wide})
     low, high = {**ranges, **wide}[kind]

@@ -145,6 +145,11 @@ def total(items: Iterable[Any]) -> Any:
     return _computed(items, "total", _total_of_integers)
 
 
+def running_mean(items: Iterable[Any]) -> Any:
+    """Return the mean of computed numbers, as a running mean gives it."""
+    return _computed(items, "running", lambda numbers: sum(numbers) // len(numbers))
+
+
 def greatest(*items: Any) -> Any:
     """Return the greatest of several numbers, or of those in one list."""
     return _computed(items if len(items) > 1 else items[0], "extreme", max, 1)
@@ -157,7 +162,7 @@ def least(*items: Any) -> Any:
 
 FORMULA_FUNCTIONS: Functions = {
     **EXPRESSION_FUNCTIONS,
-    **{f.__name__: f for f in (one_of, grouped, positions)},
+    **{f.__name__: f for f in (one_of, grouped, positions, running_mean)},
     **{"sum": total, "max": greatest, "min": least},
     **{name: methodcaller(name) for name in ("exp", "sqrt", "tanh")},
     # A constant that is no element: an arithmetic rounds it like the result of an operation.
