@@ -42,6 +42,7 @@ def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arra
     head, tail = np.zeros(len(balls)), np.zeros(len(balls))
     error, units = (np.zeros((len(balls), len(of.rows))) for _ in range(2))
     number = np.full(len(balls), np.nan)
+    ends = np.tile([-np.inf, np.inf], (len(balls), 1))
     for k, ball in enumerate(balls):
         if ball is None:
             flags[k] = OPEN
@@ -54,6 +55,7 @@ def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arra
             flags[k] |= SIGN * (ball.number == 0 and ball.rounding in ("+", "*", "/", "sqrt"))
             continue
         head[k], tail[k] = _two_doubles(ball)
+        ends[k] = ball.ends
         error[k] = ball.error
         if ball.rounding in of.function_units and (head[k] or np.any(error[k])):
             units[k] = of.function_units[ball.rounding]
@@ -64,6 +66,7 @@ def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arra
     flushes = ~of.kept & (error[:, :1] < np.inf)
     low = np.where(flushes & (low > 0) & (low <= normal), 0.0, low)
     high = np.where(flushes & (high < 0) & (high >= -normal), 0.0, high)
+    low, high = (np.clip(each, ends[:, :1], ends[:, 1:]) for each in (low, high))
     is_special = ~np.isnan(number)[:, None]
     return (
         np.where(is_special, number[:, None], low),
@@ -83,7 +86,10 @@ def _two_doubles(ball: Ball) -> tuple[float, float]:
         )
     except OverflowError:
         return float(np.inf if mantissa > 0 else -np.inf), 0.0
-    return head, float(mid - head)
+    rest = mid - head
+    tail = float(rest)
+    # Towards 0, lest a number next to the middle of two doubles become the middle.
+    return head, tail if abs(tail) <= abs(rest) else float(np.nextafter(tail, 0.0))
 
 
 def _ends(
@@ -120,7 +126,8 @@ def _sum(a: Array, b: Array) -> tuple[Array, Array]:
 def _rounded(of: Arithmetics, top: Array, below: Array, direction: int) -> Array:
     """Return a sum of two doubles as an element: the nearest, or the next one up or down."""
     if of.element_type == "f64":
-        return np.where(below * direction > 0, np.nextafter(top, direction * np.inf), top)
+        with np.errstate(over="ignore"):
+            return np.where(below * direction > 0, np.nextafter(top, direction * np.inf), top)
     # Rounded to odd, a double has what a second rounding needs (Boldo and Melquiond, 2008).
     is_even = (top.view(np.int64) & 1) == 0
     odd = np.where((below != 0) & is_even, np.nextafter(top, np.copysign(np.inf, below)), top)

@@ -237,7 +237,7 @@ class _Formula:
         if element_type == output_type:
             allowance = _of_numbers(element_type, forms, output)
         else:
-            allowance = _of_integers(forms[0], output)
+            allowance = _of_integers(rows, output)
         wrong = ~allowance.allows_claimed(output)
         if wrong.any():
             place = int(np.argmax(wrong))
@@ -320,17 +320,19 @@ def _of_numbers(element_type: str, forms: Sequence[Sequence[Any]], output: Array
     return Allowance(of.names, low, high, flags.reshape(output.shape), STANDARD)
 
 
-def _of_integers(values: Sequence[Any], output: Array) -> Allowance:
-    """Return what is allowed of integers: one value, or any where it leaves the type."""
+def _of_integers(rows: Sequence[Sequence[Any]], output: Array) -> Allowance:
+    """Return what is allowed of integers: what forms give; any where one leaves the type."""
     output_type = type_name(output.dtype)
-    fitting = [
-        value if value is not None and fits(output_type, value) else None for value in values
-    ]
-    flags = np.array([OPEN * (value is None) for value in fitting], np.uint8)
-    elements = np.array([value or 0 for value in fitting], output.dtype).reshape(output.shape)
-    return Allowance(
-        (STANDARD,), elements[None], elements[None], flags.reshape(output.shape), STANDARD
+    is_open = [any(value is None or not fits(output_type, value) for value in row) for row in rows]
+    low, high = (
+        np.array(
+            [0 if open_ else choose(row) for row, open_ in zip(rows, is_open, strict=True)],
+            output.dtype,
+        ).reshape(output.shape)
+        for choose in (min, max)
     )
+    flags = np.array(is_open, np.uint8).reshape(output.shape) * OPEN
+    return Allowance((STANDARD,), low[None], high[None], flags.astype(np.uint8), STANDARD)
 
 
 def _opened(formula: _Formula, scope: EvaluationScope, output: Array) -> Array:
