@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 
 from opcert.reference.rules import Array
@@ -167,3 +168,37 @@ def softmax_8(data: Array, axis: int = 1) -> list[Array]:
         return np.asarray(powers / powers.sum(axis, keepdims=True))
 
     return [computed(divided, data)]
+
+
+def select_1(cond: Array, then: Array, else_: Array, auto_broadcast: str = "numpy") -> list[Array]:  # noqa: ARG001
+    """Return the elements of `then` where `cond` is true, and else those of `else_`.
+
+    Shapes: then, else_ (any that broadcast), cond (any that broadcasts to their result); the output
+    has the shape to which they broadcast.
+
+    Source: OpenVINO Select-1, the detailed description.
+    """
+    shape = np.broadcast_shapes(cond.shape, then.shape, else_.shape)
+    output = np.array(np.broadcast_to(else_, shape))
+    np.copyto(output, then, where=cond)
+    return [output]
+
+
+_TYPES = {
+    "boolean": np.dtype(np.bool_),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    **{f"f{8 * size}": np.dtype(f"f{size}") for size in (2, 4, 8)},
+    **{f"{kind}{8 * size}": np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)},
+}
+
+
+def convert_1(data: Array, destination_type: str) -> list[Array]:
+    """Return each element in another type; a number becomes an integer without its fraction.
+
+    Shapes: data (any); the output has its shape.
+
+    Source: OpenVINO Convert-1, the detailed description.
+    """
+    # NumPy takes integers modulo 2 to the power of their bits.
+    with np.errstate(all="ignore"):
+        return [data.astype(_TYPES[destination_type])]
