@@ -7,7 +7,9 @@ full profile); bf16 has those of f16.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache, cached_property
+from math import frexp, inf
 from typing import Any
 
 import ml_dtypes
@@ -194,6 +196,16 @@ def arithmetics(element_type: str) -> Arithmetics:
         contains[number, : 0 if name == _KEPT else reach] = True
         contains[number, number] = True
     return Arithmetics(element_type, names, (*chain.values(), *others.values()), contains)
+
+
+def nearest(number: float | Fraction, element_type: str) -> float:
+    """Return the element of a type that is nearest to a finite number."""
+    greatest, normal, _ = arithmetics(element_type).limits
+    exponent = max(frexp(float(number))[1], frexp(normal)[1])
+    # Exact, whatever the type; Python rounds ties to even.
+    step = Fraction(2) ** (exponent - PRECISION[element_type])
+    element = round(Fraction(number) / step) * step
+    return float(element) if abs(element) <= greatest else inf if number > 0 else -inf
 
 
 def minimal(names: Sequence[str], element_type: str) -> list[str]:

@@ -38,11 +38,12 @@ class Ball:
         rounding: The operation: "" is exact, "+", "*" or "sum" rounds, a function has units.
         may_be_infinite: It may also be an infinity of its sign; an intermediate result overflows.
         may_be_anything: It may also be any infinity, or NaN.
+        ends: What no result is below or above, whatever the arithmetic.
     """
 
     __slots__ = (
-        "__dict__", "error", "may_be_anything", "may_be_infinite", "number", "of", "rounding",
-        "value",
+        "__dict__", "ends", "error", "may_be_anything", "may_be_infinite", "number", "of",
+        "rounding", "value",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +57,7 @@ class Ball:
         self.of, self.value, self.error, self.rounding = of, value, error, rounding
         self.number = number
         self.may_be_infinite = self.may_be_anything = False
+        self.ends = (-math.inf, math.inf)
 
     @cached_property
     def magnitude(self) -> float:
@@ -78,7 +80,8 @@ class Ball:
         if not self.rounding or self.number is not None:
             return self.error
         of, (bits, exponent) = self.of, self.mantissa
-        size = self.magnitude + self.error
+        # An infinite error is one anyway, and its rounding is a number.
+        size = np.minimum(self.magnitude + self.error, sys.float_info.max)
         least = of.limits[2]
         unit = np.maximum(of.unit, of.sum_unit) if self.rounding == "sum" else of.unit
         rounded = size * unit + (0.0 if self.rounding in ("+", "sum") else least) * (unit > 0)
@@ -123,11 +126,8 @@ class Ball:
     def __neg__(self) -> "Ball":
         number = None if self.number is None else -self.number
         negated = Ball(self.of, None if self.value is None else -self.value, number=number)
-        negated.error, negated.rounding = self.error, self.rounding
-        negated.may_be_anything, negated.may_be_infinite = (
-            self.may_be_anything,
-            self.may_be_infinite,
-        )
+        for name in ("error", "rounding", "may_be_anything", "may_be_infinite"):
+            setattr(negated, name, getattr(self, name))
         return negated
 
     def __add__(self, other: Any) -> "Ball":
@@ -150,10 +150,14 @@ class Ball:
                 if one.value is None and is_between and not factor.value.is_zero():
                     raise Undecided
             return self._special(_double(self) * _double(other), self, other)
-        a, b = self.magnitude, other.magnitude
+        of, a, b = self.of, self.magnitude, other.magnitude
         own, others = self.as_operand, other.as_operand
-        error = a * others + b * own + own * others
-        of = self.of
+        error: Error = 0.0
+        if np.any(own) or np.any(others):
+            with np.errstate(all="ignore"):
+                error = a * others + b * own + own * others
+            # Of an infinite error times 0.
+            error = np.where(np.isnan(error), np.inf, error)
         if self.is_leaf and other.is_leaf and any(row.product for row in of.rows):
             least = min(self.mantissa[0], other.mantissa[0])
             split = np.array([r.product if least > r.product_bits else 0.0 for r in of.rows])
@@ -168,7 +172,7 @@ class Ball:
         if other.value is not None and other.value.is_zero():
             raise Undecided
         if self.value is None or other.value is None:
-            if self.value is not None:
+            if self.value is not None and not math.isnan(_double(other)):
                 return Ball(self.of, arb(0))._with_flags(self)
             return self._special(_double(self) / _double(other), self, other)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -208,6 +212,21 @@ class Ball:
         """Return the greatest of items, of which this is one, or the least."""
         return extreme([ball(self.of, item) for item in items], sign)
 
+    @property
+    def exact(self) -> Fraction:
+        """The number of an element.
+
+        Raises:
+            Undecided: it is infinite or NaN, or computed.
+        """
+        if self.value is None or self.rounding:
+            raise Undecided
+        mantissa, exponent = self.value.man_exp()
+        return int(mantissa) * Fraction(2) ** int(exponent)
+
+    def __int__(self) -> int:
+        return math.trunc(self.exact)
+
     def exp(self) -> "Ball":
         """Return e to its power."""
         return exponential(self)
@@ -217,8 +236,13 @@ class Ball:
         return square_root(self)
 
     def tanh(self) -> "Ball":
-        """Return its hyperbolic tangent."""
-        return hyperbolic_tangent(self)
+        """Return its hyperbolic tangent, whose slope is at most 1."""
+        if self.value is None:
+            number = _double(self)
+            return self if math.isnan(number) else Ball(self.of, arb(math.copysign(1.0, number)))
+        if self.value.is_zero():
+            return Ball(self.of, arb(0))
+        return Ball(self.of, self.value.tanh(), self.as_operand, "tanh")
 
     def __sub__(self, other: Any) -> "Ball":
         return self + -ball(self.of, other)
@@ -283,8 +307,7 @@ def leaf(of: Arithmetics, number: float) -> Ball:
     element = Ball(of, arb(number), number=number if number == 0 else None)
     if number == 0:
         return element
-    bits = element.mantissa[0]
-    if bits > 8:
+    if (bits := element.mantissa[0]) > 8:
         error = np.array([r.leaf * abs(number) if bits > r.leaf_bits else 0.0 for r in of.rows])
         element.error = error if error.any() else 0.0
     if abs(number) < of.limits[1] and not of.kept.all():
@@ -325,8 +348,7 @@ def total(balls: Sequence[Ball]) -> Ball:
     grid = np.log2(np.maximum(size, 2.0**-1074)) - last if last > -(1 << 20) else np.inf
     is_exact = (errors == 0) & (grid <= of.sum_bits)
     error = errors + np.where(is_exact, 0.0, (len(balls) - 2) * of.sum_unit * size * _SLACK)
-    result = Ball(of, value, error if error.any() else 0.0, "sum")
-    result._with_flags(*balls)
+    result = Ball(of, value, error if error.any() else 0.0, "sum")._with_flags(*balls)
     most = float(np.max(np.where(of.keeps_width, size, 0.0)))
     if most * (1 + 2 * len(balls) * 2.0 ** -PRECISION[of.element_type]) >= of.overflow:
         signs = {math.copysign(1, float(one.value)) for one in balls if not one.value.is_zero()}
@@ -386,9 +408,8 @@ def exponential(x: Ball) -> Ball:
             raise Undecided
         return Ball(x.of, None, number=math.inf)
     with np.errstate(over="ignore"):
-        growth = np.expm1(x.as_operand)
-    # The least positive double, since infinity may not multiply 0.
-    error = max(size, 2.0**-1074) * growth * _SLACK
+        # The least positive double, since infinity may not multiply 0.
+        error = max(size, 2.0**-1074) * np.expm1(x.as_operand) * _SLACK
     return Ball(x.of, value, error if np.any(error) else 0.0, "exp")._with_flags(x)
 
 
@@ -409,13 +430,3 @@ def square_root(x: Ball) -> Ball:
         root = np.sqrt(np.maximum(number - own, 0.0))
     error = np.where(number < own, np.inf, own / (math.sqrt(number) + root) * _SLACK)
     return Ball(x.of, x.value.sqrt(), error if np.any(error) else 0.0, "sqrt")._with_flags(x)
-
-
-def hyperbolic_tangent(x: Ball) -> Ball:
-    """Return the hyperbolic tangent of a ball; its slope is at most 1."""
-    if x.value is None:
-        number = _double(x)
-        return x if math.isnan(number) else Ball(x.of, arb(math.copysign(1.0, number)))
-    if x.value.is_zero():
-        return Ball(x.of, arb(0))
-    return Ball(x.of, x.value.tanh(), x.as_operand, "tanh")

@@ -48,6 +48,7 @@ def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arra
     head, tail = np.zeros(len(balls)), np.zeros(len(balls))
     error, units = (np.zeros((len(balls), len(of.rows))) for _ in range(2))
     number = np.full(len(balls), np.nan)
+    ends = np.tile([-np.inf, np.inf], (len(balls), 1))
     for k, ball in enumerate(balls):
         if ball is None:
             flags[k] = OPEN
@@ -60,6 +61,7 @@ def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arra
             flags[k] |= SIGN * (ball.number == 0 and ball.rounding in ("+", "*", "/", "sqrt"))
             continue
         head[k], tail[k] = _two_doubles(ball)
+        ends[k] = ball.ends
         error[k] = np.where(np.isnan(ball.error), np.inf, ball.error)
         if ball.rounding in of.function_units and (head[k] or np.any(error[k])):
             units[k] = of.function_units[ball.rounding]
@@ -70,6 +72,7 @@ def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arra
     flushes = ~of.kept & (error[:, :1] < np.inf)
     low = np.where(flushes & (low > 0) & (low <= normal), 0.0, low)
     high = np.where(flushes & (high < 0) & (high >= -normal), 0.0, high)
+    low, high = (np.clip(each, ends[:, :1], ends[:, 1:]) for each in (low, high))
     is_special = ~np.isnan(number)[:, None]
     return (
         np.where(is_special, number[:, None], low),
@@ -94,7 +97,10 @@ def _two_doubles(ball: Ball) -> tuple[float, float]:
         # Rounded upwards, it may reach half a unit of the head.
         rest = mantissa * Fraction(2) ** exponent - Fraction(head)
         return head, math.ldexp(int(rest * 2**1074), -1074)
-    return head, float(mid - head)
+    rest = mid - head
+    tail = float(rest)
+    # Towards 0, lest a number next to the middle of two doubles become the middle.
+    return head, tail if abs(tail) <= abs(rest) else float(np.nextafter(tail, 0.0))
 
 
 def _ends(

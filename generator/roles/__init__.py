@@ -17,12 +17,14 @@ from opcert.roles.element_indices import ElementIndicesRole
 from opcert.roles.indices import IndicesRole
 from opcert.roles.lengths import LengthsRole, PartsRole
 from opcert.roles.mapping import MappingRole
+from opcert.roles.modes import FlagRole, ModeRole
 from opcert.roles.number import NumberRole
 from opcert.roles.partition import PartitionRole
 from opcert.roles.products import MatricesRole
+from opcert.roles.real import RealRole
 from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, DerivedAmbiguity, ListRole, Requirement, Role
-from opcert.roles.scalar_values import FillRole, FlagRole, MaskRole, ModeRole
+from opcert.roles.scalar_values import FillRole, MaskRole
 from opcert.roles.shape import ShapeRole
 from opcert.roles.slicing_steps import SlicingStepsRole
 from opcert.roles.spans import SpansRole
@@ -49,7 +51,7 @@ _CLASSES: tuple[type[Role], ...] = (
     *(SpansRole, PartitionRole, ShapeRole, ReshapeRole, MappingRole, ModeRole, FlagRole),
     *(DescriptorsRole, DescriptorRole, WindowsRole, CountRole, PartsRole, PermutationRole),
     *(CountsRole, FillRole, LengthsRole, SlicingStepsRole, MaskRole, NumberRole, CoordinatesRole),
-    MatricesRole,
+    *(MatricesRole, RealRole),
 )
 # By the value of the key `role`.
 ROLES = {get_args(kind.model_fields["role"].annotation)[0]: kind for kind in _CLASSES}

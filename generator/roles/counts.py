@@ -9,8 +9,8 @@ from opcert.arrays.element_types import highest
 from opcert.errors import Inapplicable, did_you_mean
 from opcert.roles.data import PerAxis
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, near, parted, places
+from opcert.roles.modes import ModeRole
 from opcert.roles.role import Requirement, Role
-from opcert.roles.scalar_values import ModeRole
 
 
 class CountRole(Role):

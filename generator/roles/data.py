@@ -5,12 +5,15 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
+from pydantic import Field
+
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText, RankBounds
 from opcert.roles.drawing import Drawing
+from opcert.roles.modes import ModeRole
 from opcert.roles.numbers import draw_numbers
 from opcert.roles.role import ListRole, Requirement, Role
 
@@ -30,10 +33,11 @@ class DataRole(Role):
 
     Unless `empty` is false, an extent may be 0. Data may have the type of other data (`type_of`).
     Its shape is drawn, or that of an expression (`shape`); or data broadcasts with other data
-    (`broadcasts_with`).
+    (`broadcasts_with`). If a mode says how, `ways` has for each of its words whether they stretch
+    to one another (`both`), this one to the other (`onto`), or none.
     """
 
-    relations: ClassVar = {"type_of": ("data",), "broadcasts_with": ("data",)}
+    relations: ClassVar = {"type_of": ("data",), "broadcasts_with": ("data",), "mode": ("mode",)}
 
     role: Literal["data"]
     rank: RankBounds = ("1", "8")
@@ -41,12 +45,14 @@ class DataRole(Role):
     type_of: str | None = None
     shape: ExpressionText | None = None
     broadcasts_with: str | None = None
+    mode: str | None = None
+    ways: dict[str, Literal["both", "onto", "none"]] = Field(default_factory=dict)
     read: bool = False
     computed: bool = False
     domain: tuple[float, float] | dict[str, tuple[float, float]] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Report another type symbol than `type_of` has, and a chain of data that broadcast."""
+        """Report a wrong type symbol, a chain of data that broadcast, and words without a way."""
         if self.type_of is not None:
             symbol = self.related(self.type_of, DataRole).type
             if self.type != symbol:
@@ -55,6 +61,10 @@ class DataRole(Role):
         if self._partners and self._partners[0].broadcasts_with is not None:
             text = f"'{self.broadcasts_with}' names data that it broadcasts with, too"
             yield "broadcasts_with", f"{text}; expected data without this key"
+        words = () if self._mode is None else self._mode.one_of
+        if self.ways.keys() != {*words} or (words and self.broadcasts_with is None):
+            text = "ways of other words than the mode has, or without other data"
+            yield "ways", f"{text}; expected 'broadcasts_with', and ways of {[*words]}"
 
     def rank_bounds(self) -> tuple[str, str]:
         """Return the ranks of the argument whose shape it has."""
@@ -90,17 +100,30 @@ class DataRole(Role):
         if not self._partners:
             return self._draw_own_shape(call, call.fact(self.draw_rank))
         shape = call.fact(self._partners[0].draw_result_shape)
+        way = call.fact(self._partners[1].draw_way)
+        if way == "none" or (way == "onto" and self.broadcasts_with is None):
+            return shape
         least, most = int(self.rank[0]), min(int(self.rank[1]), len(shape))
         if least > most:
             raise Inapplicable("the result has too few dimensions")
         fewer = {"as many": most, "one fewer": most - 1, "half": most // 2, "fewest": least}
         rank = call.one(self, "axes", {name: k for name, k in fewer.items() if least <= k})
-        stretched = call.one(self, "stretched", ["none", "some", "all"] if rank else ["none"])
+        some = ["some", "all"] if rank else []
+        common, rare = (["none"], some) if way == "onto" else (["none", *some], [])
+        stretched = call.one(self, "stretched", common, rare)
         ones = call.choices.integers(f"{self.name} ones", 0, 1, rank)
         return tuple(
             1 if stretched == "all" or (stretched == "some" and ones[k]) else extent
             for k, extent in enumerate(shape[len(shape) - rank :])
         )
+
+    @property
+    def _mode(self) -> ModeRole | None:
+        return None if self.mode is None else self.related(self.mode, ModeRole)
+
+    def draw_way(self, call: Drawing) -> str:
+        """Draw how it broadcasts with other data."""
+        return "both" if self._mode is None else self.ways[str(call.fact(self._mode.draw_meant))]
 
     def draw_result_shape(self, call: Drawing) -> tuple[int, ...]:
         """Draw the shape to which data that broadcast to one another broadcast."""
@@ -176,12 +199,35 @@ class DataRole(Role):
             text = f"{name} has the shape {'' if of == self.shape else 'of '}{of}."
             yield self.requirement("shape", text, f"{name}.shape == tuple({self.shape})")
         if self.broadcasts_with is not None:
-            names = [role.name for role in self._partners]
-            names = names[: names.index(name) + 1]
-            text = f"{' and '.join([', '.join(names[:-1]), name])} broadcast to one another."
-            shapes = f"[{', '.join(f'{each}.shape' for each in names)}]"
-            earlier = [f"{each}.broadcasts" for each in names[1:-1]]
-            yield self.requirement("broadcasts", text, f"compatible({shapes})", *earlier)
+            yield from self._broadcasting(self.broadcasts_with)
+
+    def _broadcasting(self, first: str) -> Iterator[Requirement]:
+        """Yield that it broadcasts with other data in each way that it may."""
+        name, mode = self.name, self._mode
+        names = [role.name for role in self._partners]
+        names = names[: names.index(name) + 1]
+        shapes = f"[{', '.join(f'{each}.shape' for each in names)}]"
+        together = f"{' and '.join([', '.join(names[:-1]), name])} broadcast to one another"
+        ways = {
+            "both": ("broadcasts", together, f"compatible({shapes})"),
+            "onto": (
+                "onto",
+                f"{name} broadcasts to {first}",
+                f"broadcasts({name}.shape, {first}.shape)",
+            ),
+            "none": ("equal", f"{name} has the shape of {first}", f"{name}.shape == {first}.shape"),
+        }
+        for way, (aspect, fact, holds) in ways.items():
+            earlier = [f"{each}.{aspect}" for each in names[1:-1]]
+            words = [word for word, own in self.ways.items() if own == way]
+            if mode is None and way == "both":
+                yield self.requirement(aspect, f"{fact}.", holds, *earlier)
+            elif mode is not None and words:
+                when = mode.is_one_of(words)
+                text = f"If {mode.name} is {' or '.join(words)}, {fact}."
+                yield self.requirement(
+                    aspect, text, holds, mode.word_requirement, *earlier, when=when
+                )
 
 
 class OfDataRole(Role):

@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing
+from opcert.roles.modes import FlagRole
 from opcert.roles.role import Requirement
-from opcert.roles.scalar_values import FlagRole
 
 # How many products are added, in most draws and in a few.
 _MOST_PRODUCTS, _MANY_PRODUCTS = 256, 600

@@ -12,8 +12,8 @@ from opcert.arrays.calls import Call, insert, replace
 from opcert.arrays.element_types import fits, lowest
 from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, places
+from opcert.roles.modes import FlagRole
 from opcert.roles.role import ListRole, Requirement
-from opcert.roles.scalar_values import FlagRole
 
 
 @dataclass(frozen=True)

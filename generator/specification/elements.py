@@ -1,5 +1,6 @@
 """Elements of inputs, as formulas read and compare them, or compute with them."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -7,6 +8,7 @@ from itertools import product
 from operator import methodcaller
 from typing import Any
 
+from opcert.accuracy.arithmetics import PRECISION, nearest
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import FLOATS, Array
 from opcert.specification.expressions import EXPRESSION_FUNCTIONS, Functions
@@ -160,9 +162,30 @@ def least(*items: Any) -> Any:
     return _computed(items if len(items) > 1 else items[0], "extreme", min, -1)
 
 
+def rounded(number: Any, element_type: str) -> Any:
+    """Return the element of a type that is nearest to an element, or to another number."""
+    if element_type in PRECISION and not isfinite(number):
+        return number
+    exact = getattr(number, "exact", number)
+    return nearest(exact, element_type) if element_type in PRECISION else round(exact)
+
+
+def between(number: Any, low: float, high: float) -> Any:
+    """Return a computed number that no arithmetic takes below `low` or above `high`."""
+    if hasattr(number, "ends"):
+        number.ends = (low, high)
+    return number
+
+
+def isfinite(number: Any) -> bool:
+    """Whether a number is neither infinite nor NaN."""
+    return number.value is not None if hasattr(number, "value") else math.isfinite(number)
+
+
 FORMULA_FUNCTIONS: Functions = {
     **EXPRESSION_FUNCTIONS,
     **{f.__name__: f for f in (one_of, grouped, positions, running_mean)},
+    **{f.__name__: f for f in (rounded, between, isfinite, math.isqrt)},
     **{"sum": total, "max": greatest, "min": least},
     **{name: methodcaller(name) for name in ("exp", "sqrt", "tanh")},
     # A constant that is no element: an arithmetic rounds it like the result of an operation.
