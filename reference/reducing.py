@@ -1,6 +1,7 @@
 """Reductions: one number of all elements that differ along some axes only."""
 
 import math
+import warnings
 
 import numpy as np
 
@@ -66,3 +67,39 @@ def reduce_mean_1(data: Array, axes: Array, keep_dims: bool = False) -> list[Arr
         total = np.asarray(np.sum(wide(data), axis=reduced, keepdims=keep_dims))
         divide = np.floor_divide if is_integer(data) else np.divide
         return [np.asarray(divide(total, total.dtype.type(count))).astype(data.dtype)]
+
+
+@requires_arguments("mvn-6/required-arguments")
+def mvn_6(
+    data: Array, axes: Array, normalize_variance: bool, eps: float, eps_mode: str
+) -> list[Array]:
+    """Return `data` without the mean of each slice along `axes`, and divided by its deviation.
+
+    Shapes: data (any), axes (number of axes,); the output has the shape of data. The variance is
+    the mean of squares.
+
+    Source: OpenVINO MVN-6, the detailed description.
+
+    Raises:
+        RuleBroken: the call violates a rule of the document.
+    """
+    type_ = data.dtype.name
+    require(type_ in ("float16", "bfloat16", "float32", "float64"), "mvn-6/data-type", type_)
+    require(axes.dtype.name in ("int32", "int64"), "mvn-6/axes-type", f"axes of {axes.dtype}")
+    require(axes.ndim == 1, "mvn-6/axes-rank", f"axes of rank {axes.ndim}")
+    is_axis = all(-data.ndim <= axis < data.ndim for axis in axes.tolist())
+    require(is_axis, "mvn-6/axes-range", f"axes {axes.tolist()}, rank {data.ndim}")
+    require(eps > 0, "mvn-6/eps-positive", f"eps {eps}")
+    modes = ("inside_sqrt", "outside_sqrt")
+    require(eps_mode in modes, "mvn-6/mode-known", f"mode {eps_mode}")
+    reduced = tuple({axis % data.ndim for axis in axes.tolist()})
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+        numbers = wide(data)
+        centred = numbers - np.mean(numbers, axis=reduced, keepdims=True)
+        if not normalize_variance:
+            return [centred.astype(data.dtype)]
+        variance = np.mean(centred * centred, axis=reduced, keepdims=True)
+        added = numbers.dtype.type(eps)
+        is_inside = eps_mode == "inside_sqrt"
+        scale = np.sqrt(variance + added) if is_inside else np.sqrt(variance) + added
+        return [(centred / scale).astype(data.dtype)]
