@@ -19,7 +19,7 @@ from opcert.verdicts.cause_text import Cause, Reproduction
 from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 
-SCHEMA = 12
+SCHEMA = 13
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"

@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_of, type_name
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, type_name
+from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.arrays.patterns import alternatives_of, with_alternatives
 from opcert.cases.properties import level_text
 from opcert.diagnosis import Condition, Point
@@ -53,7 +54,7 @@ def _effort(operator: OperatorSuite, case: IndexedCase) -> tuple[int, ...]:
         0 in sizes,
         is_large,
         repeated > 0,
-        sum(array.layout != "c" for array in case.inputs.values()),
+        sum(len(array.layout.parts) for array in case.inputs.values()),
         text,
     )
 
@@ -235,7 +236,7 @@ class SerializedArray(StrictModel):
 
     type: TypeName
     shape: Shape
-    layout: Layout = "c"
+    layout: Layout = C_ORDER
     elements: _HexDigits
     alternatives: tuple[_HexDigits, ...] = ()
 
@@ -247,13 +248,14 @@ class SerializedArray(StrictModel):
         return self
 
     @classmethod
-    def from_array(cls, array: Array, layout: Layout) -> Self:
+    def from_array(cls, array: Array, layout: Layout = C_ORDER) -> Self:
         """Return an array as text; a call receives it in `layout`."""
         name, elements = type_name(array.dtype), array.tobytes().hex()
         others = tuple(other.tobytes().hex() for other in alternatives_of(array))
-        stored = cls(type=name, shape=array.shape, layout=layout, elements=elements)
+        stored = cls(type=name, shape=array.shape, elements=elements)
         # A certificate omits what is not set.
-        return stored.model_copy(update={"alternatives": others}) if others else stored
+        known = {"layout": layout.of(array), "alternatives": others}
+        return stored.model_copy(update={k: v for k, v in known.items() if v not in (C_ORDER, ())})
 
     @property
     def array(self) -> Array:
@@ -275,7 +277,7 @@ class SerializedCall(StrictModel):
         """Return the call of a step in serialized form."""
         serialized, golden = SerializedArray.from_array, step.golden
         inputs = {n: serialized(array, step.layouts[n]) for n, array in step.inputs.items()}
-        outputs = None if golden is None else tuple(serialized(array, "c") for array in golden)
+        outputs = None if golden is None else tuple(map(serialized, golden))
         return cls(inputs=inputs, attributes=dict(step.attributes), outputs=outputs)
 
     def step(self, operator: str) -> Step:
