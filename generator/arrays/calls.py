@@ -15,7 +15,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, LONG_AXES_NEEDED, Layout
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.errors import Inapplicable
 
 Item = TypeVar("Item")
@@ -178,16 +179,16 @@ class Tensor:
     """A tensor as expressions see it: its type, its shape, and its values if the call fixes them.
 
     `values` is flat, in C order. It is None where a data pattern fills the tensor: `pattern` names
-    it, and two tensors of one type, shape and pattern have the same elements. A `uniform` tensor
-    repeats a single element, which may be zero. `requested_layout` is the memory layout in which a
-    backend gets it. With `second_half_inverted`, every bit of its second half is inverted.
+    it, and two tensors of one type, shape and pattern have the same elements, unless the `layout`
+    of one repeats them along an axis. A `uniform` tensor repeats a single element, which may be
+    zero. With `second_half_inverted`, every bit of its second half is inverted.
     """
 
     type: str
     shape: tuple[int, ...]
     values: tuple[bool | int | float, ...] | None = None
     pattern: str = ""
-    requested_layout: Layout = "c"
+    layout: Layout = C_ORDER
     second_half_inverted: bool = False
     uniform: Literal["no", "some", "zero"] = "no"
 
@@ -211,13 +212,6 @@ class Tensor:
     def nbytes(self) -> int:
         """The number of bytes of its elements."""
         return self.size * ELEMENT_TYPES[self.type].itemsize
-
-    @property
-    def layout(self) -> Layout:
-        """The memory layout; `c` also where the requested one has the same strides."""
-        long_axes = sum(extent > 1 for extent in self.shape) if self.size else 0
-        needed = LONG_AXES_NEEDED[self.requested_layout]
-        return self.requested_layout if long_axes >= needed else "c"
 
 
 @dataclass(frozen=True)

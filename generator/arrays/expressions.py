@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import LONG_AXES_NEEDED, Array, Layout, bits_dtype
+from opcert.arrays.element_types import Array, bits_dtype
+from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.arrays.patterns import allowance_of, alternatives_of
 
 # The most elements 1, 2, 3, ... that are listed instead of written as a range.
@@ -41,25 +42,11 @@ def array_expression(array: Array) -> str:
 
 
 def layout_expression(text: str, shape: tuple[int, ...], layout: Layout) -> str:
-    """Return the expression `text`, of an array of `shape`, in a memory layout."""
-    long_axes = [axis for axis, extent in enumerate(shape) if extent > 1]
-    if layout == "fortran":
-        return f'{text}.copy(order="F")'
-    if len(long_axes) < LONG_AXES_NEEDED[layout] or layout == "c" or not all(shape):
+    """Return the expression `text`, of an array of `shape`, in the layout that it has."""
+    if layout == C_ORDER:
         return text
-    if layout.endswith("reversed"):
-        one_axis = {"first_reversed": long_axes[:1], "last_reversed": long_axes[-1:]}
-        axes = one_axis.get(layout, long_axes)
-        flip = f"[{', '.join('::-1' if axis in axes else ':' for axis in range(len(shape)))}]"
-        return f"{text}{flip}.copy(){flip}"
-    if layout == "permuted":
-        swapped = f".swapaxes({long_axes[-2]}, {long_axes[-1]})"
-        return f"{text}{swapped}.copy(){swapped}"
-    before = "".join(":, " for _ in range(long_axes[-1]))
-    if layout == "pitched":
-        last, extent = long_axes[-1], shape[long_axes[-1]]
-        return f"{text}.take(range({extent + 1}), {last}, mode='wrap')[{before}:{extent}]"
-    return f"np.repeat({text}, 2, axis={long_axes[-1]})[{before}1::2]"
+    strides, start, size = layout.placement(shape)
+    return f"strided({text}, {strides}, {start}, {size})"
 
 
 def _is_numbered(array: Array) -> bool:

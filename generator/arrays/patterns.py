@@ -121,15 +121,19 @@ class Recipe(NamedTuple):
     Without a stride, an element of w bits is, in C order, the upper w bits of the next output of
     SplitMix64 seeded with `seed`. With one, element i is the lower w bits of the state that
     SplitMix64 has `seed + i * stride` steps after 0: an odd stride repeats no element before all
-    2^w occurred, a stride of 0 repeats one.
+    2^w occurred, a stride of 0 repeats one. These are the elements of an array whose extents are 1
+    along `repeated` axes; they are then repeated.
     """
 
     seed: int
     stride: int | None = None
 
-    def array(self, element_type: str, shape: tuple[int, ...]) -> Array:
-        """Return the array that the recipe generates."""
-        dtype, width, size = ELEMENT_TYPES[element_type], bit_width(element_type), prod(shape)
+    def array(self, name: str, shape: tuple[int, ...], repeated: Sequence[int] = ()) -> Array:
+        """Return the array of the type `name` that the recipe generates."""
+        if repeated:
+            once = self.array(name, _once(shape, repeated))
+            return np.array(np.broadcast_to(once, shape), order="C")
+        dtype, width, size = ELEMENT_TYPES[name], bit_width(name), prod(shape)
         if self.stride == 0:
             element = self.seed * _GAMMA & ((1 << width) - 1)
             return np.full(size, element, bits_dtype(dtype)).view(dtype).reshape(shape)
@@ -148,6 +152,11 @@ class Recipe(NamedTuple):
         return bits.view(dtype).reshape(shape)
 
 
+def _once(shape: tuple[int, ...], repeated: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape of the elements that are repeated along axes."""
+    return tuple(1 if axis in repeated else extent for axis, extent in enumerate(shape))
+
+
 def is_large(tensor: Tensor) -> bool:
     """Whether a data pattern fills a tensor that is too large to store."""
     return tensor.values is None and tensor.nbytes > MAX_STORED_BYTES and tensor.uniform == "no"
@@ -155,7 +164,8 @@ def is_large(tensor: Tensor) -> bool:
 
 def recipe_of(tensor: Tensor) -> Recipe:
     """Return the recipe of a tensor that a pattern fills; equal patterns have equal recipes."""
-    return _recipe(tensor.type, tensor.shape, tensor.pattern, tensor.uniform, is_large(tensor))
+    shape = _once(tensor.shape, tensor.layout.repeated)
+    return _recipe(tensor.type, shape, tensor.pattern, tensor.uniform, is_large(tensor))
 
 
 @lru_cache(maxsize=256)
@@ -187,9 +197,9 @@ def pattern_array(tensor: Tensor) -> Array:
 
     In a tensor that is small enough to store, all elements differ if the type has enough values.
     If it has not, the tensor at least differs from itself shifted by one along any axis, and from
-    its transposes.
+    its transposes. Along axes that its layout repeats, elements are equal.
     """
-    return recipe_of(tensor).array(tensor.type, tensor.shape)
+    return recipe_of(tensor).array(tensor.type, tensor.shape, tensor.layout.repeated)
 
 
 def materialize(tensor: Tensor) -> Array:
@@ -230,7 +240,7 @@ def with_special_values(
     names: defaultdict[np.dtype[Any], list[str]] = defaultdict(list)
     for name, array in arrays.items():
         tensor = tensors[name]
-        is_pattern = tensor.values is None and not is_large(tensor)
+        is_pattern = tensor.values is None and not is_large(tensor) and not tensor.layout.repeated
         has_distinct = 0 < array.size <= 1 << min(63, bit_width(tensor.type))
         if tensor.uniform == "no" and is_pattern and has_distinct and special_bits(tensor.type):
             names[array.dtype].append(name)

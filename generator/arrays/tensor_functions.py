@@ -13,9 +13,7 @@ from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     FLOATS,
     INTEGERS,
-    LAYOUTS,
     Array,
-    Layout,
     fits,
     same_bytes,
     type_name,
@@ -85,19 +83,6 @@ def scalar(element_type: str, value: int) -> Tensor:
     return tensor(element_type, (), (value,))
 
 
-def with_layout(original: Tensor, layout: Layout) -> Tensor:
-    """Return `original` in another memory layout.
-
-    Raises:
-        ValueError: the layout is unknown.
-    """
-    if layout not in LAYOUTS:
-        raise ValueError(f"unknown layout '{layout}'{did_you_mean(layout, list(LAYOUTS))}")
-    if layout == original.requested_layout:
-        return original
-    return replace(original, requested_layout=layout)
-
-
 def _listed(values: tuple[float, ...]) -> str:
     """Return values for a message: all, or the first of many."""
     if len(values) <= _LISTED:
@@ -111,7 +96,7 @@ def _listed(values: tuple[float, ...]) -> str:
 def with_values(original: Tensor, values: tuple[int, ...]) -> Tensor:
     """Return a 1-D or one-element tensor like `original` with other values."""
     shape = original.shape if prod(original.shape) == len(values) else (len(values),)
-    return with_layout(tensor(original.type, shape, values), original.requested_layout)
+    return replace(tensor(original.type, shape, values), layout=original.layout)
 
 
 def with_type(original: Tensor, element_type: str) -> Tensor:
@@ -130,7 +115,7 @@ def with_type(original: Tensor, element_type: str) -> Tensor:
     fit = most is None or not values or (least <= min(values) and max(values) <= most)
     if not fit or values != original.values:
         raise Inapplicable(f"{_listed(original.values)} does not fit {element_type}")
-    return with_layout(tensor(element_type, original.shape, values), original.requested_layout)
+    return replace(tensor(element_type, original.shape, values), layout=original.layout)
 
 
 def with_shape(original: Tensor, shape: tuple[int, ...]) -> Tensor:

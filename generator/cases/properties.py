@@ -29,13 +29,11 @@ _RANGES = [
 ]
 _RANGES.append(f"{_LEAST[-1]:,} or more")
 _LAYOUT_WORDS = {
-    "fortran": "in Fortran order",
-    "reversed": "backwards in memory",
-    "gapped": "with gaps",
-    "pitched": "with padded rows",
-    "permuted": "with permuted axes",
-    "first_reversed": "with the first axis backwards",
-    "last_reversed": "with the last axis backwards",
+    "order": "with permuted axes",
+    "backwards": "backwards in memory",
+    "repeated": "with a stride of 0",
+    "gaps": "with gaps",
+    "offset": "after other elements",
 }
 # The words for a level of each aspect of an argument.
 _PHRASES = {
@@ -152,7 +150,8 @@ class Properties:
         if argument.variadic is not None:
             yield "number", [range_of(len(tensors))]
         yield "rank", [str(tensors[0].rank)]
-        yield "layout", [_LAYOUT_WORDS.get(t.layout, "in C order") for t in tensors]
+        parts = [part for tensor in tensors for part in tensor.layout.parts or ["c"]]
+        yield "layout", [_LAYOUT_WORDS.get(part, "in C order") for part in parts]
         yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
         if tensors[0].values is None:
             yield "content", [_CONTENTS[tensors[0].uniform]]

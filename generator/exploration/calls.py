@@ -11,7 +11,8 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from opcert.arrays.calls import Call, group_variadic
-from opcert.arrays.element_types import Array, copy_in_layout, invert_bits, type_name
+from opcert.arrays.element_types import Array, invert_bits, type_name
+from opcert.arrays.layouts import copy_in_layout
 from opcert.arrays.patterns import materialize, materialize_numbered, with_special_values
 from opcert.cases.candidates import violating_alone
 from opcert.cases.conditions import Conditions
@@ -159,10 +160,10 @@ def call_line(step: Step) -> str:
     """Return a call in a line: types, shapes and short values of inputs, and attributes."""
     parts = []
     for name, array in step.inputs.items():
-        layout = f" {step.layouts[name]}" if step.layouts[name] != "c" else ""
         is_listed = 0 < array.size <= _MAX_LISTED and name not in step.data_inputs
-        values = f" {array.tolist()}" if is_listed else ""
-        parts.append(f"{name}={type_name(array.dtype)}{list(array.shape)}{layout}{values}")
+        values = str(array.tolist()) if is_listed else ""
+        text = f"{name}={type_name(array.dtype)}{list(array.shape)}"
+        parts.append(" ".join(filter(None, [text, str(step.layouts[name].of(array)), values])))
     return ", ".join([*parts, *(f"{name}={value}" for name, value in step.attributes.items())])
 
 
@@ -294,7 +295,7 @@ class OperatorCalls:
             inputs,
             call.attributes,
             golden,
-            layouts={name: tensor.requested_layout for name, tensor in call.inputs.items()},
+            layouts={name: tensor.layout for name, tensor in call.inputs.items()},
             data_inputs=tuple(n for n, tensor in call.inputs.items() if tensor.values is None),
             relation=relation,
             rule=rule,

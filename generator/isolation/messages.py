@@ -1,7 +1,7 @@
 """Messages to a worker or a driver: a line of JSON, and arrays.
 
-The lines are the same for both; arrays differ. A worker shares memory: inputs come first, with the
-gaps between their elements, then outputs. A driver receives and sends packed bytes after the line.
+The lines are the same for both; arrays differ. A worker shares memory: inputs come first, each with
+its whole buffer, then outputs. A driver receives and sends packed bytes after the line.
 """
 
 import json
@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name, underlying_buffer
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.layouts import start_of, underlying_buffer
 from opcert.run.memory import anonymous_file
 
 PROTOCOL = 1
@@ -111,15 +112,14 @@ def align(offset: int) -> int:
 
 
 def write_inputs(area: SharedArea, inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], int]:
-    """Copy inputs with their gaps; return their descriptions and the offset of the outputs."""
+    """Copy the buffers of inputs; return their descriptions and the offset of the outputs."""
     descriptions: list[dict[str, Any]] = []
     end = 0
     for name, array in inputs.items():
         buffer = underlying_buffer(array)
-        offset = end if buffer is array else end + _address(array) - _address(buffer)
         area.grow(align(end + buffer.nbytes))
         area.write(end, buffer)
-        placement = {"strides": array.strides, "offset": offset}
+        placement = {"strides": array.strides, "offset": end + start_of(array)}
         descriptions.append({**_describe_input(name, array), **placement})
         end = align(end + buffer.nbytes)
     return descriptions, end
@@ -156,11 +156,6 @@ def pack_inputs(inputs: Mapping[str, Array]) -> tuple[list[dict[str, Any]], list
 
 def _describe_input(name: str, array: Array) -> dict[str, Any]:
     return {"name": name, "type": type_name(array.dtype), "shape": array.shape}
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))

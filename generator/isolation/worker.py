@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, array_properties, type_name
+from opcert.arrays.element_types import Array, type_name
+from opcert.arrays.layouts import array_properties
 from opcert.backends.contract import (
     Backend,
     as_backend_error,

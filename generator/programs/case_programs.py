@@ -75,7 +75,7 @@ def describe_tensor(
     operator: OperatorSuite, entry: InputArray | DigestedArray
 ) -> tuple[str, str, str | None]:
     """Return the type and shape of a tensor, its layout, and its values where they are few."""
-    layout = "c" if isinstance(entry, DigestedArray) else entry.layout
+    layout = "" if isinstance(entry, DigestedArray) else str(entry.layout)
     values = None
     # The brackets of an array without elements say no more than its shape.
     is_short = 0 < prod(entry.shape) <= MAX_LISTED_ELEMENTS
@@ -94,8 +94,7 @@ def _values_text(array: Array) -> str:
 
 
 def _tensor_text(operator: OperatorSuite, entry: InputArray) -> str:
-    type_and_shape, layout, values = describe_tensor(operator, entry)
-    return " ".join(filter(None, [type_and_shape, layout if layout != "c" else "", values]))
+    return " ".join(filter(None, describe_tensor(operator, entry)))
 
 
 def _input_change(
@@ -125,7 +124,8 @@ def _tensor_differences(
     if before.type != after.type:
         yield f"is of {after.type} instead of {before.type}"
     if before.layout != after.layout:
-        yield f"has the layout {after.layout} instead of {before.layout}"
+        texts = (str(entry.layout) or "C order" for entry in (after, before))
+        yield f"has the layout {' instead of '.join(texts)}"
     values: list[list[Any]] = []
     if max(prod(before.shape), prod(after.shape)) <= _MAX_COMPARED:
         values = [operator.read_array(entry).ravel().tolist() for entry in (before, after)]
@@ -229,7 +229,7 @@ def case_call_text(
             text = array_expression(invert_bits(array) if inverts else array)
         else:
             if isinstance(entry, GeneratedArray):
-                text = f"seeded({entry.seed}, {width}, {dtype}, {entry.shape}{_exceptions(entry)})"
+                text = f"seeded({entry.seed}, {width}, {dtype}, {entry.shape}{_options(entry)})"
             else:
                 text = _stored_array(entry)
             text = f"inverted({text}, {width})" if inverts else text
@@ -240,11 +240,12 @@ def case_call_text(
     return CallText(comment, operator.index.operator, inputs, case.attributes, expected)
 
 
-def _exceptions(entry: GeneratedArray) -> str:
-    """Return the arguments of `seeded` for a stride and for special elements."""
+def _options(entry: GeneratedArray) -> str:
+    """Return the arguments of `seeded` for a stride, repeated axes and special elements."""
     special = ", ".join(f"{position}: 0x{digits}" for position, digits in entry.special)
-    stride = "" if entry.stride is None else f", stride={entry.stride}"
-    return stride + (f", special={{{special}}}" if special else "")
+    text = "" if entry.stride is None else f", stride={entry.stride}"
+    text += f", repeated={entry.layout.repeated}" if entry.layout.repeated else ""
+    return text + (f", special={{{special}}}" if special else "")
 
 
 def _expected_outputs(operator: OperatorSuite, case: IndexedCase, inverted_data: bool) -> list[str]:

@@ -12,7 +12,10 @@ from opcert.run.session import Step
 from opcert.system import code_template
 
 # What the template defines where the calls need it.
-_DEFINED = ("Computed", "Digest", "Open", "call", "inverted", "ml_dtypes", "reject", "seeded")
+_DEFINED = (
+    *("Computed", "Digest", "Open", "call", "inverted", "ml_dtypes"),
+    *("reject", "seeded", "strided"),
+)
 # Why the last call of a program does not return.
 _ENDINGS = {
     "crash": "the process of the backend ends in this call",
@@ -59,10 +62,11 @@ def step_text(step: Step, comment: str = "") -> CallText:
     """Return the call of a step, with its elements, as text."""
     inputs = {
         name: InputText(
-            layout_expression(array_expression(array), array.shape, step.layouts[name]),
-            (type_name(array.dtype), array.shape, step.layouts[name]),
+            layout_expression(array_expression(array), array.shape, layout),
+            (type_name(array.dtype), array.shape, layout),
         )
         for name, array in step.inputs.items()
+        for layout in [step.layouts[name].of(array)]
     }
     expected = None if step.golden is None else [*map(output_expression, step.golden)]
     return CallText(comment, step.operator, inputs, step.attributes, expected)

@@ -36,9 +36,8 @@ class TensorDescription:
     values: str | None
 
     def __str__(self) -> str:
-        layout = f" {self.layout}" if self.layout != "c" else ""
-        values = f" {self.values}" if self.values is not None else ""
-        return f"{self.type}{list(self.shape)}{layout}{values}"
+        texts = f"{self.type}{list(self.shape)}", self.layout, self.values
+        return " ".join(filter(None, texts))
 
 
 @dataclass(frozen=True)

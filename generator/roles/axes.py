@@ -93,7 +93,7 @@ class AxisRole(OneElementRole, OfDataRole):
         value = call.one(self, "sign", ways)
         if value is None or self.is_attribute:
             return value
-        return Tensor(element_type, self.draw_form(call), (value,))
+        return call.laid_out(self, Tensor(element_type, self.draw_form(call), (value,)))
 
     def axis_in(self, call: Call) -> int:
         """Return the axis of a call, counted from the front; an omitted one is its default."""

@@ -8,7 +8,8 @@ from math import prod
 from typing import Any, Protocol, TypeVar
 
 from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import LAYOUTS, LONG_AXES_NEEDED, fits, highest, lowest
+from opcert.arrays.element_types import fits, highest, lowest
+from opcert.arrays.layouts import Layout
 from opcert.choices.choices import Choices, Options
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, abbreviate
 
@@ -21,6 +22,8 @@ _ROOMS = {"up to 32": 32, "up to 1,024": 1 << 10, "up to 8,192": 1 << 13}
 _RARE_ROOMS = {"up to 2^18": 1 << 18}
 _LARGE_ROOMS = {"up to 2^18": 1 << 18, "up to 2^20": 1 << 20, "up to 2^22": 1 << 22}
 
+# Numbers of foreign elements before each element, row and slab.
+_GAPS = ((1,), (0, 1), (0, 0, 1), (2,), (1, 3), (0, 1, 2))
 # The integers of `near` that are the limits of a type.
 _LIMITS = ("greatest", "least")
 # The greatest rank of outputs; the most elements of outputs that a draw aims at, and of indices.
@@ -186,11 +189,26 @@ class Drawing:
         bits = self.integer(role, f"{aspect} bits", 1, room.bit_length() - 1)
         return self.integer(role, f"{aspect} any", 1 << bits, min(room, (2 << bits) - 1))
 
-    def laid_out(self, role: Named, tensor: Tensor) -> Tensor:
-        """Return the tensor in a layout that its shape can show."""
-        long_axes = sum(extent > 1 for extent in tensor.shape) if tensor.size else 0
-        layouts = [layout for layout in LAYOUTS if long_axes >= LONG_AXES_NEEDED[layout]]
-        return replace(tensor, requested_layout=self.one(role, "layout", layouts))
+    def laid_out(self, role: Named, tensor: Tensor, aspect: str = "layout") -> Tensor:
+        """Return the tensor in a layout, each part of which is a choice."""
+        axes = tuple(axis for axis, extent in enumerate(tensor.shape) if extent > 1)
+        some = tuple(self.sample(role, f"{aspect} axes", axes, len(axes)))
+        ends = axes, axes[-1:], axes[:1], some[: (len(axes) + 1) // 2]
+        can_repeat = tensor.values is None or len({*tensor.values}) == 1
+        parts: dict[str, Any] = {
+            "offset": (0, 1, self.integer(role, f"{aspect} any", 2, 64)),
+            "gaps": ((), *_GAPS),
+            "backwards": ((), *ends),
+            "order": ((), axes[::-1], (*axes[:-2], *axes[-2:][::-1]), some),
+            "repeated": ((), *ends[: 4 * can_repeat]),
+        }
+        # Data that repeats elements leaves less to see; that a list does is seldom.
+        one_in = {"offset": 8, "repeated": 8 if tensor.values is None else 1}
+        for part, options in parts.items():
+            name = f"{role.name} {aspect} {part}"
+            differs = self.choices.rarely(f"{name} differs", one_in.get(part, 4))
+            parts[part] = self.choices.one(name, options if differs else options[:1])
+        return replace(tensor, layout=Layout(**parts).of_shape(tensor.shape))
 
 
 def _limits_among(options: Mapping[str, int]) -> Mapping[str, int]:

@@ -56,7 +56,7 @@ class NumberRole(ListRole, OneElementRole):
             return self.drawn_list(call, values)
         if self.is_attribute:
             return values[0]
-        return Tensor(element_type, self.draw_form(call), tuple(values))
+        return call.laid_out(self, Tensor(element_type, self.draw_form(call), tuple(values)))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form or its length, and its range."""

@@ -98,7 +98,7 @@ class FillRole(SelectedRole, OneElementRole):
         # An element of 0 looks like an omitted one.
         is_zero = call.one(self, "element", {"any": False}, {"0": True})
         uniform: Literal["no", "zero"] = "zero" if is_zero else "no"
-        return Tensor(call.fact(self.draw_type), shape, uniform=uniform)
+        return call.laid_out(self, Tensor(call.fact(self.draw_type), shape, uniform=uniform))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type and its form."""

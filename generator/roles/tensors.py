@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, Tensor, insert, tensors_in
-from opcert.arrays.element_types import LAYOUTS
+from opcert.arrays.layouts import C_ORDER
 from opcert.roles.axes import AlongRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, places
@@ -112,18 +112,19 @@ class TensorsRole(AlongRole, DataRole):
         largest = max(tensors, key=lambda tensor: tensor.size)
         uniform = self.draw_uniform(call, largest)
         tensors = [replace(tensor, uniform=uniform) for tensor in tensors]
-        layout, count = call.laid_out(self, largest).requested_layout, len(tensors)
+        layout, count = call.laid_out(self, largest).layout, len(tensors)
         layouts = [layout] * count
-        if count > 1 and layout != "c":
+        if count > 1 and layout != C_ORDER:
             places_of = {"all": range(count), "the first": range(1)}
             places_of |= {"all but the first": range(1, count), "any": range(0)}
             laid_out = call.one(self, "laid out", places_of)
-            layouts = [layout if k in laid_out else "c" for k in range(count)]
+            layouts = [layout if k in laid_out else C_ORDER for k in range(count)]
             if not laid_out:
-                numbers = call.choices.integers(f"{self.name} layouts", 0, len(LAYOUTS) - 1, count)
-                layouts = [LAYOUTS[number] for number in numbers]
+                others = layout, call.laid_out(self, largest, "other layout").layout, C_ORDER
+                numbers = call.choices.integers(f"{self.name} layouts", 0, 2, count)
+                layouts = [others[number] for number in numbers]
         pairs = zip(tensors, layouts, strict=True)
-        return tuple(replace(tensor, requested_layout=own) for tensor, own in pairs)
+        return tuple(replace(tensor, layout=own) for tensor, own in pairs)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield one type, one rank, and the same extents off the axis."""

@@ -14,15 +14,12 @@ from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     Array,
     InputArrays,
-    Layout,
-    array_properties,
     bits_dtype,
     bits_of,
-    copy_in_layout,
     same_bytes,
     type_name,
-    underlying_buffer,
 )
+from opcert.arrays.layouts import array_properties, start_of, underlying_buffer
 from opcert.arrays.patterns import allowance_of, alternatives_of, settled
 from opcert.errors import class_name
 from opcert.run.memory import ArrayMemory
@@ -331,14 +328,6 @@ def record_outputs(
     return CallRecord(remote=remote, remote_bytes=sum(array.nbytes for array in golden))
 
 
-def fill_buffer(buffer: Array | None, array: Array, layout: Layout) -> Array:
-    """Return `buffer` with the elements of `array`, or a new buffer if it is None or differs."""
-    if buffer is None or array_properties(buffer) != array_properties(array):
-        return copy_in_layout(array, layout)
-    underlying_buffer(buffer)[...] = underlying_buffer(array)
-    return buffer
-
-
 def input_states(inputs: InputArrays) -> dict[str, InputState]:
     """Return what `copy_in_layout` made, to be compared after a call."""
     return {
@@ -355,7 +344,7 @@ def find_mutation(inputs: InputArrays, states: Mapping[str, InputState]) -> Diff
         if same_form and _content(array) == content:
             continue
         only_padding = same_form and array.tobytes() == _elements(array, content)
-        where = "memory between the elements of its input" if only_padding else "its input"
+        where = "memory around the elements of its input" if only_padding else "its input"
         return Difference("mutated-input", f"the call changed {where} '{name}'")
     return None
 
@@ -367,6 +356,5 @@ def _content(array: Array) -> bytes:
 
 def _elements(array: Array, content: bytes) -> bytes:
     """Return the elements of an array if its buffer had this content, in C order."""
-    first, begin = (a.__array_interface__["data"][0] for a in (array, underlying_buffer(array)))
-    held: Array = np.ndarray(array.shape, array.dtype, content, first - begin, array.strides)
+    held: Array = np.ndarray(array.shape, array.dtype, content, start_of(array), array.strides)
     return held.tobytes()

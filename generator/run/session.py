@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from opcert.accuracy.measurement import accuracy_of_call
-from opcert.arrays.element_types import Array, InputArrays, Layout, copy_in_layout
+from opcert.arrays.element_types import Array, InputArrays
+from opcert.arrays.layouts import Layout, copy_in_layout, fill_buffer
 from opcert.backends.contract import Backend
 from opcert.run.comparison import (
     CallRecord,
@@ -18,7 +19,6 @@ from opcert.run.comparison import (
     FailureKind,
     InputState,
     compare_outputs,
-    fill_buffer,
     find_mutation,
     input_states,
     record_outputs,

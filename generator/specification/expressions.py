@@ -68,7 +68,7 @@ _KNOWN_IN = {
     **dict.fromkeys(TENSOR_BUILDERS | TENSOR_CHANGES | LAW_FUNCTIONS, "violations or laws"),
 }
 
-TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "layout", "uniform")
+TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "uniform")
 EXPRESSION_CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
 
 _ALLOWED = (

@@ -5,7 +5,8 @@ from contextlib import suppress
 from itertools import islice
 
 from opcert.arrays.calls import Call, argument_of
-from opcert.arrays.element_types import Array, copy_in_layout
+from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import copy_in_layout
 from opcert.arrays.patterns import materialize, with_special_values
 from opcert.cases.candidates import apply_violation, violating_alone
 from opcert.cases.conditions import Conditions
@@ -132,8 +133,7 @@ class FreshCalls:
             arrays = with_special_values(arrays, call.inputs, self._golden(call, arrays))
             outputs = self._golden(call, arrays, allowances=True)
         inputs = {
-            key: copy_in_layout(array, call.inputs[key].requested_layout)
-            for key, array in arrays.items()
+            key: copy_in_layout(array, call.inputs[key].layout) for key, array in arrays.items()
         }
         return FinishedCall(inputs, call.attributes, outputs, rule, str(call))
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array, type_name
+from opcert.arrays.layouts import start_of
 from opcert.specification.model import Spec
 
 Outputs = Sequence[Array]
@@ -74,6 +75,8 @@ def facts_of(spec: Spec, data: frozenset[str], call: FinishedCall) -> dict[str, 
     arrays = {f"outputs[{k}]": output for k, output in enumerate(outputs[:_FIRST])}
     for key, array in (*[*call.inputs.items()][: 2 * _FIRST], *arrays.items()):
         facts.update(_of_array(key, array))
+    for key in [*call.inputs][:_FIRST]:
+        facts[f"{key}.offset"] = start_of(call.inputs[key]) // call.inputs[key].itemsize
     for name in spec.defaults:
         if name not in arguments:
             facts[f"{name} is omitted"] = True

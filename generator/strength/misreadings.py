@@ -8,14 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays.element_types import (
-    FLOATS,
-    Array,
-    bits_of,
-    modulo,
-    type_name,
-    underlying_buffer,
-)
+from opcert.arrays.element_types import FLOATS, Array, bits_of, modulo, type_name
+from opcert.arrays.layouts import start_of, underlying_buffer
 from opcert.reference.rules import RuleBroken, unchecked
 from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
@@ -203,15 +197,22 @@ def _forwards(array: Array) -> Array:
     return np.flip(array, axes) if axes else array
 
 
-def _without_gaps(array: Array) -> Array:
-    buffer = underlying_buffer(array).ravel(order="K")
+def _alone(array: Array) -> Array:
+    buffer = underlying_buffer(array).ravel(order="K").view(array.dtype)
     return np.resize(buffer, array.shape) if buffer.size > array.size else array
+
+
+def _read_on(array: Array) -> Array:
+    if all(array.strides) or not array.size:
+        return array
+    return np.ndarray(array.shape, array.dtype, underlying_buffer(array), start_of(array))
 
 
 _LAYOUTS: Sequence[Named] = (
     ("is read in the order of memory", _in_order_of_memory),
     ("is read forwards where it lies backwards", _forwards),
-    ("is read as if it had no gaps", _without_gaps),
+    ("is read as if its memory had nothing else", _alone),
+    ("is read on where a stride is 0", _read_on),
 )
 
 

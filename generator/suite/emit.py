@@ -15,12 +15,12 @@ from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     Array,
-    Layout,
     bits_of,
     digest_of,
     stored_dtype,
     type_name,
 )
+from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.arrays.patterns import (
     MAX_STORED_BYTES,
     PackWriter,
@@ -233,7 +233,7 @@ class _Pack:
         self.writer = PackWriter()
         self._names: dict[tuple[object, ...], str] = {}
 
-    def add(self, name: str, array: Array, layout: Layout) -> StoredArray:
+    def add(self, name: str, array: Array, layout: Layout = C_ORDER) -> StoredArray:
         """Store an array under `name`, unless an equal one is stored, and return its position."""
         element_type = type_name(array.dtype)
         dtype = stored_dtype(element_type)
@@ -252,7 +252,7 @@ class _Pack:
 
     def add_input(self, name: str, tensor: Tensor, array: Array, *, stores: bool) -> InputArray:
         """Store an input, or return its elements, or the recipe that generates it."""
-        layout = tensor.layout
+        layout = tensor.layout.of(array)
         if tensor.values is not None:
             if stores or array.nbytes > MAX_STORED_BYTES:
                 return self.add(name, array, layout)
@@ -260,10 +260,11 @@ class _Pack:
             return ListedArray(type=tensor.type, shape=array.shape, bytes=elements, layout=layout)
         if stores and not is_large(tensor):
             return self.add(name, array, layout)
-        recipe = recipe_of(tensor)
+        # Who reads the recipe knows the layout that the array shows, and no other.
+        recipe = recipe_of(replace(tensor, layout=layout))
         bits, generated = (
             bits_of(elements).ravel()
-            for elements in (array, recipe.array(tensor.type, tensor.shape))
+            for elements in (array, recipe.array(tensor.type, tensor.shape, layout.repeated))
         )
         positions = np.flatnonzero(bits != generated).tolist()
         # A neighbour's data may differ in half of its elements.
@@ -280,10 +281,10 @@ class _Pack:
         )
 
     def _add_output(self, name: str, array: Array) -> StoredArray:
-        stored = self.add(name, array, "c")
+        stored = self.add(name, array)
         if (allowance := allowance_of(array)) is not None:
             parts = {
-                part: self.add(f"{name}.{part}", getattr(allowance, part), "c")
+                part: self.add(f"{name}.{part}", getattr(allowance, part))
                 for part in ("low", "high", "flags")
             }
             kept = StoredAllowance(arithmetics=allowance.arithmetics, **parts)
@@ -291,7 +292,7 @@ class _Pack:
         alternatives = alternatives_of(array)
         if not alternatives:
             return stored
-        others = (self.add(f"{name}.{k}", other, "c") for k, other in enumerate(alternatives, 1))
+        others = (self.add(f"{name}.{k}", other) for k, other in enumerate(alternatives, 1))
         return replace(stored, alternatives=tuple(others))
 
     def add_outputs(

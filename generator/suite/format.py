@@ -13,14 +13,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 from pydantic.dataclasses import dataclass
 
 from opcert.arrays.calls import argument_of
-from opcert.arrays.element_types import ELEMENT_TYPES, Layout
+from opcert.arrays.element_types import ELEMENT_TYPES
+from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.arrays.tensor_functions import MAX_DIMENSIONS, MAX_ELEMENTS
 from opcert.cases.case import Change
 from opcert.errors import SuiteError
 from opcert.system import read_limited
 from opcert.yaml_files import describe_first_error
 
-FORMAT = 9
+FORMAT = 10
 # Ten times the size of the largest pack of the stress profile.
 MAX_FILE_BYTES = 1 << 30
 MANIFEST = "manifest.json"
@@ -111,7 +112,7 @@ class StoredArray:
     type: TypeName
     shape: Shape
     offset: Extent
-    layout: Layout = "c"
+    layout: Layout = C_ORDER
     alternatives: "tuple[StoredArray, ...]" = ()
     allowance: "StoredAllowance | None" = None
 
@@ -137,13 +138,14 @@ class ListedArray:
     type: TypeName
     shape: _SmallShape
     bytes: Annotated[str, Field(pattern=r"^([0-9a-f]{2})*$")]
-    layout: Layout = "c"
+    layout: Layout = C_ORDER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
 class GeneratedArray:
     """Data that a recipe generates, but for some elements.
 
+    Along the `repeated` axes of its layout, the elements that the recipe gives are repeated.
     `special` are positions in C order and the bits of the elements there, in hexadecimal digits.
     `sha256` is the digest of the elements in C order, given where there are many.
     """
@@ -154,7 +156,7 @@ class GeneratedArray:
     stride: Annotated[int, Field(ge=0, lt=1 << 64)] | None = None
     special: tuple[tuple[Extent, Annotated[str, Field(pattern=r"^[0-9a-f]{1,16}$")]], ...] = ()
     sha256: Digest | None = None
-    layout: Layout = "c"
+    layout: Layout = C_ORDER
 
 
 # An input in one of the forms that an index has for it.

@@ -17,12 +17,12 @@ from opcert.arrays.element_types import (
     Array,
     bit_width,
     bits_dtype,
-    copy_in_layout,
     digest_of,
     invert_bits,
     same_bytes,
     stored_dtype,
 )
+from opcert.arrays.layouts import copy_in_layout
 from opcert.arrays.patterns import (
     Recipe,
     inverted_output,
@@ -174,9 +174,9 @@ class OperatorSuite:
         for name, array in case.inputs.items():
             is_short = 0 < prod(array.shape) <= _DESCRIBED_ELEMENTS
             has_meaning = name not in case.data_inputs
-            values = f" {self.read_array(array).tolist()}" if is_short and has_meaning else ""
-            layout = f" {array.layout}" if array.layout != "c" else ""
-            arguments.append(f"{name}={array.type}{list(array.shape)}{layout}{values}")
+            values = str(self.read_array(array).tolist()) if is_short and has_meaning else ""
+            texts = f"{name}={array.type}{list(array.shape)}", str(array.layout), values
+            arguments.append(" ".join(filter(None, texts)))
         arguments += [f"{name}={value!r}" for name, value in case.attributes.items()]
         return ", ".join(arguments)
 
@@ -355,7 +355,8 @@ def _listed(record: ListedArray) -> Array:
 @lru_cache(maxsize=4)
 def _generated(record: GeneratedArray) -> Array:
     """Return the elements that a recipe generates, read-only."""
-    array = Recipe(record.seed, record.stride).array(record.type, record.shape)
+    recipe = Recipe(record.seed, record.stride)
+    array = recipe.array(record.type, record.shape, record.layout.repeated)
     bits = array.reshape(-1).view(bits_dtype(array.dtype))
     for position, digits in record.special:
         if position >= array.size or int(digits, 16) >> bit_width(record.type):

@@ -97,7 +97,7 @@ def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
             record.type,
             record.shape,
             None if is_data or array is None else tuple(array.ravel().tolist()),
-            requested_layout=record.layout,
+            layout=record.layout,
             uniform=uniform_elements(array) if is_data and array is not None else "no",
         )
     return Call(inputs, case.attributes)

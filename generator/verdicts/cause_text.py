@@ -9,7 +9,8 @@ import numpy as np
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from opcert.arrays.allowances import Allowance
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_of, type_name
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, type_name
+from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.arrays.patterns import (
     allowance_of,
     alternatives_of,
@@ -59,7 +60,7 @@ def _effort(operator: OperatorSuite, case: IndexedCase) -> tuple[int, ...]:
         0 in sizes,
         is_large,
         repeated > 0,
-        sum(array.layout != "c" for array in case.inputs.values()),
+        sum(len(array.layout.parts) for array in case.inputs.values()),
         text,
     )
 
@@ -241,6 +242,13 @@ class SerializedAllowance(StrictModel):
     high: _HexDigits
     flags: _HexDigits
 
+    @classmethod
+    def from_allowance(cls, allowance: Allowance) -> Self:
+        """Return what the claimed arithmetic of an allowance allows, as text."""
+        parts = (*allowance.claimed_bounds, allowance.flags)
+        low, high, flags = (part.tobytes().hex() for part in parts)
+        return cls(claimed=allowance.claimed, low=low, high=high, flags=flags)
+
 
 class SerializedArray(StrictModel):
     """An array with its elements, little-endian and in C order, as hexadecimal digits.
@@ -251,7 +259,7 @@ class SerializedArray(StrictModel):
 
     type: TypeName
     shape: Shape
-    layout: Layout = "c"
+    layout: Layout = C_ORDER
     elements: _HexDigits
     alternatives: tuple[_HexDigits, ...] = ()
     allowance: SerializedAllowance | None = None
@@ -265,18 +273,20 @@ class SerializedArray(StrictModel):
         return self
 
     @classmethod
-    def from_array(cls, array: Array, layout: Layout) -> Self:
+    def from_array(cls, array: Array, layout: Layout = C_ORDER) -> Self:
         """Return an array as text; a call receives it in `layout`."""
         name, elements = type_name(array.dtype), array.tobytes().hex()
         others = tuple(other.tobytes().hex() for other in alternatives_of(array))
-        stored = cls(type=name, shape=array.shape, layout=layout, elements=elements)
-        if (allowance := allowance_of(array)) is not None:
-            parts = (*allowance.claimed_bounds, allowance.flags)
-            low, high, flags = (part.tobytes().hex() for part in parts)
-            kept = SerializedAllowance(claimed=allowance.claimed, low=low, high=high, flags=flags)
-            return stored.model_copy(update={"allowance": kept})
+        stored = cls(type=name, shape=array.shape, elements=elements)
+        allowance = allowance_of(array)
+        known = {
+            "layout": layout.of(array),
+            "alternatives": others,
+            "allowance": allowance and SerializedAllowance.from_allowance(allowance),
+        }
         # A certificate omits what is not set.
-        return stored.model_copy(update={"alternatives": others}) if others else stored
+        unset = (C_ORDER, (), None)
+        return stored.model_copy(update={k: v for k, v in known.items() if v not in unset})
 
     @property
     def array(self) -> Array:
@@ -305,7 +315,7 @@ class SerializedCall(StrictModel):
         """Return the call of a step in serialized form."""
         serialized, golden = SerializedArray.from_array, step.golden
         inputs = {n: serialized(array, step.layouts[n]) for n, array in step.inputs.items()}
-        outputs = None if golden is None else tuple(serialized(array, "c") for array in golden)
+        outputs = None if golden is None else tuple(map(serialized, golden))
         return cls(inputs=inputs, attributes=dict(step.attributes), outputs=outputs)
 
     def step(self, operator: str) -> Step:

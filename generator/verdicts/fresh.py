@@ -82,7 +82,7 @@ class NumberedCalls:
         return Candidate(
             with_special_values(arrays, tensors, outputs),
             call.attributes,
-            {name: tensor.requested_layout for name, tensor in tensors.items()},
+            {name: tensor.layout for name, tensor in tensors.items()},
             tuple(name for name, tensor in tensors.items() if tensor.values is None),
         )
 

@@ -20,12 +20,12 @@ from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic, gro
 from opcert.arrays.element_types import (
     INTEGERS,
     Array,
-    Layout,
     invert_bits,
     lowest,
     type_name,
     uniform_elements,
 )
+from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
 from opcert.errors import Inapplicable, OpcertError
@@ -64,7 +64,8 @@ class Candidate:
             sum(int(np.prod([max(extent, 1) for extent in array.shape])) for array in arrays),
             sum(array.ndim for array in arrays),
             len(self.integers) + len(arrays) + len(self.attributes),
-            sum(map(abs, self.integers)) + sum(layout != "c" for layout in self.layouts.values()),
+            sum(map(abs, self.integers))
+            + sum(len(layout.parts) for layout in self.layouts.values()),
         )
 
     @cached_property
@@ -84,7 +85,7 @@ class Candidate:
                 type_name(array.dtype),
                 array.shape,
                 None if name in self.data_inputs else tuple(array.ravel().tolist()),
-                requested_layout=self.layouts[name],
+                layout=self.layouts[name],
                 uniform=uniform_elements(array) if name in self.data_inputs else "no",
             )
             for name, array in self.inputs.items()
@@ -202,7 +203,8 @@ def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
         except (IndexError, ValueError, KeyError, OverflowError):
             # The first edit removed the part that the second one changes.
             continue
-        key = str(candidate.call) + str([array.tobytes() for array in candidate.inputs.values()])
+        arrays = [array.tobytes() for array in candidate.inputs.values()]
+        key = str((str(candidate.call), candidate.layouts, arrays))
         if candidate.size < start.size and key not in seen:
             seen.add(key)
             yield candidate
@@ -228,8 +230,9 @@ def _structural_edits(start: Candidate) -> Iterator[Edit]:
                     for from_end, follow in product((False, True), (True, False)):
                         yield partial(edit, from_end=from_end, follow=follow)
     for name, layout in start.layouts.items():
-        if layout != "c":
-            yield partial(_use_c_order, name=name)
+        for part in layout.parts:
+            simpler = replace(layout, **{part: getattr(C_ORDER, part)})
+            yield partial(_with_layout, name=name, layout=simpler)
 
 
 def _list_edits(start: Candidate) -> Iterator[Edit]:
@@ -353,8 +356,8 @@ def _shorten(
     return replace(candidate, inputs=inputs, attributes=attributes)
 
 
-def _use_c_order(candidate: Candidate, name: str) -> Candidate:
-    return replace(candidate, layouts={**candidate.layouts, name: "c"})
+def _with_layout(candidate: Candidate, name: str, layout: Layout) -> Candidate:
+    return replace(candidate, layouts={**candidate.layouts, name: layout})
 
 
 def _set_element(candidate: Candidate, name: str, position: int, value: int) -> Candidate:

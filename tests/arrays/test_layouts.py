@@ -1,6 +1,7 @@
 """Memory layouts: the same elements, with the strides that each layout promises."""
 
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,28 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import (
-    ELEMENT_TYPES,
-    LAYOUTS,
-    Array,
-    Layout,
-    bit_width,
-    bits_of,
-    copy_in_layout,
-)
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, bits_of
+from opcert.arrays.layouts import C_ORDER, Layout, copy_in_layout, start_of, underlying_buffer
 from opcert.arrays.patterns import pattern_array
-from opcert.arrays.tensor_functions import filled
-from opcert.arrays.tensor_functions import with_layout as laid
+from tests.layouts import LAYOUTS
 
 MANY = settings(max_examples=250, deadline=None, derandomize=True)
 SHAPES = st.lists(st.sampled_from((0, 1, 1, 2, 2, 3, 5)), max_size=6).map(tuple)
 FULL = SHAPES.filter(lambda shape: 0 not in shape)
 TYPES = st.sampled_from(tuple(ELEMENT_TYPES))
-each_layout = pytest.mark.parametrize("layout", LAYOUTS)
+AXES = st.lists(st.integers(0, 7), unique=True, max_size=8).map(tuple)
+GAPS = st.lists(st.integers(0, 3), max_size=4).map(tuple)
+ANY = st.builds(Layout, AXES, AXES, AXES, GAPS, st.integers(0, 64))
+each_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 
-def an_array(element_type: str, shape: tuple[int, ...]) -> Array:
-    array = pattern_array(Tensor(element_type, shape, pattern="any"))
+def an_array(element_type: str, shape: tuple[int, ...], layout: Layout = C_ORDER) -> Array:
+    array = pattern_array(Tensor(element_type, shape, pattern="any", layout=layout))
     array.flags.writeable = False
     return array
 
@@ -57,11 +53,11 @@ def memory(array: Array) -> Array:
 
 
 @MANY
-@given(TYPES, SHAPES, st.sampled_from(LAYOUTS))
+@given(TYPES, SHAPES, ANY)
 def test_a_copy_in_any_layout_has_the_same_elements_in_memory_of_its_own(
     element_type: str, shape: tuple[int, ...], layout: Layout
 ) -> None:
-    array = an_array(element_type, shape)
+    array = an_array(element_type, shape, layout)
     copy = copy_in_layout(array, layout)
     assert (copy.dtype, copy.shape) == (array.dtype, array.shape)
     assert copy.tobytes() == array.tobytes()
@@ -79,27 +75,48 @@ def test_each_layout_has_the_strides_of_its_name(element_type: str, shape: tuple
     array, extents = an_array(element_type, shape), longer(shape)
     in_c, last = c_steps(extents), len(extents) - 1
     # The last dimension is contiguous, then the first.
-    c, fortran = copy_in_layout(array, "c"), copy_in_layout(array, "fortran")
-    assert c.flags.c_contiguous
-    assert steps(c) == in_c
-    assert fortran.flags.f_contiguous
-    assert steps(fortran) == list(reversed(c_steps(list(reversed(extents)))))
-    assert steps(copy_in_layout(array, "reversed")) == [-step for step in in_c]
-    # A gap as long as an element follows each of a row.
-    gapped = copy_in_layout(array, "gapped")
-    doubled = [extent * (1 + (i == last)) for i, extent in enumerate(extents)]
-    assert steps(gapped) == [step * (1 + (i == last)) for i, step in enumerate(c_steps(doubled))]
-    assert not extents or memory(gapped).size == 2 * gapped.size
+    made = {name: copy_in_layout(array, layout) for name, layout in LAYOUTS.items()}
+    assert made["c"].flags.c_contiguous
+    assert steps(made["c"]) == steps(made["offset"]) == in_c
+    assert not extents or start_of(made["offset"]) == 3 * array.itemsize
+    assert made["fortran"].flags.f_contiguous
+    assert steps(made["fortran"]) == list(reversed(c_steps(list(reversed(extents)))))
+    assert steps(made["reversed"]) == [-step for step in in_c]
+    assert steps(made["gapped"]) == [2 * step for step in in_c]
+    assert not extents or memory(made["gapped"]).size == 2 * array.size
+    if last > 0:
+        pitch = [*extents[:-1], extents[-1] + 1]
+        assert steps(made["pitched"]) == c_steps(pitch)
+        assert start_of(made["pitched"]) == array.itemsize
+
+
+@MANY
+@given(TYPES, FULL, st.integers(0, 5))
+def test_a_repeated_axis_has_the_stride_0_where_its_elements_are_equal(
+    element_type: str, shape: tuple[int, ...], axis: int
+) -> None:
+    layout = Layout(repeated=(axis,))
+    array = an_array(element_type, shape, layout)
+    copy = copy_in_layout(array, layout)
+    is_long = axis < len(shape) and shape[axis] > 1
+    assert (layout.of(array) == layout) == is_long
+    assert not is_long or copy.strides[axis] == 0
+    # A reader in C order stays within memory, and reads a foreign element.
+    start = start_of(copy) // copy.itemsize
+    read = memory(copy)[start:][: copy.size]
+    assert (read.tobytes() == array.tobytes()) != is_long
+    different = np.arange(24, dtype=np.int16).reshape(4, 6)
+    assert Layout(repeated=(0, 1)).of(different) == C_ORDER
 
 
 @pytest.mark.parametrize("element_type", ELEMENT_TYPES)
 @pytest.mark.parametrize("shape", [(2,), (3, 4), (4, 3, 1), (1, 2, 1, 1)])
 def test_gaps_hold_other_valid_bits_of_the_type(element_type: str, shape: tuple[int, ...]) -> None:
-    copy = copy_in_layout(an_array(element_type, shape), "gapped")
-    gaps, elements = memory(copy)[::2], memory(copy)[1::2]
-    assert elements.tolist() == bits_of(copy).ravel().tolist()
-    assert np.all(gaps != elements)
-    assert int(gaps.max()) < 1 << bit_width(element_type)
+    copy = copy_in_layout(an_array(element_type, shape), LAYOUTS["gapped"])
+    packed, elements = memory(copy)[1:][: copy.size], bits_of(copy).ravel()
+    # Every second element that a reader from the first one on finds is foreign.
+    assert np.all(packed[1::2] != elements[1::2])
+    assert int(memory(copy).max()) < 1 << bit_width(element_type)
 
 
 @each_layout
@@ -115,24 +132,36 @@ def test_rank_0_empty_dimensions_and_ones_keep_their_shape(
 
 
 @each_layout
-@pytest.mark.parametrize("source_layout", LAYOUTS)
-def test_the_layout_of_the_source_does_not_matter(source_layout: Layout, layout: Layout) -> None:
+@pytest.mark.parametrize("source", LAYOUTS.values(), ids=LAYOUTS)
+def test_the_layout_of_the_source_does_not_matter(source: Layout, layout: Layout) -> None:
     array = an_array("u16", (3, 1, 4, 2))
-    copy = copy_in_layout(copy_in_layout(array, source_layout), layout)
-    assert copy.strides == copy_in_layout(array, layout).strides
-    assert copy.tobytes() == array.tobytes()
+    copy = copy_in_layout(copy_in_layout(array, source), layout)
+    expected = copy_in_layout(array, layout)
+    assert (copy.strides, copy.tobytes()) == (expected.strides, array.tobytes())
+    assert underlying_buffer(copy).tobytes() == underlying_buffer(expected).tobytes()
 
 
 @MANY
-@given(SHAPES, st.sampled_from(LAYOUTS[1:]))
-def test_a_tensor_reports_layout_c_where_its_strides_are_those_of_c(
+@given(SHAPES, ANY)
+def test_a_layout_has_no_part_that_makes_no_difference(
     shape: tuple[int, ...], layout: Layout
 ) -> None:
-    array = an_array("i16", shape)
-    same = 0 in shape or steps(copy_in_layout(array, layout)) == steps(copy_in_layout(array, "c"))
-    assert laid(filled("i16", shape), layout).layout == ("c" if same else layout)
+    array = an_array("i16", shape, layout)
+    shown = layout.of(array)
+    assert shown.of(array) == shown
+    one, other = (copy_in_layout(array, each) for each in (shown, layout))
+    assert (one.strides, start_of(one)) == (other.strides, start_of(other))
+    copy = copy_in_layout(array, C_ORDER)
+    same = steps(one) == steps(copy) and start_of(one) == 0 and memory(one).size == copy.size
+    assert (shown == C_ORDER) == (same or 0 in shape)
 
 
-def test_an_unknown_layout_is_rejected() -> None:
-    with pytest.raises(ValueError, match="unknown layout 'gaped'; did you mean 'gapped'"):
-        laid(filled("i16", (2,)), "gaped")  # type: ignore[arg-type]
+@pytest.mark.parametrize("parts", [{"gaps": (4,)}, {"gaps": (-1,)}, {"offset": 65}, {"offset": -1}])
+def test_a_layout_that_would_take_much_memory_is_rejected(parts: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="gaps up to 3"):
+        Layout(**parts)
+
+
+def test_a_layout_says_what_differs_from_c_order() -> None:
+    assert str(C_ORDER) == ""
+    assert str(Layout((1, 0), gaps=(0, 1), offset=2)) == "order [1, 0] gaps [0, 1] offset 2"

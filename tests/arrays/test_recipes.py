@@ -151,12 +151,17 @@ def elements(record: ListedArray | GeneratedArray) -> bytes:
     """Return the elements of an array as the guide to golden data describes them."""
     if isinstance(record, ListedArray):
         return bytes.fromhex(record.bytes)
-    width, count = WIDTHS[record.type], prod(record.shape)
+    width, repeated = WIDTHS[record.type], record.layout.repeated
+    once = [1 if axis in repeated else n for axis, n in enumerate(record.shape)]
+    count = prod(once)
     if record.stride is None:
         numbers = [number >> (64 - width) for number in islice(split_mix(record.seed), count)]
     else:
         states = ((record.seed + i * record.stride) * 0x9E3779B97F4A7C15 for i in range(count))
         numbers = [state & ((1 << width) - 1) for state in states]
+    numbers = (
+        np.broadcast_to(np.array(numbers, object).reshape(once), record.shape).ravel().tolist()
+    )
     for position, digits in record.special:
         numbers[position] = int(digits, 16)
     size = ELEMENT_TYPES[record.type].itemsize

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, Layout, bits_dtype, copy_in_layout
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype
+from opcert.arrays.layouts import C_ORDER, Layout, copy_in_layout
 from opcert.backends.contract import Backend
 
 
@@ -19,7 +20,7 @@ def bit_patterns(name: str) -> Array:
     return np.array(patterns, bits_dtype(dtype)).view(dtype)
 
 
-def move_bits(backend: Backend, name: str, layout: Layout = "c") -> list[tuple[Array, Array]]:
+def move_bits(backend: Backend, name: str, layout: Layout = C_ORDER) -> list[tuple[Array, Array]]:
     """Return pairs of actual and expected outputs of each operator for such data."""
     data = copy_in_layout(bit_patterns(name), layout)
     plain = data.copy()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from opcert import certify
-from opcert.arrays.element_types import LAYOUTS
 from opcert.backends.contract import Backend
 from opcert.backends.lookup import load
 from opcert.backends.reference import Reference
@@ -23,6 +22,7 @@ from tests.backends.calls import (
     scattered,
     windowed,
 )
+from tests.layouts import LAYOUTS
 
 BATCH = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
 AXIS: dict[str, Any] = {"axis": 0}
@@ -137,7 +137,7 @@ def test_bits_of_every_type_and_data_of_any_layout_are_preserved(backend: Backen
         # Where XLA fuses, it computes with narrow floats in wider ones, and may quiet them.
         fused = backend.name == "jax" and name in ("bf16", "f8e5m2")
         assert are_identical(found[:4] if fused else found), name
-    for layout in LAYOUTS:
+    for layout in LAYOUTS.values():
         assert are_identical(move_bits(backend, "i32", layout)), layout
 
 

@@ -163,8 +163,8 @@ def refusal(path: Path) -> str:
         (b"\xff", r" not UTF-8: found 0xff at byte 0"),
         (b"[]", r" is not a certificate"),
         (b"{}", r" is not a certificate"),
-        (b'{"schema": 1}', r" found schema 1; expected schema 12"),
-        (b'{"schema": "3"}', r' found schema "3"; expected schema 12'),
+        (b'{"schema": 1}', r" found schema 1; expected schema 13"),
+        (b'{"schema": "3"}', r' found schema "3"; expected schema 13'),
         (b'{"schema": true}', r" found schema true; expected"),
         (
             b'{"schema": 9, "a": {"b": [{"c": 1, "c": 2}]}}',

@@ -63,7 +63,7 @@ def test_a_refused_certificate_stays_as_it_is(tmp_path: Path) -> None:
     path.write_text(json.dumps({"schema": 1}))
     result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
     assert result.exit_code == 2
-    assert "found schema 1; expected schema 12" in result.stderr
+    assert "found schema 1; expected schema 13" in result.stderr
 
 
 def test_a_run_saves_what_it_has_reached_with_copies_of_its_files(

@@ -142,11 +142,32 @@ def _transposed(array: Array) -> Array:
     return array.ravel(order="K").reshape(array.shape)
 
 
+def _whole_buffer(array: Array) -> Array:
+    """Take packed elements from the beginning of the buffer that they are in."""
+    if not array.flags.c_contiguous or not isinstance(array.base, np.ndarray):
+        return array
+    bits = array.base.reshape(-1).view(bits_dtype(array.dtype))
+    return bits[: array.size].reshape(array.shape).view(array.dtype)
+
+
+def _read_on(array: Array) -> Array:
+    """Take elements one after the other where a stride is 0."""
+    if 0 not in array.strides or not isinstance(array.base, np.ndarray):
+        return array
+    first, begin = (each.__array_interface__["data"][0] for each in (array, array.base))
+    read: Array = np.ndarray(array.shape, array.dtype, array.base, first - begin)
+    return read
+
+
 _READINGS: dict[str, Callable[[Array], Array]] = {
     "packed": _packed,
     "unsigned-strides": _forwards,
     "transposed": _transposed,
+    "offset-ignored": _whole_buffer,
+    "stride-0-ignored": _read_on,
 }
+# These never repeat an element.
+_DISTINCT = ("axes", "axes_mapping")
 
 
 def _reading(name: str, read: Callable[[Array], Array]) -> Callable[[Call], Call]:
@@ -161,8 +182,11 @@ def _of_layouts(operator: str) -> list[Fault]:
             for name, read in _READINGS.items()
         ),
         *(
-            write.changes(f"{index.replace('_', '-')}-packed", _reading(index, _packed))
+            write.changes(f"{index.replace('_', '-')}-{name}", _reading(index, read))
             for index in _INDICES.get(operator, ())
+            for name, read in _READINGS.items()
+            if name in ("packed", "offset-ignored")
+            or (name == "stride-0-ignored" and index not in _DISTINCT)
         ),
         write.rejects(
             "packed-only",

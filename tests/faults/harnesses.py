@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opcert.arrays.element_types import Array, Layout, copy_in_layout
+from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import Layout, copy_in_layout
 from opcert.run import comparison, session
 from opcert.verdicts import certification, judging
 from tests.faults import patches

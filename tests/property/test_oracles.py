@@ -5,7 +5,7 @@ from itertools import islice
 
 import pytest
 
-from opcert.arrays.element_types import copy_in_layout
+from opcert.arrays.layouts import copy_in_layout
 from opcert.arrays.patterns import Recipe, materialize
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import drawn_calls
@@ -48,7 +48,7 @@ def test_the_reference_moves_any_bits_of_a_drawn_call_by_the_formula(operator: s
     for number, call in enumerate(islice(small, CALLS)):
         inputs = {}
         for name, tensor in call.inputs.items():
-            any_bits = Recipe(number).array(tensor.type, tensor.shape)
+            any_bits = Recipe(number).array(tensor.type, tensor.shape, tensor.layout.repeated)
             array = any_bits if tensor.values is None else materialize(tensor)
             inputs[name] = copy_in_layout(array, tensor.layout)
         outputs = call_reference(spec_file.reference, inputs, call.attributes)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from opcert.arrays.layouts import Layout
 from tests.roles.made_up import SPECS, holds, random_calls, read
 
 SPEC = SPECS["permutation"]
@@ -33,7 +34,7 @@ def test_a_tensor_has_a_type_a_rank_and_a_layout_too(tmp_path: Path) -> None:
     assert holds(spec)["length"] == ("order.size == data.rank", form)
     assert holds(spec)["unique"][1] == (*form, "length")
     layouts = {call.inputs["order"].layout for call in random_calls(spec, 150)}
-    assert layouts >= {"c", "reversed", "gapped"}
+    assert layouts >= {Layout(), Layout(backwards=(0,)), Layout(gaps=(1,)), Layout(offset=1)}
 
 
 def test_an_empty_order_is_built_where_it_reverses_the_axes(tmp_path: Path) -> None:

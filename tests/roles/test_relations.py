@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from opcert.arrays.layouts import C_ORDER
 from opcert.cases.generation import generate_cases
 from opcert.specification.files import read_spec
 from tests.roles.made_up import HEAD, SPECS, random_calls, read, write_spec
@@ -35,7 +36,8 @@ def test_data_of_one_shape_has_a_type_and_a_layout_of_its_own(tmp_path: Path) ->
     assert all(len({tensor.shape for tensor in tensors.values()}) == 1 for tensors in inputs)
     assert {tensors["mask"].type for tensors in inputs} == {"boolean"}
     assert all(tensors["other"].type == tensors["data"].type for tensors in inputs)
-    assert {(tensors["mask"].layout, tensors["data"].layout) for tensors in inputs} > {("c", "c")}
+    layouts = {(tensors["mask"].layout, tensors["data"].layout) for tensors in inputs}
+    assert layouts > {(C_ORDER, C_ORDER)}
 
 
 def test_data_of_one_type_has_a_shape_of_its_own(tmp_path: Path) -> None:

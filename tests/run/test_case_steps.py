@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import Array, bits_of
+from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.run import outcome as outcome_module
 from opcert.run.outcome import Outcome
 from opcert.run.session import run_case, run_repeatedly
@@ -23,7 +24,7 @@ def operator() -> OperatorSuite:
     return core_suite().operators["directml/DML_OPERATOR_SPLIT"]
 
 
-def a_case(operator: OperatorSuite, layout: str = "c") -> IndexedCase:
+def a_case(operator: OperatorSuite, layout: Layout = C_ORDER) -> IndexedCase:
     """Return a drawn case with several outputs of a few elements each."""
     return next(
         case

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import C_ORDER
 from opcert.backends.contract import Backend
 from opcert.run.comparison import Difference
 from opcert.run.outcome import IsolatedBackend, Outcome
 from opcert.run.session import Session, Step, shortened
+from tests.layouts import LAYOUTS
 from tests.wrong_backends import (
     AcceptsEverything,
     Attributes,
@@ -40,7 +42,7 @@ VALID = Step(
     INPUTS,
     {},
     [DATA[:, 1:2].copy()],
-    dict.fromkeys(INPUTS, "c"),
+    dict.fromkeys(INPUTS, C_ORDER),
     ("data",),
 )
 OTHER = replace(VALID, inputs={**INPUTS, "data": ~DATA}, golden=[~DATA[:, 1:2]], relation="other")
@@ -130,7 +132,12 @@ class Recorder(Right):
 def test_a_step_reuses_the_buffers_of_the_previous_one_where_they_fit() -> None:
     backend = Recorder()
     assert (
-        kinds(backend, VALID, OTHER, replace(VALID, layouts={**VALID.layouts, "data": "gapped"}))
+        kinds(
+            backend,
+            VALID,
+            OTHER,
+            replace(VALID, layouts={**VALID.layouts, "data": LAYOUTS["gapped"]}),
+        )
         is None
     )
     first, second, third = backend.inputs
@@ -140,7 +147,10 @@ def test_a_step_reuses_the_buffers_of_the_previous_one_where_they_fit() -> None:
 
 def test_inputs_are_laid_out_as_the_step_says() -> None:
     backend = Recorder()
-    assert kinds(backend, replace(VALID, layouts={**VALID.layouts, "data": "fortran"})) is None
+    assert (
+        kinds(backend, replace(VALID, layouts={**VALID.layouts, "data": LAYOUTS["fortran"]}))
+        is None
+    )
     assert backend.inputs[0].flags.f_contiguous
     assert not backend.inputs[0].flags.c_contiguous
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.element_types import Array, copy_in_layout
+from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import copy_in_layout
 from opcert.choices.choices import Choices
 from opcert.reference.rules import require
 from opcert.run.comparison import compare_outputs
@@ -22,6 +23,7 @@ from opcert.strength.effects import (
 from opcert.strength.facts import FinishedCall, Steps
 from opcert.strength.faults import FaultDraw
 from opcert.strength.misreadings import misreadings
+from tests.layouts import LAYOUTS
 
 _TEXTS = {"clause": "Inputs", "text": "Text."}
 MOVE = Spec.model_validate(
@@ -98,9 +100,11 @@ def differs(effect: Effect, finished: FinishedCall, before: FinishedCall | None 
 ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)
 NAN = np.array([np.nan, -0.0, 1e-40], np.float32)
 NAN[:1].view(np.uint32)[:] = 0xFFC00005
-LIFTED = copy_in_layout(ROWS, "fortran")
-BACKWARDS = copy_in_layout(ROWS, "reversed")
-GAPPED = copy_in_layout(ROWS, "gapped")
+LIFTED = copy_in_layout(ROWS, LAYOUTS["fortran"])
+BACKWARDS = copy_in_layout(ROWS, LAYOUTS["reversed"])
+GAPPED = copy_in_layout(ROWS, LAYOUTS["gapped"])
+BEHIND = copy_in_layout(ROWS, LAYOUTS["offset"])
+REPEATED = copy_in_layout(np.ones((3, 2), np.float32), LAYOUTS["repeated_row"])
 
 
 @pytest.mark.parametrize(
@@ -121,7 +125,9 @@ GAPPED = copy_in_layout(ROWS, "gapped")
         ("mode is taken for 'plain'", call([1], mode="twice"), call([1])),
         ("data is read in the order of memory", call([0, 1], LIFTED), call([0, 1], ROWS)),
         ("data is read forwards where it lies backwards", call([0], BACKWARDS), call([0], LIFTED)),
-        ("data is read as if it had no gaps", call([0], GAPPED), call([0], LIFTED)),
+        ("data is read as if its memory had nothing else", call([0], GAPPED), call([0], LIFTED)),
+        ("data is read as if its memory had nothing else", call([0], BEHIND), call([0], ROWS)),
+        ("data is read on where a stride is 0", call([1], REPEATED), call([0], BEHIND)),
         ("data loses payloads and signs of NaNs", call([0], NAN), call([1], NAN)),
         ("data loses the sign of -0.0", call([1], NAN), call([0, 2], NAN)),
         ("data has its subnormal elements flushed to 0", call([2], NAN), call([0], NAN)),

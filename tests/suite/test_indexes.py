@@ -84,6 +84,8 @@ WRONG: list[tuple[Edit, str]] = [
     (stored(shape=3), f"{RECORD}shape: "),
     (stored(offset=-1), f"{RECORD}offset: "),
     (stored(layout="odd"), f"{RECORD}layout: "),
+    (stored(layout={"odd": 1}), f"{RECORD}layout.odd: "),
+    (stored(layout={"gaps": [10**9]}), "gaps up to 3, an offset up to 64"),
     (stored(extra=1), f"{RECORD}extra: "),
     *((stored(shape=shape), "expected up to 32 extents") for shape in ([10**30, 0], [1] * 100)),
     # The name of an array is no code.

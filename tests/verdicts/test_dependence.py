@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from opcert.arrays.element_types import Array
+from opcert.arrays.layouts import C_ORDER
 from opcert.verdicts.dependence import Known, Trial, explained_by, relation_of
 from opcert.verdicts.earlier_calls import parts_taken
 from opcert.verdicts.reduction import Candidate
@@ -78,7 +79,7 @@ def test_a_rejection_is_followed_by_the_call_of_its_baseline() -> None:
 def test_parts_are_taken_one_at_a_time_in_the_order_of_the_spec() -> None:
     def call(*names: str, **attributes: int) -> Candidate:
         inputs: dict[str, Array] = {name: np.array([len(names)], np.int32) for name in names}
-        return Candidate(inputs, attributes, dict.fromkeys(names, "c"), ())
+        return Candidate(inputs, attributes, dict.fromkeys(names, C_ORDER), ())
 
     one, other = call("data", "start", axis=1), call("data", "axes", "start", axis=2)
     taken = [*parts_taken(one, other)]

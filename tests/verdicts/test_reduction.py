@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from opcert.arrays.layouts import C_ORDER
 from opcert.cases.conditions import Conditions
 from opcert.run.session import Session, Step, step_of
 from opcert.verdicts.reduction import Candidate, Reduction, StepMaker, is_small
@@ -66,19 +67,19 @@ def test_a_call_of_rank_7_that_fails_for_its_rank_keeps_it() -> None:
 
 def test_a_small_call_has_few_elements_and_dimensions() -> None:
     data = np.zeros((2, 2, 2, 2), np.int8)
-    step = Step("a/B", {"data": data}, {}, [data], {"data": "c"}, ("data",))
+    step = Step("a/B", {"data": data}, {}, [data], {"data": C_ORDER}, ("data",))
     assert is_small(step)
     high = np.zeros((1, 1, 1, 1, 1), np.int8)
-    assert not is_small(Step("a/B", {"data": high}, {}, [], {"data": "c"}, ("data",)))
+    assert not is_small(Step("a/B", {"data": high}, {}, [], {"data": C_ORDER}, ("data",)))
     long = np.zeros(21, np.int8)
-    assert not is_small(Step("a/B", {"data": data}, {}, [long], {"data": "c"}, ("data",)))
+    assert not is_small(Step("a/B", {"data": data}, {}, [long], {"data": C_ORDER}, ("data",)))
 
 
 def test_tensors_of_a_variadic_input_are_removed() -> None:
     spec_file = shipped.spec("Concat-1")
     arrays = [np.arange(1, 7, dtype=np.int8).reshape(2, 3) + 6 * k for k in range(5)]
     inputs = {f"inputs[{k}]": array for k, array in enumerate(arrays)}
-    start = Candidate(inputs, {"axis": 0}, dict.fromkeys(inputs, "c"), tuple(inputs))
+    start = Candidate(inputs, {"axis": 0}, dict.fromkeys(inputs, C_ORDER), tuple(inputs))
 
     def fails(steps: Sequence[Step]) -> bool:
         return len(steps[0].inputs) > 2

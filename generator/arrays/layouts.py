@@ -1,0 +1,131 @@
+"""Memory layouts: recipes of strides, and arrays that have them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from opcert.arrays.element_types import Array, bits_dtype
+
+# A damaged index must not make opcert allocate all memory.
+_GAPS, _OFFSETS = range(4), range(65)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the elements of an array of any shape lie in memory, by default in C order.
+
+    `order` are axes, the outermost first; those that it does not list are further out. Axes in
+    `backwards` have negative strides. Along `repeated` axes elements are equal, and the strides are
+    0. `gaps` are the numbers of foreign elements before each element, each row, each slab, and so
+    on; `offset` is that before all of them. Axes of extent 1 do not count.
+    """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}
+
+    order: tuple[int, ...] = ()
+    backwards: tuple[int, ...] = ()
+    repeated: tuple[int, ...] = ()
+    gaps: tuple[int, ...] = ()
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        if not {*self.gaps} <= {*_GAPS} or self.offset not in _OFFSETS:
+            raise ValueError(f"gaps up to {max(_GAPS)}, an offset up to {max(_OFFSETS)}")
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What differs from C order, by the names of an index."""
+        return {name: value for name, value in vars(self).items() if value}
+
+    def __str__(self) -> str:
+        return " ".join(f"{k} {[*v] if k != 'offset' else v}" for k, v in self.parts.items())
+
+    def of(self, array: Array) -> "Layout":
+        """Return the layout without what makes no difference to an array."""
+        bits = array.view(bits_dtype(array.dtype))
+        axes = (axis for axis in self.repeated if axis in range(array.ndim))
+        equal = (axis for axis in axes if (bits == np.roll(bits, 1, axis)).all())
+        return replace(self, repeated=tuple(equal)).of_shape(array.shape)
+
+    def of_shape(self, shape: Sequence[int]) -> "Layout":
+        """Return the layout without what makes no difference to any array of a shape."""
+        axes = [axis for axis, extent in enumerate(shape) if extent > 1]
+        repeated = tuple(axis for axis in self.repeated if axis in axes)
+        moving = tuple(axis for axis in axes if axis not in repeated)
+        backwards = tuple(axis for axis in self.backwards if axis in moving)
+        order, gaps = tuple(_ordered(moving, self.order)), self.gaps[: len(moving)]
+        order, gaps = () if order == moving else order, gaps if any(gaps) else ()
+        return C_ORDER if 0 in shape else Layout(order, backwards, repeated, gaps, self.offset)
+
+    def placement(self, shape: Sequence[int]) -> tuple[list[int], int, int]:
+        """Return the strides, the place of the first element, and the size of the buffer.
+
+        All count elements. The layout is that `of` an array of this shape.
+        """
+        gaps = iter(self.gaps)
+        step = 1 + next(gaps, 0)
+        start, strides = self.offset + step - 1, [0] * len(shape)
+        for axis in reversed(_ordered(range(len(shape)), self.order)):
+            if axis in self.repeated:
+                continue
+            strides[axis] = step
+            if shape[axis] > 1:
+                if axis in self.backwards:
+                    start += step * (shape[axis] - 1)
+                    strides[axis] = -step
+                gap = next(gaps, 0)
+                start, step = start + gap, step * shape[axis] + gap
+        # Who reads on where a stride is 0 reads foreign elements.
+        size = start + prod(shape) if self.repeated else 0
+        return strides, start, max(size, self.offset + step)
+
+
+C_ORDER = Layout()
+
+
+def _ordered(axes: Sequence[int], order: Sequence[int]) -> list[int]:
+    inner = dict.fromkeys(axis for axis in order if axis in axes)
+    return [*(axis for axis in axes if axis not in inner), *inner]
+
+
+def copy_in_layout(array: Array, layout: Layout) -> Array:
+    """Return a fresh, writeable copy of `array` in a memory layout."""
+    layout = layout.of(array)
+    if layout == C_ORDER:
+        return array.copy(order="C")
+    strides, start, size = layout.placement(array.shape)
+    bits = np.asarray(array, order="C").reshape(-1).view(bits_dtype(array.dtype))
+    # A foreign element differs from the one that a reader in C order, from `start` on, expects.
+    buffer = np.roll(np.resize(bits ^ bits.dtype.type(1), size), start)
+    steps = [step * array.itemsize for step in strides]
+    copy: Array = np.ndarray(array.shape, array.dtype, buffer, start * array.itemsize, steps)
+    copy[...] = array
+    return copy
+
+
+def underlying_buffer(array: Array) -> Array:
+    """Return the whole buffer of an array that `copy_in_layout` made, foreign elements included."""
+    return array if array.base is None else array.base
+
+
+def start_of(array: Array) -> int:
+    """Return where the first element lies in the underlying buffer, in bytes."""
+    first, begin = (a.__array_interface__["data"][0] for a in (array, underlying_buffer(array)))
+    return int(first - begin)
+
+
+def array_properties(array: Array) -> tuple[object, ...]:
+    """Return what a caller relies on besides the elements: dtype, shape, strides, writeability."""
+    return array.dtype, array.shape, array.strides, array.flags.writeable
+
+
+def fill_buffer(buffer: Array | None, array: Array, layout: Layout) -> Array:
+    """Return `buffer` with the elements of `array`, or a new buffer if it is None or differs."""
+    is_alike = buffer is not None and start_of(buffer) == start_of(array)
+    if buffer is None or not is_alike or array_properties(buffer) != array_properties(array):
+        return copy_in_layout(array, layout)
+    underlying_buffer(buffer)[...] = underlying_buffer(array)
+    return buffer
