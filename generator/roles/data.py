@@ -103,7 +103,7 @@ class DataRole(Role):
     def _draw_own_shape(self, call: Drawing, rank: int) -> tuple[int, ...]:
         return call.extents(self, rank, call.room(self), empty=self.empty, huge=True)
 
-    @property
+    @cached_property
     def _partners(self) -> list["DataRole"]:
         """The data that broadcast to one another, this one among them; none if it does not."""
         first = self.broadcasts_with or self.name
