@@ -26,6 +26,7 @@ from opcert.arrays.patterns import (
     PackWriter,
     alternatives_of,
     is_large,
+    pattern_array,
     recipe_of,
 )
 from opcert.cases.case import short_digest
@@ -259,10 +260,7 @@ class _Pack:
         if stores and not is_large(tensor):
             return self.add(name, array, layout)
         recipe = recipe_of(tensor)
-        bits, generated = (
-            bits_of(elements).ravel()
-            for elements in (array, recipe.array(tensor.type, tensor.shape))
-        )
+        bits, generated = (bits_of(elements).ravel() for elements in (array, pattern_array(tensor)))
         positions = np.flatnonzero(bits != generated).tolist()
         # A neighbour's data may differ in half of its elements.
         if len(positions) > _MAX_SPECIAL:
