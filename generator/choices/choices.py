@@ -97,11 +97,11 @@ class Replay(Choices):
     def _is_anew(self, name: str) -> bool:
         if name == self._anew:
             return True
-        # As `belongs`, of which this is most of the time of a replay.
+        # As `belongs`, but faster: a replay asks this for each of its choices.
         return name.startswith(self._belongs) and self._other.rarely(f"{name} anew", 2)
 
     def _bits(self, name: str) -> int:
-        return (self._other if self._is_anew(name) else super())._bits(name)
+        return self._other._bits(name) if self._is_anew(name) else super()._bits(name)
 
     def _level(self, name: str, common: Collection[str], rare: Collection[str]) -> str:
         former = self._former.get(name)

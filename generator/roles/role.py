@@ -222,11 +222,16 @@ class Role(Argument):
         """Draw whether the call passes it; arguments that belong together are passed together."""
         if self.required:
             return True
-        names = [self.name, *self.together]
-        first = next(role for role in self._signature.roles if role.name in names)
+        first = self._first_together
         if first.name != self.name:
             return call.fact(first.draw_given)
         return call.one(self, "given", {"given": True, OMITTED: False})
+
+    @cached_property
+    def _first_together(self) -> "Role":
+        """The first of the arguments that a call passes or omits with it."""
+        names = [self.name, *self.together]
+        return next(role for role in self._signature.roles if role.name in names)
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw the rank of its tensor."""
