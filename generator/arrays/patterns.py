@@ -164,32 +164,32 @@ def is_large(tensor: Tensor) -> bool:
 
 def recipe_of(tensor: Tensor) -> Recipe:
     """Return the recipe of a tensor that a pattern fills; equal patterns have equal recipes."""
+    if tensor.uniform == "zero":
+        return Recipe(0, 0)
+    if tensor.uniform == "some":
+        return _small_pattern(tensor.type, (1,), tensor.pattern)[0]._replace(stride=0)
+    if is_large(tensor):
+        return Recipe(_hash(tensor.pattern) & _SEEDS)
     shape = _once(tensor.shape, tensor.layout.repeated)
-    return _recipe(tensor.type, shape, tensor.pattern, tensor.uniform, is_large(tensor))
+    return _small_pattern(tensor.type, shape, tensor.pattern)[0]
 
 
 @lru_cache(maxsize=256)
-def _recipe(
-    element_type: str, shape: tuple[int, ...], pattern: str, uniform: str, large: bool
-) -> Recipe:
-    if uniform == "zero":
-        return Recipe(0, 0)
-    if uniform == "some":
-        return _recipe(element_type, (1,), pattern, "no", False)._replace(stride=0)
-    if large:
-        return Recipe(_hash(pattern) & _SEEDS)
+def _small_pattern(element_type: str, shape: tuple[int, ...], pattern: str) -> tuple[Recipe, Array]:
+    """Return the recipe of elements that differ, and the elements, which are not to be changed."""
     width, size = bit_width(element_type), prod(shape)
     for attempt in range(_ATTEMPTS):
         seed, stride = (_hash(f"{pattern}|{attempt}{part}") & _SEEDS for part in ("", "|stride"))
         recipe = Recipe(seed, stride | 1 if size <= 1 << width else None)
-        bits = bits_of(recipe.array(element_type, shape))
+        array = recipe.array(element_type, shape)
+        bits = array.view(bits_dtype(array.dtype))
         if size > 1 << width:
             if _differs_from_permutations(bits):
                 break
         # Small tensors have no zero: it could be mistaken for one that the operator fills in.
         elif bits.all() or size > 1 << (width - 1):
             break
-    return recipe
+    return recipe, array
 
 
 def pattern_array(tensor: Tensor) -> Array:
@@ -199,7 +199,10 @@ def pattern_array(tensor: Tensor) -> Array:
     If it has not, the tensor at least differs from itself shifted by one along any axis, and from
     its transposes. Along axes that its layout repeats, elements are equal.
     """
-    return recipe_of(tensor).array(tensor.type, tensor.shape, tensor.layout.repeated)
+    repeated = tensor.layout.repeated
+    if tensor.uniform == "no" and not repeated and not is_large(tensor):
+        return _small_pattern(tensor.type, tensor.shape, tensor.pattern)[1].copy()
+    return recipe_of(tensor).array(tensor.type, tensor.shape, repeated)
 
 
 def materialize(tensor: Tensor) -> Array:

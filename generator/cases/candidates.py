@@ -151,13 +151,24 @@ def apply_violation(conditions: Conditions, call: Call, violation: Violation) ->
 class _Baseline:
     """A baseline with its element type, and its random position on the ring of that type.
 
-    `bounds` are the declared range of the argument that a mutation changes.
+    Mutations change its `argument`.
     """
 
     position: int
     case: Case
     type: str
-    bounds: tuple[int | None, int | None]
+    argument: str
+    conditions: Conditions
+
+    @cached_property
+    def bounds(self) -> tuple[int | None, int | None]:
+        """The declared range of the argument: few baselines of a long suite are mutated."""
+        return declared_bounds(self.conditions, self.case.call, self.argument)
+
+    @cached_property
+    def value_type(self) -> str:
+        """The type of the numbers of the argument; those of an attribute have 64 bits."""
+        return self.type if self.argument in self.case.call.inputs else "i64"
 
 
 @dataclass(eq=False)
@@ -227,7 +238,8 @@ class CandidateSearch:
             ):
                 break
             # Mutations of one baseline should not all draw the same element.
-            context = MutationContext(*baseline.bounds, baseline.position + len(mutation.name))
+            draw = baseline.position + len(mutation.name)
+            context = MutationContext(*baseline.bounds, draw, baseline.value_type)
             call = mutation.apply(self.spec, baseline.case.call, context)
             if call is None:
                 inapplicable += 1
@@ -347,8 +359,9 @@ class CandidateSearch:
                     position = int(short_digest(f"{self.seed}|{argument}|{case.id}"), 16)
                     leading = inputs[self.spec.leading_key]
                     element_type = inputs.get(argument, leading).type
-                    bounds = declared_bounds(self.conditions, case.call, argument)
-                    by_type[element_type].append(_Baseline(position, case, element_type, bounds))
+                    by_type[element_type].append(
+                        _Baseline(position, case, element_type, argument, self.conditions)
+                    )
             self._rings[key] = [
                 sorted(by_type[name], key=lambda baseline: (baseline.position, baseline.case.id))
                 for name in sorted(by_type)

@@ -44,8 +44,8 @@ class _Condition:
         self._expression = expression
         self._place: YamlPath = place
         named = needed_names(text, spec.names)
-        self._named = [(name, parse_expression(spec.names[name])) for name in named]
-        used = [expression, *(value for _, value in self._named)]
+        self._named = {name: parse_expression(spec.names[name]) for name in named}
+        used = [expression, *self._named.values()]
         self.names = frozenset().union(*(part.names for part in used)).difference(named)
         self.required = self.names & {arg.name for arg in spec.arguments if arg.required}
 
@@ -58,9 +58,10 @@ class _Condition:
         if self.is_always_true:
             return True
         try:
-            for name, value in self._named:
-                if name not in scope:
-                    scope[name] = evaluate_in(scope, value)
+            if not self._named.keys() <= scope.keys():
+                for name, value in self._named.items():
+                    if name not in scope:
+                        scope[name] = evaluate_in(scope, value)
             # Most conditions are true or false at once; the others are evaluated for a message.
             result: object
             try:
@@ -99,6 +100,7 @@ class Conditions:
         }
         # By argument, the requirements and ambiguities that a change of it can affect.
         self._affected: dict[str, tuple[Sequence[Rule], Sequence[Ambiguity]]] = {}
+        self._latest: tuple[Call | None, EvaluationScope] = None, {}
 
     def names(self, call: Call) -> dict[str, Any]:
         """Return the names that conditions use on `call`.
@@ -108,8 +110,13 @@ class Conditions:
         return self._with_arguments(self._fixed_names, call)
 
     def _scope(self, call: Call) -> EvaluationScope:
-        """Return the scope of conditions on `call`: functions, and what `names` returns."""
-        return self._with_arguments(self._fixed_scope, call)
+        """Return the scope of conditions on `call`: functions, and what `names` returns.
+
+        All conditions on one call share the values that the spec names, so it is kept.
+        """
+        if call is not self._latest[0]:
+            self._latest = call, self._with_arguments(self._fixed_scope, call)
+        return self._latest[1]
 
     def _with_arguments(self, fixed: Mapping[str, Any], call: Call) -> dict[str, Any]:
         arguments = call.arguments
@@ -278,7 +285,8 @@ class Conditions:
             ExpressionError: a count, a type or a shape cannot be evaluated, or has the wrong type;
                 or the call omits a required input.
         """
-        scope = self._scope(call)
+        # An expression of an output may name its number.
+        scope = {**self._scope(call)}
         inputs = [declared.name for declared in self.spec.inputs if declared.required]
         if absent := [name for name in inputs if scope[name] is None]:
             raise ExpressionError(f"the call omits {', '.join(absent)}")
@@ -296,7 +304,6 @@ class Conditions:
                 if element_type not in ELEMENT_TYPES:
                     element_type = _value(k, "type", output.type, scope)
                 outputs.append(Tensor(element_type, _value(k, "shape", output.shape, scope)))
-            scope.pop("i", None)
         return outputs
 
     def has_small_outputs(self, call: Call, most: int) -> bool:

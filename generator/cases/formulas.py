@@ -100,9 +100,11 @@ class ElementFormulas:
         if len(candidates) > 1 and self._conditions.open_elements(call) is None:
             text = "an element has several candidates, but no ambiguity with 'elements'"
             raise ExpressionError(f"{text} touches the call")
-        if not any(formula.gives(candidate, element) for candidate in candidates):
-            text = f"at {list(index)} the formula gives {candidates[0]!s}, the reference"
-            raise ExpressionError(f"{text} {element_text(element)}")
+        for candidate in candidates:
+            if formula.gives(candidate, element):
+                return
+        text = f"at {list(index)} the formula gives {candidates[0]!s}, the reference"
+        raise ExpressionError(f"{text} {element_text(element)}")
 
     def with_open_elements(
         self, call: Call, inputs: Mapping[str, Array], outputs: Sequence[Array]

@@ -257,7 +257,9 @@ def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext
     """Mutate the values of a tensor that has some, within the limits of its type."""
     if value.values is None or len(value.values) > _MAX_VALUES:
         return None
-    values = mutation(value.values, context._replace(type=value.type))
+    if context.type != value.type:
+        context = context._replace(type=value.type)
+    values = mutation(value.values, context)
     if values is None:
         return None
     if not all(fits(value.type, number) for number in {*values}.difference(value.values)):

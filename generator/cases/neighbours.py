@@ -5,16 +5,26 @@ then wrong for a neighbour of the call, and for no other. Most neighbours are re
 with one choice answered anew, or some choices of one argument. Two edits give what no draw offers.
 """
 
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from math import prod
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call
-from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, digest_of, invert_second_half
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    INTEGERS,
+    Array,
+    digest_of,
+    invert_second_half,
+    same_bytes,
+)
 from opcert.arrays.patterns import MAX_STORED_BYTES, materialize
 from opcert.cases.case import Case, Change, short_digest
 from opcert.cases.conditions import Conditions, are_small
@@ -39,8 +49,10 @@ _OTHER_SIGNEDNESS = str.maketrans("iu", "ui")
 # other outputs show it. One that has a size in place of a shape needs outputs of the same size.
 _Rank = tuple[bool, int, bool]
 _IDEAL = (False, 1, False)
-# A call as a key may have it: its arguments by digest, and the shapes and digests of its outputs.
-_Computed = tuple[dict[str, object], list[tuple[int, ...]], list[str]]
+# The shapes and the digests of the outputs of a call.
+_Outputs = tuple[list[tuple[int, ...]], list[str]]
+# How many arguments of a call differ from its baseline, the number of the call, its baseline, it.
+_Pair = tuple[int, int, Case, Call]
 
 
 class Neighbours:
@@ -53,8 +65,8 @@ class Neighbours:
         self._conditions = Conditions(file.spec)
         self._profile = profile
         self._seed = seed
-        # What the calls of baselines come to, by case: each is a baseline in many respects.
-        self._baselines: dict[str, _Computed] = {}
+        # By case, since each is a baseline in many respects.
+        self._baseline_outputs: dict[str, _Outputs] = {}
         self._drawn = [(case, case.choices) for case in baselines if case.choices is not None]
 
     def cases(self) -> Iterator[Case]:
@@ -71,18 +83,19 @@ class Neighbours:
         """Yield the best of the calls, each with its baseline, as neighbours."""
         spec, most = self._conditions.spec, self._profile.neighbours
         ranked: list[tuple[_Rank, int, Case, Call]] = []
-        for number, (baseline, call) in enumerate(pairs):
+        for differing, number, baseline, call in _by_difference(pairs):
             # Expressions that fail are reported where golden outputs are checked.
             with suppress(OpcertError, Inapplicable):
-                if call != baseline.call and self._is_suitable(call):
-                    if baseline.id not in self._baselines:
-                        self._baselines[baseline.id] = self._computed(baseline.call)
-                    rank = _rank(self._baselines[baseline.id], self._computed(call))
-                    ranked.append((rank, number, baseline, call))
-            if sum(rank <= _IDEAL for rank, *_ in ranked) == most:
-                break
+                if self._is_suitable(call):
+                    rank = self._rank(differing, baseline, call)
+                    insort(ranked, (rank, number, baseline, call))
+                    # No call that follows is better.
+                    if len(ranked) >= most and ranked[most - 1][0] <= max(
+                        _IDEAL, (False, differing, False)
+                    ):
+                        break
         kind = f"other-{respect.replace(' ', '-')}"
-        for _, number, baseline, call in sorted(ranked)[:most]:
+        for _, number, baseline, call in ranked[:most]:
             yield Case(
                 spec.full_id(f"{kind}-{short_digest(f'{baseline.id}|{number}')}"),
                 call,
@@ -124,22 +137,50 @@ class Neighbours:
         tensors = (*call.inputs.values(), *conditions.outputs(call))
         return are_small(tensors, _MAX_ELEMENTS) and not conditions.open_elements(call)
 
-    def _computed(self, call: Call) -> _Computed:
-        arrays = {key: materialize(tensor) for key, tensor in call.inputs.items()}
-        for key in (key for key, tensor in call.inputs.items() if tensor.second_half_inverted):
-            arrays[key] = invert_second_half(arrays[key])
+    def _rank(self, differing: int, baseline: Case, call: Call) -> _Rank:
+        if baseline.id not in self._baseline_outputs:
+            self._baseline_outputs[baseline.id] = self._outputs(baseline.call)
+        former, own = self._baseline_outputs[baseline.id], self._outputs(call)
+        shapes, other_shapes = former[0], own[0]
+        has_other_sizes = [*map(prod, shapes)] != [*map(prod, other_shapes)]
+        return former == own, differing, shapes == other_shapes or has_other_sizes
+
+    def _outputs(self, call: Call) -> _Outputs:
+        arrays = {key: _elements(tensor) for key, tensor in call.inputs.items()}
         outputs = golden_outputs(self._reference, arrays, call.attributes)
-        inputs = {key: (array.shape, digest_of(array)) for key, array in arrays.items()}
-        shapes, elements = [o.shape for o in outputs], [*map(digest_of, outputs)]
-        return {**inputs, **call.attributes}, shapes, elements
+        return [output.shape for output in outputs], [*map(digest_of, outputs)]
 
 
-def _rank(baseline: _Computed, neighbour: _Computed) -> _Rank:
-    (arguments, shapes, elements), (others, other_shapes, other_elements) = baseline, neighbour
-    differing = [k for k in {**arguments, **others} if arguments.get(k) != others.get(k)]
-    is_equal = (shapes, elements) == (other_shapes, other_elements)
-    sizes, other_sizes = [*map(prod, shapes)], [*map(prod, other_shapes)]
-    return is_equal, len(differing), shapes == other_shapes or sizes != other_sizes
+def _by_difference(pairs: Iterable[tuple[Case, Call]]) -> Iterator[_Pair]:
+    """Yield the pairs that differ in one argument as they come, then the others, the fewest first.
+
+    Those that do not differ, and large calls, are left out.
+    """
+    others: list[_Pair] = []
+    for number, (baseline, call) in enumerate(pairs):
+        if call != baseline.call and are_small(call.inputs.values(), _MAX_ELEMENTS):
+            pair = _differing(baseline.call, call), number, baseline, call
+            if pair[0] > 1:
+                others.append(pair)
+            else:
+                yield pair
+    yield from sorted(others, key=itemgetter(0))
+
+
+def _differing(one: Call, other: Call) -> int:
+    """Return in how many arguments calls differ; types are no difference if the bytes are equal."""
+    arguments, others = ({**call.inputs, **call.attributes} for call in (one, other))
+    return sum(_differ(arguments.get(k), others.get(k)) for k in {**arguments, **others})
+
+
+def _differ(one: Any, other: Any) -> bool:
+    are_alike = isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape == other.shape
+    return one != other and not (are_alike and same_bytes(_elements(one), _elements(other)))
+
+
+def _elements(tensor: Tensor) -> Array:
+    array = materialize(tensor)
+    return invert_second_half(array) if tensor.second_half_inverted else array
 
 
 def _with_other_half(call: Call) -> Iterator[Call]:

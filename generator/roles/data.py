@@ -136,7 +136,7 @@ class DataRole(Role):
             return call.extents(self, rank, room, empty=self.empty)
         return call.extents(self, rank, call.room(self), empty=self.empty, huge=True)
 
-    @property
+    @cached_property
     def _partners(self) -> list["DataRole"]:
         """The data that broadcast to one another, this one among them; none if it does not."""
         first = self.broadcasts_with or self.name

@@ -1,6 +1,7 @@
 """Described tensors: the roles `descriptor` for the output, `descriptors` for parts of an axis."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, replace
@@ -74,7 +75,7 @@ class DescriptorsRole(AlongRole, RecordRole):
     role: Literal["descriptors"]
     type: Literal["list"]
 
-    @property
+    @cached_property
     def counter(self) -> CountRole | None:
         """The argument with the number of records that are read, if there is one."""
         return next((role for role in self.referrers("of") if isinstance(role, CountRole)), None)

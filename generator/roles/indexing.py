@@ -110,10 +110,10 @@ class IndexingRole(Role):
         orders = ["any", "from the front", "rising", "falling", "alike"]
         outside = [i for i in valid.values() if not self.is_inside(i, n)]
         order = call.one(self, "others", orders, ["outside"] if outside else [])
-        drawn = call.choices.integers(f"{self.name} values", min(0, least), most, count)
         if order == "alike":
-            drawn = [value] * count
-        elif order in ("rising", "falling"):
+            return [value] * count
+        drawn = call.choices.integers(f"{self.name} values", min(0, least), most, count)
+        if order in ("rising", "falling"):
             sign = 1 if order == "rising" else -1
             # All of the axis in its order, or backwards, shows what takes it for data itself.
             is_whole = call.integer(self, "whole", 0, 1)

@@ -1,6 +1,7 @@
 """The role `indices`: the elements to take along an axis."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from math import prod
 from typing import Literal
 
@@ -25,7 +26,7 @@ class IndicesRole(IndexingRole):
         """Return all ranks that outputs can have."""
         return ("0", str(MAX_OUTPUT_RANK))
 
-    @property
+    @cached_property
     def _leading(self) -> LeadingDimsRole | None:
         """The role of the number of dimensions that it shares with data, if there is one."""
         roles = self.referrers("shared_with")

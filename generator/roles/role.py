@@ -62,10 +62,6 @@ class Signature:
         """The arguments with a role."""
         return [argument for argument in self.arguments.values() if isinstance(argument, Role)]
 
-    def arguments_of(self, symbol: str) -> list[Argument]:
-        """Return the arguments with a type symbol."""
-        return [argument for argument in self.arguments.values() if argument.type == symbol]
-
 
 class Role(Argument):
     """An argument with a role; the base class of all roles, including those of vendors.
@@ -200,26 +196,42 @@ class Role(Argument):
         """
         if self.is_attribute:
             return "i64"
-        first = self._signature.arguments_of(self.type)[0]
+        first = self._first_of_type
         if isinstance(first, Role) and first.name != self.name:
             return call.fact(first.draw_type)
-        types = self._signature.types[self.type]
-        usual = [name for name in _USUAL_INDEX_TYPES if name in types]
         # Most runtimes take indices of few types, all of them of one: half of the calls have these.
-        is_index = usual and set(types) <= set(INTEGERS)
-        if is_index and not call.choices.integer("unusual types of indices", 0, 1):
+        usual = self._usual_types
+        if usual and not call.choices.integer("unusual types of indices", 0, 1):
             return call.choices.one("type of indices", usual)
-        return call.one(self, "type", types)
+        return call.one(self, "type", self._signature.types[self.type])
+
+    @cached_property
+    def _first_of_type(self) -> Argument:
+        """The first argument of its type symbol."""
+        arguments = self._signature.arguments.values()
+        return next(argument for argument in arguments if argument.type == self.type)
+
+    @cached_property
+    def _usual_types(self) -> list[str]:
+        """The types of indices that most runtimes take, if it may be of integer types alone."""
+        types = self._signature.types[self.type]
+        is_index = set(types) <= set(INTEGERS)
+        return [name for name in _USUAL_INDEX_TYPES if is_index and name in types]
 
     def draw_given(self, call: Drawing) -> bool:
         """Draw whether the call passes it; arguments that belong together are passed together."""
         if self.required:
             return True
-        names = [self.name, *self.together]
-        first = next(role for role in self._signature.roles if role.name in names)
+        first = self._first_together
         if first.name != self.name:
             return call.fact(first.draw_given)
         return call.one(self, "given", {"given": True, OMITTED: False})
+
+    @cached_property
+    def _first_together(self) -> "Role":
+        """The first of the arguments that a call passes or omits with it."""
+        names = [self.name, *self.together]
+        return next(role for role in self._signature.roles if role.name in names)
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw the rank of its tensor."""

@@ -1,6 +1,7 @@
 """The role `shape`: a target shape that data broadcasts to."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import cycle, islice
 from math import prod
 from typing import Any, Literal
@@ -28,7 +29,7 @@ class ShapeRole(ListRole, OfDataRole):
     most: int = Field(8, ge=1, le=8)
     empty: bool = True
 
-    @property
+    @cached_property
     def mapping(self) -> MappingRole | None:
         """The mapping of axes of data onto its own, if the operator has one."""
         mappings = (role for role in self.referrers("into") if isinstance(role, MappingRole))

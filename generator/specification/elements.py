@@ -19,14 +19,11 @@ class Element:
 
     tensor: "IndexedInput"
     index: tuple[int, ...]
+    # The element as NumPy has it, in the type of the input.
+    scalar: Any
 
     def __str__(self) -> str:
         return f"{self.tensor.name}{list(self.index)} = {element_text(self.scalar)}"
-
-    @property
-    def scalar(self) -> Any:
-        """The element as NumPy has it, in the type of the input."""
-        return self.tensor.array[self.index]
 
 
 class IntegerElement(Element, int):
@@ -49,6 +46,10 @@ for _operation in ("neg", "abs"):
     setattr(FloatElement, f"__{_operation}__", _refuse)
 
 
+# A union of types would be built again for each index.
+_SEQUENCES = (tuple, list)
+
+
 @dataclass(frozen=True, eq=False)
 class IndexedInput(Tensor):
     """An input whose elements a formula names by index."""
@@ -62,18 +63,18 @@ class IndexedInput(Tensor):
     __iter__ = None
 
     def __getitem__(self, index: Any) -> Any:
-        indices = tuple(index) if isinstance(index, tuple | list) else (index,)
-        if len(indices) != self.rank:
+        indices = tuple(index) if isinstance(index, _SEQUENCES) else (index,)
+        if len(indices) != len(self.shape):
             raise ValueError(f"{len(indices)} indices into '{self.name}' of rank {self.rank}")
         for number, extent in zip(indices, self.shape, strict=True):
             if not 0 <= number < extent:
                 place = f"{self.name}{list(indices)}"
                 raise ValueError(f"{place} is out of the bounds {list(self.shape)}")
+        scalar = self.array[indices]
         if self.number is not None and self.type in FLOATS:
-            return self.number(float(self.array[indices]))
-        element_class = FloatElement if self.type in FLOATS else IntegerElement
-        element = element_class(self.array[indices])
-        element.tensor, element.index = self, indices
+            return self.number(float(scalar))
+        element = (FloatElement if self.type in FLOATS else IntegerElement)(scalar)
+        element.tensor, element.index, element.scalar = self, indices, scalar
         return element
 
 

@@ -27,6 +27,7 @@ from opcert.arrays.patterns import (
     allowance_of,
     alternatives_of,
     is_large,
+    pattern_array,
     recipe_of,
 )
 from opcert.cases.case import short_digest
@@ -261,11 +262,10 @@ class _Pack:
         if stores and not is_large(tensor):
             return self.add(name, array, layout)
         # Who reads the recipe knows the layout that the array shows, and no other.
-        recipe = recipe_of(replace(tensor, layout=layout))
-        bits, generated = (
-            bits_of(elements).ravel()
-            for elements in (array, recipe.array(tensor.type, tensor.shape, layout.repeated))
-        )
+        visible = replace(tensor, layout=layout)
+        recipe = recipe_of(visible)
+        pattern = pattern_array(visible)
+        bits, generated = (bits_of(elements).ravel() for elements in (array, pattern))
         positions = np.flatnonzero(bits != generated).tolist()
         # A neighbour's data may differ in half of its elements.
         if len(positions) > _MAX_SPECIAL:

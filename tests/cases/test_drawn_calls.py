@@ -1,7 +1,7 @@
 """Calls that are drawn, of every shipped operator."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -34,7 +34,7 @@ class Recorder(Choices):
         super().__init__(seed)
         self._expected = expected
 
-    def _level(self, name: str, common: Sequence[str], rare: Sequence[str]) -> str:
+    def _level(self, name: str, common: Collection[str], rare: Collection[str]) -> str:
         share = 1 / RARELY if common else 1
         for level in rare:
             self._expected[name, level] += share / len(rare)
