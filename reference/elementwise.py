@@ -8,6 +8,8 @@ import numpy as np
 
 from opcert.reference.rules import Array
 
+# The specs state the requirements, and the backend `reference` checks calls by them.
+CHECKED_BY_SPEC = True
 # How shapes broadcast follows from the shapes alone: no function reads `auto_broadcast`.
 Function = Callable[..., Array]
 

@@ -1,6 +1,7 @@
 """The NumPy reference as a backend: calls the function that the spec of an operator names."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,7 @@ class Reference:
         self.version = __version__
         self._functions: Mapping[str, files.Reference]
         if specs is None:
-            # These check every requirement.
-            self._functions = files.load_references(None)
+            self._functions = _OwnReferences()
         else:
             self._functions = {
                 spec_file.spec.operator: checked_reference(spec_file.spec, spec_file.reference)
@@ -42,6 +42,31 @@ class Reference:
         except KeyError:
             raise NotImplementedError(f"no reference for {operator}") from None
         return function(**inputs, **attributes)
+
+
+class _OwnReferences(Mapping[str, files.Reference]):
+    """The references of opcert's own specs, which check every requirement.
+
+    Those of a module with `CHECKED_BY_SPEC` leave it to the spec.
+    """
+
+    def __init__(self) -> None:
+        self._functions = files.load_references(None)
+        self._checked: dict[str, files.Reference] = {}
+
+    def __getitem__(self, operator: str) -> files.Reference:
+        if operator not in self._checked:
+            function = self._functions[operator]
+            if getattr(sys.modules[function.__module__], "CHECKED_BY_SPEC", False):
+                function = checked_reference(files.own_spec(operator), function)
+            self._checked[operator] = function
+        return self._checked[operator]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
 
 
 def checked_reference(spec: Spec, reference: files.Reference) -> files.Reference:

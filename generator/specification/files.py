@@ -207,6 +207,11 @@ def _own_reference(operator: str) -> Reference:
     return _references_in([_own_spec_files()[operator]])[operator]
 
 
+def own_spec(operator: str) -> Spec:
+    """Return the spec of an operator that comes with opcert."""
+    return read_spec(_own_spec_files()[operator]).spec
+
+
 @dataclass(frozen=True)
 class SpecFile:
     """A valid spec, the file that it was read from, and its reference function."""
