@@ -6,7 +6,7 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
-from opcert.reference.rules import Array
+from opcert.reference.rules import Array, require
 
 # The specs state the requirements, and the backend `reference` checks calls by them.
 CHECKED_BY_SPEC = True
@@ -163,7 +163,12 @@ def softmax_8(data: Array, axis: int = 1) -> list[Array]:
     Shapes: data (any); the output has its shape.
 
     Source: OpenVINO Softmax-8, the mathematical formulation and the page that it cites.
+
+    Raises:
+        RuleBroken: the call violates a rule of the document.
     """
+    in_range = -data.ndim <= axis < data.ndim
+    require(in_range, "softmax-8/axis-range", f"axis {axis} for data of rank {data.ndim}")
 
     def divided(x: Array) -> Array:
         powers = np.exp(x - x.max(axis, keepdims=True, initial=-np.inf))
