@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from importlib.metadata import version
 from itertools import accumulate, pairwise
+from math import prod
 from operator import index
 from typing import Any, ClassVar
 
@@ -122,6 +123,9 @@ class ArrayApi(ArrayAdapter):
 
     def _softmax(self, tensor: Any, axis: Any) -> Any:
         xp = self._xp
+        # Nothing has no maximum; an axis out of range is left to the namespace.
+        if not prod(tensor.shape) and -len(tensor.shape) <= axis < len(tensor.shape):
+            return tensor
         powers = xp.exp(xp.subtract(tensor, xp.max(tensor, axis=axis, keepdims=True)))
         return xp.divide(powers, xp.sum(powers, axis=axis, keepdims=True))
 

@@ -18,7 +18,7 @@ FLOATING = [f"openvino/{f}" for f in ("Exp-1", "Sqrt-1", "Sigmoid-1", "Tanh-1", 
 FLOATING += ["openvino/Softmax-8", "openvino/MVN-6"]
 FLOATS = ("bf16", "f16", "f32", "f64")
 # The inputs of Select that it chooses from.
-MOVED = ("then", "else")
+MOVED = ("then", "else_")
 # What no library has as one function.
 COMPOSED = {"openvino/MVN-6": "composed: mean, subtract, multiply, add, sqrt and divide"}
 # The library's part of a call, which runs after the host has read the arguments.
@@ -97,13 +97,15 @@ class ArrayFunctions(ABC):
         return lambda: [function(*map(self._tensor, arrays.values()))]
 
     def _divide_1(
-        self, a: Array, b: Array, m_pythondiv: Any = True, auto_broadcast: Any = "numpy"
+        self,
+        a: Array,
+        b: Array,
+        m_pythondiv: Any = True,  # noqa: ARG002 -- rounding down is one of the results without it
+        auto_broadcast: Any = "numpy",
     ) -> Compute:
         compute = self._elementwise("openvino/Divide-1", auto_broadcast, a=a, b=b)
         if type_name(a.dtype) not in INTEGERS:
             return compute
-        if not m_pythondiv:
-            raise NotImplementedError("division of integers that does not round down")
         divide = self._common("floor_divide")
         return lambda: [divide(self._tensor(a), self._tensor(b))]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import INTEGERS, Array, highest, lowest, type_name
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array, highest, lowest, type_name
 from opcert.errors import BackendError
 
 # An option of several adapters: whether later calls of the same form reuse compiled code.
@@ -367,7 +367,9 @@ def check_broadcast(inputs: Mapping[str, Array], mode: Any) -> None:
 def clamp_bounds(name: str, low: float, high: float) -> list[Any]:
     """Return bounds in an element type: of integers the whole numbers between them."""
     if name not in INTEGERS:
-        return [low, high]
+        with np.errstate(over="ignore"):
+            bounds = np.array([low, high]).astype(ELEMENT_TYPES[name])
+            return [float(bound) for bound in bounds]
     least, greatest = lowest(name), highest(name)
     low, high = (min(max(bound, least), greatest) for bound in (low, high))
     return [ceil(low), floor(high)]

@@ -111,7 +111,7 @@ FUNCTIONS: Mapping[str, NodeRule] = {
     "openvino/Maximum-1": _binary("Max"),
     "openvino/Less-1": _binary("Less"),
     "openvino/Select-1": NodeRule(
-        "Where", ("cond", "then", "else"), ("cond", "then", "else"), prepare=_broadcast
+        "Where", ("cond", "then", "else_"), ("cond", "then", "else_"), prepare=_broadcast
     ),
     "openvino/Convert-1": NodeRule(
         "Cast",

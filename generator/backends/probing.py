@@ -38,7 +38,7 @@ class PlainCall:
 ELEMENTWISE: Mapping[str, tuple[str, ...]] = {
     **{f"openvino/{f}-1": ("data",) for f in ("Exp", "Relu", "Sqrt", "Sigmoid", "Tanh")},
     **{f"openvino/{f}-1": ("a", "b") for f in ("Add", "Multiply", "Divide", "Maximum", "Less")},
-    "openvino/Select-1": ("cond", "then", "else"),
+    "openvino/Select-1": ("cond", "then", "else_"),
 }
 REDUCTIONS = ("openvino/ReduceSum-1", "openvino/ReduceMean-1")
 _WINDOWS = {"strides": [1], "pads_begin": [0], "pads_end": [0]}
@@ -72,7 +72,7 @@ PLAIN_CALLS: Mapping[str, PlainCall] = {
     ),
     **{operator: PlainCall({}, data=inputs) for operator, inputs in ELEMENTWISE.items()},
     "openvino/Select-1": PlainCall(
-        {"cond": [True, False]}, data=("then", "else"), index_types=("boolean",), first="cond"
+        {"cond": [True, False]}, data=("then", "else_"), index_types=("boolean",), first="cond"
     ),
     "openvino/Convert-1": PlainCall({}, {"destination_type": "f32"}),
     "openvino/Clamp-1": PlainCall({}, {"min": 0.0, "max": 1.0}),

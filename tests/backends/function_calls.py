@@ -34,7 +34,7 @@ def exact_calls(name: str) -> list[Result]:
         window = {"strides": [1], "pads_begin": [1], "pads_end": [0]}
         return (f"openvino/{function}", inputs, window | attributes), result, name
 
-    choice = {"cond": np.array([[True], [False]]), "then": array(ROWS), "else": array(7)}
+    choice = {"cond": np.array([[True], [False]]), "then": array(ROWS), "else_": array(7)}
     normalised = {"normalize_variance": True, "eps": 1e-30, "eps_mode": "outside_sqrt"}
     pooled: dict[str, Any] = {"kernel": [2]}
     return [

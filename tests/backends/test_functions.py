@@ -20,7 +20,7 @@ INVALID_CALLS: list[Call] = [
     ("openvino/Add-1", {"a": SQUARE, "b": SQUARE[:, :2]}, {}),
     ("openvino/Add-1", {"a": SQUARE, "b": SQUARE.astype(np.float64)}, {}),
     ("openvino/Less-1", {"a": SQUARE}, {}),
-    ("openvino/Select-1", {"cond": SQUARE, "then": SQUARE, "else": SQUARE}, {}),
+    ("openvino/Select-1", {"cond": SQUARE, "then": SQUARE, "else_": SQUARE}, {}),
     ("openvino/Convert-1", {"data": SQUARE}, {"destination_type": "f33"}),
     ("openvino/ReduceSum-1", {"data": SQUARE, "axes": np.array([2])}, {}),
     ("openvino/MatMul-1", {"a": SQUARE, "b": SQUARE}, {}),
