@@ -35,6 +35,8 @@ OPERATORS = {
 BY_OPERATOR = re.compile(
     r"tests/(cases|faults|operators|property|readings)/|tests/suite/test_profiles|tests/test_reference_checks"
 )
+# Tests that share the certificates of `samples.py`.
+OF_SAMPLES = re.compile(r"tests/(report/|commands/test_report|verdicts/test_bugs)")
 _NAME = re.compile(rf"(?<![\w-])({'|'.join(OPERATORS)})(?![\w-])")
 
 
@@ -65,9 +67,10 @@ def few_calls() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _few_fresh_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw few fresh calls, which each run with a failure tries, but for the tests of these."""
+    """Try causes on few fresh calls, as each run with a failure does, but for the tests of this."""
     if "tried_at_length" not in request.fixturenames:
-        monkeypatch.setattr(trying, "_MAX_DRAWS", 100)
+        monkeypatch.setattr(trying, "_MAX_DRAWS", 60)
+        monkeypatch.setattr(trying, "_TRIED", 3)
 
 
 @pytest.fixture
@@ -91,10 +94,11 @@ def operator_of(test: str) -> str | None:
 def scope_of(test: str) -> str:
     """Return what runs in one process: of `BY_OPERATOR` all tests of an operator, else a file.
 
-    The tests of a made-up operator share its suite.
+    The tests of a made-up operator share its suite, and those of reports their certificates.
     """
     made_up = re.search(r"roles/test_made_up\.py::\w+\[(\w+)", test)
-    return operator_of(test) or (made_up and made_up[1]) or test.partition("::")[0]
+    of_file = "samples" if OF_SAMPLES.match(test) else test.partition("::")[0]
+    return operator_of(test) or (made_up and made_up[1]) or of_file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

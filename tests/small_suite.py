@@ -1,6 +1,5 @@
-"""A suite of one operator of the core suite, for all tests that write, damage or read it."""
+"""A suite of few cases of one operator, for all tests that write, damage or read it."""
 
-import gzip
 import json
 import re
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from opcert.suite.emit import suite_files
 from opcert.suite.format import Manifest, content_digest
 from opcert.suite.suite import Suite
 from opcert.system import FileContents
-from tests.faults.finding import core_suite
+from tests.few_cases import few_cases, index_of, read_index
 
 OPERATOR = "directml/DML_OPERATOR_SPLIT"
 GLOB = "directml/DML_OPERATOR_SPLIT"
@@ -29,7 +28,7 @@ Edit = Callable[[Any], object]
 
 def _files_of(operator: str) -> FileContents:
     """Return the suite that `generate` writes for an operator, without generating it again."""
-    folder = core_suite().folder
+    folder = few_cases().folder
     entry = Manifest.model_validate_json((folder / MANIFEST).read_bytes()).operators[operator]
     paths = (entry.index, entry.pack, entry.tests)
     contents = {path: (folder / path).read_bytes() for path in paths}
@@ -60,19 +59,6 @@ def write(folder: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     return folder
-
-
-def read_index(data: bytes) -> Any:
-    """Return the first line of a compressed index, and its cases."""
-    first, *cases = map(json.loads, gzip.decompress(data).splitlines())
-    return {**first, "cases": cases}
-
-
-def index_of(data: Any) -> bytes:
-    """Return the compressed index with a first line and cases, as `read_index` returns them."""
-    facts = {key: value for key, value in data.items() if key != "cases"}
-    lines = (json.dumps(line, separators=(",", ":")) for line in (facts, *data["cases"]))
-    return gzip.compress("".join(f"{line}\n" for line in lines).encode(), 1)
 
 
 def read_json(folder: Path, name: str) -> Any:

@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from opcert import certify, generate
 from opcert.arrays.calls import Call, Tensor
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
-from opcert.cases.profiles import PROFILES
 from opcert.choices.choices import RARELY, Choices, call_seed
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.role import OMITTED
@@ -101,14 +99,6 @@ def test_a_spec_without_a_valid_call_is_an_error(tmp_path: Path) -> None:
     path = small_spec(tmp_path, ("0 <= count <= data.shape[0]", "count < 0"))
     with pytest.raises(ExpressionError, match=r"2,000 draws in a row gave no valid call.*violates"):
         next(drawn_calls(read_spec(path).spec, 0))
-
-
-def test_the_reference_is_conformant_on_the_smoke_suite(tmp_path: Path) -> None:
-    generate(tmp_path, operator="openvino/Broadcast-1", profile="smoke")
-    certificate = certify("reference", tmp_path)
-    assert (certificate.conformant, certificate.grade) == (True, "bit-exact")
-    drawn = [verdict for verdict in certificate.verdicts if "/drawn-" in verdict.case]
-    assert len(drawn) == PROFILES["smoke"].calls
 
 
 ATTRIBUTES = """\

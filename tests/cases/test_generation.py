@@ -19,6 +19,7 @@ from opcert.suite import spec_check
 from tests.command_line import opcert
 from tests.shipped import SPECS, cases, each_spec_at_length, spec, vectors
 
+pytestmark = pytest.mark.usefixtures("few_calls")
 SMALLEST = SPECS["DML_OPERATOR_SPLIT"]
 
 EXAMPLE = """\
@@ -55,13 +56,13 @@ def edited(folder: Path, old: str, new: str) -> SpecFile:
 
 
 def cases_with(folder: Path, old: str, new: str) -> list[Case]:
-    return generate_cases(edited(folder, old, new), "smoke", 0)
+    return generate_cases(edited(folder, old, new), "core", 0)
 
 
 @cache
 def few_cases() -> list[Case]:
     """Return what an edit changes: the cases of the smallest spec, with few drawn calls."""
-    return generate_cases(spec(SMALLEST.stem), "smoke", 0)
+    return generate_cases(spec(SMALLEST.stem), "core", 0)
 
 
 def mistakes_with(folder: Path, old: str, new: str) -> str:
@@ -240,7 +241,7 @@ def test_patterns_are_seeded_by_the_id_of_the_case_or_of_its_baseline(name: str)
 
 
 def test_the_same_spec_gives_the_same_cases() -> None:
-    assert generate_cases(read_spec(SMALLEST), "smoke", 0) == few_cases()
+    assert generate_cases(read_spec(SMALLEST), "core", 0) == few_cases()
 
 
 def test_another_example_leaves_every_drawn_case_as_it_was(tmp_path: Path) -> None:
@@ -252,7 +253,7 @@ def test_another_example_leaves_every_drawn_case_as_it_was(tmp_path: Path) -> No
 
 
 def test_another_seed_draws_other_calls_and_changes() -> None:
-    others = generate_cases(spec(SMALLEST.stem), "smoke", 1)
+    others = generate_cases(spec(SMALLEST.stem), "core", 1)
     drawn, redrawn = (
         {str(case.call) for case in some if "/drawn-" in case.id} for some in (few_cases(), others)
     )
@@ -305,7 +306,7 @@ def test_all_mistakes_are_reported_together(tmp_path: Path) -> None:
     )
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SpecError) as caught:
-        generate_cases(read_spec(path), "smoke", 0)
+        generate_cases(read_spec(path), "core", 0)
     assert len(caught.value.mistakes) == 2
     lines = [text.splitlines()[each.line - 1].strip() for each in caught.value.mistakes]
     assert [line.partition(":")[0] for line in lines] == ["no-tensors", "scalar-input"]

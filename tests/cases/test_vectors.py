@@ -15,6 +15,8 @@ from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from tests.shipped import cases, each_spec_at_length, spec, vectors
 
+pytestmark = pytest.mark.usefixtures("few_calls")
+
 
 @each_spec_at_length
 def test_every_case_has_its_vector_in_order(name: str) -> None:
@@ -125,7 +127,7 @@ def made_up(folder: Path, reference: str = RIGHT, **changes: Any) -> list[Vector
     path = folder / "Flip.yaml"
     path.write_text(json.dumps({**MADE_UP, **changes}), encoding="utf-8")
     spec_file = read_spec(path)
-    return make_vectors(spec_file, generate_cases(spec_file, "smoke", 0))
+    return make_vectors(spec_file, generate_cases(spec_file, "core", 0))
 
 
 def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:

@@ -25,10 +25,10 @@ from opcert.verdicts.verdict import Verdict
 from tests import made_certificate
 from tests import wrong_backends as wrong
 from tests.command_line import opcert_program
-from tests.faults.finding import core_suite
+from tests.few_cases import few_cases
 from tests.made_certificate import DIGEST
 
-SPLITS = len(core_suite().select("directml/*", "*"))
+SPLITS = len(few_cases().select("directml/*", "*"))
 
 NAMES = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=5)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -83,7 +83,7 @@ CERTIFICATES = st.builds(
 def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The content of certificate.json after a run with failures."""
     path = tmp_path_factory.mktemp("out") / "certificate.json"
-    certificate = certify(wrong.AcceptsEverything(), core_suite(), operator="directml/*")
+    certificate = certify(wrong.AcceptsEverything(), few_cases(), operator="directml/*")
     path.write_text(certificate.to_json())
     assert read_certificate(path) == certificate
     return path.read_bytes()
@@ -137,7 +137,7 @@ def test_odd_text_and_options_are_written_as_a_file_can_hold_them(tmp_path: Path
 
     options = {"one": object, "two": float("nan"), "three": "\udcff", "four": (1, "a")}
     certificate = certify(
-        Odd(), core_suite(), operator="directml/*", case="*-2-*\udcff", options=options
+        Odd(), few_cases(), operator="directml/*", case="*-2-*\udcff", options=options
     )
     assert certificate.backend.options["four"] == [1, "a"]
     path = tmp_path / "certificate.json"

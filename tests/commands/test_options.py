@@ -10,6 +10,7 @@ from tests.command_line import opcert
 from tests.small_suite import GLOB, INDEX, edit_index, read_json, write
 
 HOSTILE = "\x1b[2J\x9b31mx\r\nopcert: CONFORMANT\u2028\u202e"
+FEW = "--case", "*example-[12]"
 BACKEND = f"""
 class Backend:
     name, version = "b", "1"
@@ -44,7 +45,7 @@ def run_safely(*arguments: str | Path) -> Result:
 
 def test_an_error_of_a_backend_is_printed_in_one_line(suite: Path, tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text(BACKEND, encoding="utf-8")
-    call = ("--suite", suite, "--backend", f"{tmp_path / 'b.py'}:Backend")
+    call = ("--suite", suite, *FEW, "--backend", f"{tmp_path / 'b.py'}:Backend")
     assert run_safely("certify", *call, "--out", tmp_path / "out").exit_code == 1
     assert run_safely("report", tmp_path / "out").exit_code == 0
 
@@ -104,5 +105,5 @@ def test_text_of_a_wrong_spec_is_reported_in_one_line(tmp_path: Path) -> None:
 def test_markup_is_printed_as_it_is(suite: Path, tmp_path: Path) -> None:
     text = BACKEND.replace(repr(HOSTILE), "'[bold]:warning:'")
     (tmp_path / "b.py").write_text(text, encoding="utf-8")
-    result = opcert("certify", "--suite", suite, "--backend", f"{tmp_path / 'b.py'}:Backend")
+    result = opcert("certify", *FEW, "--suite", suite, "--backend", f"{tmp_path / 'b.py'}:Backend")
     assert "[bold]:warning:" in result.stdout

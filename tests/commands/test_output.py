@@ -21,6 +21,10 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def run_of(suite: Path) -> tuple[str | Path, ...]:
+    return "--suite", suite, "--case", "*example*"
+
+
 def opcert(*arguments: str | Path, out: str = "", code: str = "utf-8") -> Done:
     """Run a command in a shell that redirects its output."""
     command = [sys.executable, "-m", "opcert.cli", *map(str, arguments)]
@@ -35,7 +39,7 @@ def opcert(*arguments: str | Path, out: str = "", code: str = "utf-8") -> Done:
 def test_a_certificate_is_written_even_if_the_summary_cannot_be_printed(
     suite: Path, tmp_path: Path, out: str
 ) -> None:
-    done = opcert("certify", "--suite", suite, "--out", tmp_path / "out", out=out)
+    done = opcert("certify", *run_of(suite), "--out", tmp_path / "out", out=out)
     assert done.returncode == 3
     assert (tmp_path / "out" / "certificate.json").is_file()
     last = done.stderr.splitlines()[-1]
@@ -44,7 +48,7 @@ def test_a_certificate_is_written_even_if_the_summary_cannot_be_printed(
 
 @pytest.mark.slow
 def test_a_full_stderr_ends_no_run(suite: Path, tmp_path: Path) -> None:
-    done = opcert("certify", "--suite", suite, "--out", tmp_path / "out", out="2>/dev/full")
+    done = opcert("certify", *run_of(suite), "--out", tmp_path / "out", out="2>/dev/full")
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1].startswith("CONFORMANT")
 
@@ -64,7 +68,7 @@ def test_invalid_input_keeps_its_exit_code(suite: Path) -> None:
 def test_a_closed_pipe_ends_no_run(suite: Path, tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "opcert.cli", "certify", "--suite", str(suite)]
+    command = [sys.executable, "-m", "opcert.cli", "certify", *map(str, run_of(suite))]
     out = ["--out", str(tmp_path / "out")]
     done = subprocess.run([*command, *out], stdout=write, stderr=write, check=False)
     os.close(write)

@@ -135,14 +135,14 @@ def test_calls_beyond_the_declared_support_are_left_out() -> None:
             right = super().run(operator, inputs, attributes)
             return right if fits else []
 
-    result = alone(Narrow)
+    result = alone(Narrow, minutes=0.05)
     assert result.counterexample is None
     assert result.tried > result.declined == 0
 
 
 def test_the_other_operators_are_explored_after_a_counterexample() -> None:
     fault = FAULTS["broadcast-1/rank-7-rejected"]
-    results = list(explore(fault.make, operator="openvino/[BV]*", minutes=0.2))
+    results = list(explore(fault.make, operator="openvino/[BV]*", minutes=0.1))
     assert [(each.operator, each.counterexample is not None) for each in results] == [
         ("openvino/Broadcast-1", True),
         ("openvino/Broadcast-1", False),

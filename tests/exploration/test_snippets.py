@@ -59,7 +59,7 @@ def runs(text: str, fault: Fault) -> None:
     exec(text, {"made": fault.make()})  # noqa: S102 -- what is printed is to be run
 
 
-@pytest.mark.parametrize("name", at_length(NAMES, 4))
+@pytest.mark.parametrize("name", at_length(NAMES, 10))
 def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(name: str) -> None:
     text = program_text(counterexample(name), "backend = made")
     # A valid call that is rejected raises what the backend raises.
@@ -70,7 +70,7 @@ def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(name:
     runs(text, the_right_one(FAULTS[name].operator))
 
 
-@pytest.mark.parametrize("name", at_length(NAMES, 4))
+@pytest.mark.parametrize("name", at_length(NAMES, 10))
 def test_the_example_can_be_pasted_into_the_spec(name: str, tmp_path: Path) -> None:
     slug = name.partition("/")[0]
     (path,) = [path for path in find_spec_files(None) if f"slug: {slug}\n" in path.read_text()]

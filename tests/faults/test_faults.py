@@ -5,11 +5,10 @@ One fault of each mechanism is sought always, the others where slow tests run.
 
 import pytest
 
-from tests import shipped
 from tests.faults.catalogue import FAULTS, MECHANISMS
 from tests.faults.conditions import conditions
 from tests.faults.fault import OPERATORS, the_right_one
-from tests.faults.finding import first_failure, found
+from tests.faults.finding import core_suite, first_failure_of, found
 
 _FIRST = {(fault.mechanism, fault.operator): name for name, fault in reversed(FAULTS.items())}
 # One of each mechanism, of each operator in turn.
@@ -29,9 +28,9 @@ def test_the_core_suite_finds_the_fault(name: str) -> None:
     assert rule is None or (verdict.kind, rule in verdict.rules) == ("accepted", True)
 
 
-@shipped.at_length("operator", zip(OPERATORS))
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_the_reference_has_no_fault(operator: str) -> None:
-    assert first_failure(the_right_one(operator)) is None
+    assert first_failure_of(core_suite(), the_right_one(operator)) is None
 
 
 def test_each_mechanism_is_there_for_every_operator_to_which_it_applies() -> None:

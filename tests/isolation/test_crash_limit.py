@@ -7,7 +7,7 @@ from opcert.verdicts.verdict import FAILURE_STATUSES
 from tests.command_line import MISBEHAVING, opcert
 
 # Of two operators.
-CASES = "*split/drawn-f32-[34]-*"
+CASES = "*-split*/drawn-f32-3-*[0-6]"
 BACKEND = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=abort", "--case", CASES
 
 

@@ -24,11 +24,12 @@ from opcert.run.memory import FILL
 from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG
+from tests.few_cases import few_cases
 from tests.isolation.judging import DML, SUITE, judged
 from tests.misbehaving import GUESSED_IDS
 
 # A few valid calls, of ranks 2 to 4.
-CASES = "dml-split/drawn-f32-[234]-*"
+CASES = "dml-split/drawn-f32-[234]-*[0-4]"
 
 
 def slow(*values: Any) -> Any:
@@ -250,9 +251,8 @@ def test_the_error_of_a_failed_start_has_the_log() -> None:
     ],
 )
 def test_isolation_changes_no_verdict(name: str) -> None:
-    # The digits at the end of an id are those of a digest: a third of the cases, of every kind.
-    alone = certify(f"{WRONG}:{name}", SUITE, operator=DML, case="*[0-4]")
-    here = certify(getattr(wrong_backends, name)(), SUITE, operator=DML, case="*[0-4]")
+    alone = certify(f"{WRONG}:{name}", few_cases(), operator=DML)
+    here = certify(getattr(wrong_backends, name)(), few_cases(), operator=DML)
 
     # Only fresh processes show that a failure depends on earlier calls.
     state_cases = {verdict.case for verdict in alone.verdicts if verdict.kind == "state"}

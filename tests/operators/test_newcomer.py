@@ -17,6 +17,8 @@ from tests.at_length import at_length
 from tests.command_line import opcert
 from tests.roles.made_up import Backend, write_spec
 
+pytestmark = pytest.mark.usefixtures("few_calls")
+
 SPEC = """\
 operator: made/Select-1
 slug: select-1

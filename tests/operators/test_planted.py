@@ -60,7 +60,7 @@ def test_another_right_backend_has_no_fault(operator: str, compute: Compute) -> 
 @pytest.mark.parametrize("operator", [module.OPERATOR for module in _MODULES])
 def test_the_reference_has_no_fault(operator: str) -> None:
     compute = partial(right, operator)
-    assert first_failure(operator, compute, shipped.core_suite_of(operator)) is None
+    assert first_failure(operator, compute, shipped.suite(operator)) is None
 
 
 def test_gather_elements_without_the_check_of_extents_broadcasts_nothing() -> None:

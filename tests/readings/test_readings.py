@@ -5,6 +5,7 @@ where it decides, the difference is found.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -23,7 +24,7 @@ from opcert.cases.profiles import PROFILES
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
-from tests.faults.fault import BROADCAST, SLICE
+from tests.faults.fault import BROADCAST, DML, SLICE
 from tests.faults.finding import core_suite, whole_core_suite
 from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, first_failure, right
 from tests.readings import core, decided, others
@@ -32,7 +33,6 @@ from tests.shipped import at_length, each_core_spec, spec, suite
 READINGS: defaultdict[str, dict[str, Compute]] = defaultdict(dict)
 for operator, name, compute in (*core.OPEN, *others.OPEN):
     READINGS[operator][name] = compute
-each_operator = at_length("operator", zip(READINGS))
 
 
 def whole_suite(operator: str) -> Suite:
@@ -63,8 +63,16 @@ def outcome(compute: Compute, inputs: Inputs, attributes: Attributes) -> Any:
     return None, None
 
 
-@each_operator
-def test_no_reading_of_what_a_document_leaves_open_fails(operator: str) -> None:
+@pytest.mark.parametrize(
+    ("suite_of", "operator"),
+    [
+        (suite, DML),
+        *(pytest.param(whole_suite, name, marks=pytest.mark.slow) for name in READINGS),
+    ],
+)
+def test_no_reading_of_what_a_document_leaves_open_fails(
+    suite_of: Callable[[str], Suite], operator: str
+) -> None:
     """One run tries every reading: the backend does what the first does that differs."""
     conditions, answered, differing = conditions_of(operator), set(), set()
 
@@ -92,7 +100,7 @@ def test_no_reading_of_what_a_document_leaves_open_fails(operator: str) -> None:
             raise ValueError("not a call of this reading")
         return answer
 
-    failure = first_failure(operator, differently, whole_suite(operator))
+    failure = first_failure(operator, differently, suite_of(operator))
     assert failure is None, (failure, differing)
     assert answered == {each.id for each in conditions.spec.call_ambiguities}
     # Of updates of boolean data, only candidates for negative cases could go wrong.

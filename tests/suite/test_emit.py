@@ -21,8 +21,10 @@ from opcert.suite.emit import operator_files
 from opcert.suite.format import FORMAT, content_digest, content_of
 from opcert.suite.operator_suite import OperatorSuite
 from tests import shipped
+from tests.faults.finding import core_suite
+from tests.few_cases import read_index
 from tests.short_suite import CORE
-from tests.small_suite import OPERATOR, files, read_index
+from tests.small_suite import OPERATOR, files
 
 
 @cache
@@ -38,12 +40,13 @@ def manifest() -> Any:
 
 @cache
 def entry() -> Any:
-    return manifest()["operators"][OPERATOR]
+    """The entry of the operator in the core suite, which has cases of every kind."""
+    return json.loads((core_suite().folder / "manifest.json").read_bytes())["operators"][OPERATOR]
 
 
 @cache
 def index() -> Any:
-    return read_index(files()[entry()["index"]])
+    return read_index((core_suite().folder / entry()["index"]).read_bytes())
 
 
 @cache

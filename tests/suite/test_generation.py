@@ -20,8 +20,9 @@ from opcert.suite.suite import Suite
 from opcert.suite.writing import Part, PartTask, make_part, parts_here, write_suite
 from opcert.system import FileContents
 from tests import small_spec, small_suite
+from tests.few_cases import read_index
 from tests.short_suite import CORE
-from tests.small_suite import contents, read_index
+from tests.small_suite import contents
 
 INDEX = "example/take-1.jsonl.gz"
 PACK = "example/take-1.npz"

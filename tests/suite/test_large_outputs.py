@@ -18,7 +18,9 @@ from opcert.suite.format import DigestedArray, IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from tests.command_line import opcert
-from tests.small_suite import INDEX, edit_index, files, read_index
+from tests.faults.finding import core_suite
+from tests.few_cases import read_index
+from tests.small_suite import INDEX, edit_index
 from tests.small_suite import OPERATOR as SPLIT
 from tests.wrong_backends import Attributes, Inputs, Right
 
@@ -196,10 +198,8 @@ def test_a_stored_output_is_read_from_the_pack_even_if_others_are_recomputed(
     tmp_path: Path,
 ) -> None:
     """The offset moves by one byte; the reference would give the original elements."""
-    for name, data in files().items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(data)
-    cases = read_index(files()[INDEX])["cases"]
+    shutil.copytree(core_suite().folder, tmp_path, dirs_exist_ok=True)
+    cases = read_index((tmp_path / INDEX).read_bytes())["cases"]
     number, position = next(
         (n, i)
         for n, case in enumerate(cases)
