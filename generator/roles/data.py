@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import fits
+from opcert.arrays.element_types import INTEGERS, fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText, RankBounds
@@ -49,6 +49,7 @@ class DataRole(Role):
     ways: dict[str, Literal["both", "onto", "none"]] = Field(default_factory=dict)
     read: bool = False
     computed: bool = False
+    divides: bool = False
     domain: tuple[float, float] | dict[str, tuple[float, float]] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -155,6 +156,9 @@ class DataRole(Role):
             if isinstance(domain, dict):
                 domain = domain.get(tensor.type)
             values = draw_numbers(self, call, tensor, domain)
+            if self.divides and tensor.type in INTEGERS:
+                # By these, processors end the process, which no reading of a document excuses.
+                values = tuple(2 if value in (0, -1) else value for value in values)
             return call.laid_out(self, replace(tensor, values=values))
         if self.read:
             return call.laid_out(self, replace(tensor, values=self._draw_values(call, tensor)))
