@@ -22,6 +22,7 @@ from opcert.specification.files import find_spec_files, read_specs_in
 from opcert.specification.model import json_schema
 from opcert.strength.strength import Strength, Survivor, measure_strength
 from opcert.suite.coverage import Coverage, measure_coverage
+from opcert.suite.format import StoredArray
 from opcert.suite.formats import FORMATS, SUITE
 from opcert.suite.generation import generate as generate_suite
 from opcert.suite.operator_suite import OperatorSuite
@@ -71,7 +72,12 @@ def check(
 
 def _distinguished_arithmetics(operator: OperatorSuite) -> Iterator[str]:
     """Yield, for each element type, which neighbouring arithmetics the cases distinguish."""
-    outputs = (operator.outputs(case) for case in operator.cases.values())
+    computed = (
+        case
+        for case in operator.cases.values()
+        if any(isinstance(o, StoredArray) and o.allowance for o in case.outputs)
+    )
+    outputs = (operator.outputs(case) for case in computed)
     for element_type, pairs in undistinguished(outputs).items():
         texts = ", ".join(f"{loose} from {tight}" for tight, loose in pairs)
         which = f"all but {texts}" if pairs else "all"

@@ -9,8 +9,8 @@ from opcert.errors import Inapplicable
 from opcert.roles.argument import ElementKind
 from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import Drawing
+from opcert.roles.modes import ModeRole
 from opcert.roles.role import ListRole, Requirement
-from opcert.roles.scalar_values import ModeRole
 
 # Windows read at most so many elements together.
 _MOST_READ = 1 << 10
