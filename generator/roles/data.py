@@ -155,7 +155,9 @@ class DataRole(Role):
             domain = self.domain
             if isinstance(domain, dict):
                 domain = domain.get(tensor.type)
-            values = draw_numbers(self, call, tensor, domain)
+            first = self.broadcasts_with
+            other = None if first is None else call.fact(self.related(first, DataRole).draw)
+            values = draw_numbers(self, call, tensor, domain, other)
             if self.divides and tensor.type in INTEGERS:
                 # By these, processors end the process, which no reading of a document excuses.
                 values = tuple(2 if value in (0, -1) else value for value in values)

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import cycle, islice
 
 import numpy as np
 
 from opcert.accuracy.arithmetics import PRECISION
 from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, highest, lowest
+from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, fits, highest, lowest
 from opcert.roles.drawing import Drawing, Named
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -75,13 +76,21 @@ def _special(element_type: str) -> list[float]:
 
 
 def draw_numbers(
-    role: Named, call: Drawing, tensor: Tensor, domain: tuple[float, float] | None
+    role: Named,
+    call: Drawing,
+    tensor: Tensor,
+    domain: tuple[float, float] | None,
+    other: Tensor | None = None,
 ) -> tuple[float, ...]:
     """Draw the elements of a tensor with which an operator computes.
 
     Most are in the `domain`, in which results are neither 0 nor infinite; special numbers are not.
+    In some calls each is next to an element of an `other` operand, or equal to it.
     """
     draws = _Draws(role, call, tensor.size)
+    if other is not None and other.size and call.choices.rarely(f"{role.name} next", 5):
+        call.one(role, "values", ["next to the other's"])
+        return _next_to(draws, tensor, other)
     if tensor.type not in FLOATS:
         return _draw_integers(role, call, tensor, draws)
     low, high = domain or (-math.inf, math.inf)
@@ -109,6 +118,23 @@ def draw_numbers(
         numbers = np.where(chosen < special.size, special[chosen % special.size], numbers)
     with np.errstate(over="ignore"):
         return tuple(numbers.astype(ELEMENT_TYPES[tensor.type]).astype(np.float64).tolist())
+
+
+def _next_to(draws: _Draws, tensor: Tensor, other: Tensor) -> tuple[float, ...]:
+    """Return the elements of another tensor, or those of its type that are next to them."""
+    steps = draws.integers("steps", -1, 1).astype(np.int64).tolist()
+    given = [*islice(cycle(other.values or ()), tensor.size)]
+    if tensor.type not in FLOATS:
+        near = (int(number) + step for number, step in zip(given, steps, strict=True))
+        return tuple(
+            n if fits(tensor.type, n) else int(g) for n, g in zip(near, given, strict=True)
+        )
+    elements = np.array(given, np.float64).astype(ELEMENT_TYPES[tensor.type])
+    away = np.array(steps, np.float64) * np.inf
+    with np.errstate(all="ignore"):
+        moved = np.nextafter(elements, away.astype(elements.dtype))
+    chosen = np.where(np.array(steps) == 0, elements, moved)
+    return tuple(chosen.astype(np.float64).tolist())
 
 
 def _draw_integers(role: Named, call: Drawing, tensor: Tensor, draws: _Draws) -> tuple[int, ...]:
