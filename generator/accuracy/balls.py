@@ -23,7 +23,7 @@ from opcert.errors import Undecided
 # Products of doubles, and sums of many with close exponents, are exact.
 ctx.prec = 320
 # Floats beyond which `exp` overflows every type; slack of bounds that are computed in doubles.
-_MOST_EXPONENT, _SLACK = 709.8, 1 + 2.0**-40
+_MOST_EXPONENT, _LEAST_EXPONENT, _SLACK = 709.8, -20_000.0, 1 + 2.0**-40
 
 Error = Array | float
 
@@ -401,7 +401,8 @@ def exponential(x: Ball) -> Ball:
         if number == -math.inf:
             return Ball(x.of, arb(0))
         return x._special(math.nan if math.isnan(number) else math.inf)
-    value = x.value.exp()
+    # Far below every subnormal, and with an exponent of few digits.
+    value = x.value.exp() if float(x.value) > _LEAST_EXPONENT else arb(_LEAST_EXPONENT).exp()
     size = float(value) * _SLACK
     if math.isinf(size):
         if np.any(x.as_operand):
