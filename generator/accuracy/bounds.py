@@ -115,7 +115,7 @@ def _ends(
     top, below = _sum(head[:, None], rest)
     if units.any():
         # Units in the last place of the end itself, in the type of the function.
-        last = np.ldexp(1.0, np.frexp(top)[1] - of.function_bits)
+        last = np.where(top == 0, 0.0, np.ldexp(1.0, np.frexp(top)[1] - of.function_bits))
         widened = rest + sign * units * np.maximum(last, of.limits[2])
         wide_top, wide_below = _sum(head[:, None], np.nextafter(widened, away))
         top, below = np.where(units > 0, wide_top, top), np.where(units > 0, wide_below, below)

@@ -147,13 +147,13 @@ def test_a_layout_has_no_part_that_makes_no_difference(
     shape: tuple[int, ...], layout: Layout
 ) -> None:
     array = an_array("i16", shape, layout)
-    shown = layout.of(array)
-    assert shown.of(array) == shown
-    one, other = (copy_in_layout(array, each) for each in (shown, layout))
+    visible = layout.of(array)
+    assert visible.of(array) == visible
+    one, other = (copy_in_layout(array, each) for each in (visible, layout))
     assert (one.strides, start_of(one)) == (other.strides, start_of(other))
     copy = copy_in_layout(array, C_ORDER)
     same = steps(one) == steps(copy) and start_of(one) == 0 and memory(one).size == copy.size
-    assert (shown == C_ORDER) == (same or 0 in shape)
+    assert (visible == C_ORDER) == (same or 0 in shape)
 
 
 @pytest.mark.parametrize("parts", [{"gaps": (4,)}, {"gaps": (-1,)}, {"offset": 65}, {"offset": -1}])

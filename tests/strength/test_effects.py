@@ -103,7 +103,7 @@ NAN[:1].view(np.uint32)[:] = 0xFFC00005
 LIFTED = copy_in_layout(ROWS, LAYOUTS["fortran"])
 BACKWARDS = copy_in_layout(ROWS, LAYOUTS["reversed"])
 GAPPED = copy_in_layout(ROWS, LAYOUTS["gapped"])
-BEHIND = copy_in_layout(ROWS, LAYOUTS["offset"])
+OFFSET = copy_in_layout(ROWS, LAYOUTS["offset"])
 REPEATED = copy_in_layout(np.ones((3, 2), np.float32), LAYOUTS["repeated_row"])
 
 
@@ -126,8 +126,8 @@ REPEATED = copy_in_layout(np.ones((3, 2), np.float32), LAYOUTS["repeated_row"])
         ("data is read in the order of memory", call([0, 1], LIFTED), call([0, 1], ROWS)),
         ("data is read forwards where it lies backwards", call([0], BACKWARDS), call([0], LIFTED)),
         ("data is read as if its memory had nothing else", call([0], GAPPED), call([0], LIFTED)),
-        ("data is read as if its memory had nothing else", call([0], BEHIND), call([0], ROWS)),
-        ("data is read on where a stride is 0", call([1], REPEATED), call([0], BEHIND)),
+        ("data is read as if its memory had nothing else", call([0], OFFSET), call([0], ROWS)),
+        ("data is read on where a stride is 0", call([1], REPEATED), call([0], OFFSET)),
         ("data loses payloads and signs of NaNs", call([0], NAN), call([1], NAN)),
         ("data loses the sign of -0.0", call([1], NAN), call([0, 2], NAN)),
         ("data has its subnormal elements flushed to 0", call([2], NAN), call([0], NAN)),
