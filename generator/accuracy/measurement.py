@@ -13,13 +13,17 @@ from opcert.arrays.element_types import FLOATS, Array, bits_of, type_name
 from opcert.arrays.patterns import allowance_of
 
 
+# Errors of more than 512 units are counted together.
+_MORE = 10
+
+
 @dataclass(frozen=True, slots=True)
 class Accuracy:
     """How accurate the computed outputs of a call are.
 
     `within` are the tightest arithmetics that allow all elements. `worst` is how many elements of
     the type lie at most between a result and the correctly rounded one, and `counts` how many
-    elements have 0 of them, 1, 2, up to 4, up to 8, and so on; all others are `open`. `drift` is
+    elements have 0 of them, 1, 2, up to 4, and so on, or more than 512; others are `open`. `drift` is
     the sum of these errors, positive where a result is too large in magnitude, and `spread` that of
     their squares.
     """
@@ -45,7 +49,7 @@ def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
     place, low, high = (_ordinals(array) for array in (output, allowance.low[0], allowance.high[0]))
     errors = (np.maximum(0.0, place - high) - np.maximum(0.0, low - place))[decided]
     outwards, distances = errors * np.sign(place[decided]), np.abs(errors)
-    buckets = np.ceil(np.log2(np.maximum(distances, 0.5))).astype(int) + 1
+    buckets = np.ceil(np.log2(np.clip(distances, 0.5, 2.0**_MORE))).astype(int) + 1
     return Accuracy(
         element_type,
         tuple(minimal(allowance.within(output), element_type)),

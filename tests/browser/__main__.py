@@ -1,6 +1,7 @@
-"""Makes the README's pictures of a report: `python -m tests.browser FOLDER`.
+"""Makes the README's pictures of reports: `python -m tests.browser FOLDER COMPUTED`.
 
-The folder is one that `opcert certify --backend openvino --out FOLDER` wrote.
+`opcert certify --backend openvino --out FOLDER` wrote the first folder, and with
+`--operator 'openvino/M*' --profile smoke` the second, whose report has a table of accuracy.
 """
 
 import sys
@@ -13,9 +14,9 @@ PICTURES = Path(__file__).parents[2] / ".github"
 SIZE = {"width": 1280, "height": 1000}
 
 
-def main(folder: Path) -> None:
-    """Write a picture of the first bug, and one of the list of all bugs."""
-    report = (folder / REPORT_FILE).absolute()
+def main(folder: Path, computed: Path) -> None:
+    """Write pictures of the first bug, of the list of all bugs, and of the accuracy."""
+    report, accuracy = ((path / REPORT_FILE).absolute() for path in (folder, computed))
     with (
         launched() as browser,
         opened(browser, report, viewport=SIZE, color_scheme="light") as page,
@@ -25,7 +26,14 @@ def main(folder: Path) -> None:
         page.screenshot(path=PICTURES / "report.png")
         page.get_by_role("button", name="Collapse all").first.click()
         page.locator("section:has(#bugs)").screenshot(path=PICTURES / "bugs.png")
+    with (
+        launched() as browser,
+        opened(browser, accuracy, viewport=SIZE, color_scheme="light") as page,
+    ):
+        # It sticks to the top of a long picture.
+        page.evaluate("document.querySelector('.contents').remove()")
+        page.locator("section:has(#accuracy)").screenshot(path=PICTURES / "accuracy.png")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:3]))
