@@ -12,7 +12,6 @@ from opcert.arrays.allowances import OPEN, Allowance
 from opcert.arrays.element_types import FLOATS, Array, bits_of, type_name
 from opcert.arrays.patterns import allowance_of
 
-
 # Errors of more than 512 units are counted together.
 _MORE = 10
 
@@ -23,9 +22,9 @@ class Accuracy:
 
     `within` are the tightest arithmetics that allow all elements. `worst` is how many elements of
     the type lie at most between a result and the correctly rounded one, and `counts` how many
-    elements have 0 of them, 1, 2, up to 4, and so on, or more than 512; others are `open`. `drift` is
-    the sum of these errors, positive where a result is too large in magnitude, and `spread` that of
-    their squares.
+    elements have 0 of them, 1, 2, up to 4, and so on, or more than 512; others are `open`. `drift`
+    is the sum of these errors, positive where a result is too large in magnitude, and `spread` that
+    of their squares.
     """
 
     # Read by pydantic when it parses a certificate.

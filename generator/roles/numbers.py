@@ -133,7 +133,9 @@ def _next_to(draws: _Draws, tensor: Tensor, other: Tensor) -> tuple[float, ...]:
     away = np.array(steps, np.float64) * np.inf
     with np.errstate(all="ignore"):
         moved = np.nextafter(elements, away.astype(elements.dtype))
-    chosen = np.where(np.array(steps) == 0, elements, moved)
+    # Zeros of either sign are equal.
+    same = np.where(elements == 0, -elements, elements)
+    chosen = np.where(np.array(steps) == 0, same, moved)
     return tuple(chosen.astype(np.float64).tolist())
 
 
