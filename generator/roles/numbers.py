@@ -130,8 +130,8 @@ def _next_to(draws: _Draws, tensor: Tensor, other: Tensor) -> tuple[float, ...]:
             n if fits(tensor.type, n) else int(g) for n, g in zip(near, given, strict=True)
         )
     elements = np.array(given, np.float64).astype(ELEMENT_TYPES[tensor.type])
-    away = np.array(steps, np.float64) * np.inf
     with np.errstate(all="ignore"):
+        away = np.array(steps, np.float64) * np.inf
         moved = np.nextafter(elements, away.astype(elements.dtype))
     # Zeros of either sign are equal.
     same = np.where(elements == 0, -elements, elements)

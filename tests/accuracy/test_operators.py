@@ -1,0 +1,120 @@
+"""Operators that compute: their suites pass honest backends, and name the arithmetic of others."""
+
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcert import certify
+from opcert.certificate.certificate import Certificate
+from opcert.suite.generation import generate_suite_files
+from opcert.suite.suite import Suite
+from tests.accuracy.honest import cut
+from tests.at_length import at_length
+from tests.command_line import opcert
+from tests.shipped import SPECS, spec
+
+# Those whose outputs have the type of their inputs.
+COMPUTED = [
+    name
+    for name in SPECS
+    if any(o.computed and o.type == spec(name).spec.inputs[0].type for o in spec(name).spec.outputs)
+]
+# Those whose results depend on all bits of their inputs; others choose or compare elements.
+CONTINUOUS = ["Exp-1", "ReduceSum-1", "Add-1", "MatMul-1", "Multiply-1", "Softmax-8", "Tanh-1"]
+
+
+class Changed:
+    """The reference with other inputs or outputs of the type f32."""
+
+    version = "1"
+
+    def __init__(self, name: str, *, before: int = 24, after: int = 24) -> None:
+        self.name = f"{before} bits of inputs, {after} of outputs"
+        self._function, self._before, self._after = spec(name).reference, before, after
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
+    ) -> list[Any]:
+        del operator
+        arguments = {key: self._cut(array, self._before) for key, array in inputs.items()}
+        with np.errstate(all="ignore"):
+            outputs = self._function(**arguments, **attributes)
+        return [self._cut(output, self._after) for output in outputs]
+
+    @staticmethod
+    def _cut(array: Any, bits: int) -> Any:
+        if array.dtype != np.float32:
+            return array
+        return cut(array.copy().reshape(-1), bits).reshape(array.shape)
+
+
+def suite(name: str) -> Suite:
+    files = generate_suite_files([spec(name)], "smoke")
+    return Suite(Path("smoke"), files=files)
+
+
+def certified(backend: object, on: Suite, **settings: Any) -> Certificate:
+    return certify(backend, on, isolated=False, case="*/drawn-f32*", **settings)  # type: ignore[arg-type]
+
+
+def kinds(certificate: Certificate) -> Counter[str | None]:
+    return Counter(v.kind for v in certificate.verdicts if v.status == "fail")
+
+
+@pytest.mark.parametrize("name", at_length(CONTINUOUS, 7))
+def test_fewer_bits_are_within_a_looser_arithmetic(name: str) -> None:
+    on = suite(name)
+    assert not kinds(certified(Changed(name), on))
+    certificate = certified(Changed(name, before=8), on)
+    assert kinds(certificate).keys() == {"accuracy"}
+    (of_operator,) = certificate.accuracy.values()
+    assert of_operator["f32"].within in (("bf16 inputs",), ("bf16 stored",))
+
+
+@pytest.mark.parametrize("name", at_length(COMPUTED, 10))
+def test_outputs_of_eight_bits_fail(name: str) -> None:
+    assert kinds(certified(Changed(name, after=8), suite(name)))
+
+
+def test_a_claim_of_a_looser_arithmetic_lets_it_conform(tmp_path: Path) -> None:
+    claim = tmp_path / "claim.yaml"
+    text = "arithmetic: {openvino/Exp-1: {f32: bf16 inputs}}\noperators: {openvino/Exp-1: {}}\n"
+    claim.write_text(text)
+    on = suite("Exp-1")
+    assert not kinds(certified(Changed("Exp-1", before=8), on, claim=claim))
+    claim.write_text(text.replace("bf16 inputs", "correctly rounded"))
+    assert kinds(certified(Changed("Exp-1"), suite("Exp-1"), claim=claim)).keys() == {"accuracy"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{openvino/Exp-1: {f32: wid}}", "unknown arithmetic 'wid'; did you mean 'wide'?"),
+        (
+            "{openvino/Exp-1: {i8: wide}}",
+            "no arithmetic of type 'i8'; expected bf16, f16, f32, f64",
+        ),
+        ("{openvino/Exp-2: {f32: wide}}", "operator 'openvino/Exp-2' is not claimed; did you mean"),
+    ],
+)
+def test_a_wrong_claim_is_one_mistake(tmp_path: Path, text: str, message: str) -> None:
+    claim = tmp_path / "claim.yaml"
+    claim.write_text(f"arithmetic: {text}\noperators: {{openvino/Exp-1: {{}}}}\n")
+    result = opcert(
+        "certify", "--operator", "openvino/Exp-1", "--profile", "smoke", "--claim", claim
+    )
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_without_python_flint_a_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "opcert.accuracy.balls", raising=False)
+    monkeypatch.setitem(sys.modules, "flint", None)
+    result = opcert("certify", "--operator", "openvino/Exp-1", "--profile", "smoke")
+    assert result.exit_code == 2
+    assert "install opcert[arithmetic]" in result.stderr
