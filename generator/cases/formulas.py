@@ -317,7 +317,8 @@ def _of_numbers(element_type: str, forms: Sequence[Sequence[Any]], output: Array
 
     of = arithmetics(element_type)
     balls = [[None if value is None else ball(of, value) for value in form] for form in forms]
-    low, high, flags = allowed(of, balls)
+    with np.errstate(all="ignore"):
+        low, high, flags = allowed(of, balls)
     shape = (len(of.names), *output.shape)
     low, high = low.reshape(shape), high.reshape(shape)
     return Allowance(of.names, low, high, flags.reshape(output.shape), STANDARD)

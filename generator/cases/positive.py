@@ -39,7 +39,7 @@ class PositiveCases:
         with self._mistakes.collect(()):
             calls = drawn_calls(self._spec, self._seed, large=profile.large)
             computes = any(output.computed for output in self._spec.outputs)
-            count = profile.calls // (10 if computes else 1)
+            count = max(100, profile.calls // 10) if computes else profile.calls
             for draw, call, choices in islice(calls, count):
                 first = call.inputs[self._spec.leading_key]
                 name = f"{DRAWN}{first.type}-{first.rank}-{draw:06}"

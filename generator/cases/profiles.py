@@ -8,7 +8,7 @@ class Profile:
     """How many cases of an operator a suite has, and how long changes are sought.
 
     Attributes:
-        calls: The number of drawn calls; of an operator that computes, a tenth of it.
+        calls: The number of drawn calls; of an operator that computes, a tenth, and at least 100.
         stored: The pack has the arrays of so many cases, the first ones, by default of all. Of
             the others, the index has recipes and digests.
         large: Whether these are large; so few of them need not reach every rule.

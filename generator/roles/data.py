@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.arrays.element_types import INTEGERS, fits
+from opcert.arrays.element_types import FLOATS, INTEGERS, fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText, RankBounds
@@ -83,6 +83,14 @@ class DataRole(Role):
 
     # Whether its shape is drawn before an axis of it.
     draws_own_shape: ClassVar[bool] = True
+
+    def draw_type(self, call: Drawing) -> str:
+        """Draw its element type; most of what a kernel computes wrongly are roundings."""
+        floats = [name for name in self._signature.types[self.type] if name in FLOATS]
+        draws_own = self.computed and self._first_of_type.name == self.name
+        if draws_own and floats and not call.choices.integer("whole numbers", 0, 1):
+            return call.one(self, "type", floats)
+        return super().draw_type(call)
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw its rank."""
