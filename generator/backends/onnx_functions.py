@@ -79,8 +79,8 @@ def _windows(_: dict[str, Any], attributes: dict[str, Any]) -> None:
     pads = [number for side in ("begin", "end") for number in attributes.pop(f"pads_{side}")]
     if mode == "explicit":
         attributes["pads"] = pads
-    if "exclude-pad" in attributes:
-        attributes["count_include_pad"] = int(not attributes.pop("exclude-pad"))
+    if "exclude_pad" in attributes:
+        attributes["count_include_pad"] = int(not attributes.pop("exclude_pad"))
     if "rounding_type" in attributes:
         attributes["ceil_mode"] = int(attributes.pop("rounding_type") == "ceil")
 

@@ -358,7 +358,10 @@ class OpenVino:
                 elements = array.tobytes() if constant else None
                 ports.append(Port(type_name(array.dtype), shape, elements))
                 arrays.append(array)
-        return ModelSpec(operator, tuple(ports), json.dumps(dict(attributes))), arrays
+        # The document's name is none in Python.
+        names = {"exclude_pad": "exclude-pad"}
+        known = {names.get(name, name): value for name, value in attributes.items()}
+        return ModelSpec(operator, tuple(ports), json.dumps(known)), arrays
 
     def _compile(self, spec: ModelSpec) -> openvino.InferRequest:
         model = build_model(spec)

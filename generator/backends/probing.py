@@ -83,7 +83,7 @@ PLAIN_CALLS: Mapping[str, PlainCall] = {
         {}, _WINDOWS | {"dilations": [1]}, data=("data", "filter"), shape=(1, 1, 2)
     ),
     "openvino/AvgPool-1": PlainCall(
-        {}, _WINDOWS | {"kernel": [1], "exclude-pad": True}, shape=(1, 1, 2)
+        {}, _WINDOWS | {"kernel": [1], "exclude_pad": True}, shape=(1, 1, 2)
     ),
     "openvino/MaxPool-1": PlainCall({}, _WINDOWS | {"kernel": [1]}, shape=(1, 1, 2)),
     "openvino/MVN-6": PlainCall(

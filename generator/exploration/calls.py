@@ -58,6 +58,14 @@ class FromHypothesis(Choices):
 
     def integer(self, name: str, low: int, high: int) -> int:
         """Return an integer from `low` to `high`, both included."""
+        argument, layout, _ = name.partition(" layout")
+        if layout and name != f"{argument}{layout}":
+            # One answer decides all of a layout, of which the simplest is 0: what is drawn after it
+            # keeps its place while it shrinks.
+            seed = self.integer(f"{argument}{layout}", 0, 0xFFFF)
+            return Choices(seed).integer(name, low, high) if seed else low
+        if layout and name in self.answers:
+            return self.answers[name]
         answer = self._former.get(name)
         if answer is None or not low <= answer <= high:
             answer = self._draw(_integers(low, high))

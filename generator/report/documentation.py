@@ -175,6 +175,7 @@ GUIDES = (
     "generator/backends/certificates/README.md",
     "generated/README.md",
     "specs/README.md",
+    "generator/accuracy/README.md",
     "generator/README.md",
     "reference/README.md",
     "tests/README.md",

@@ -96,11 +96,11 @@ class DataRole(Role):
         """Draw its rank."""
         if self.shape is not None or self._partners:
             return super().draw_rank(call)
-        return self._draw_own_rank(call)
+        return self._draw_own_rank(call, "rank")
 
-    def _draw_own_rank(self, call: Drawing) -> int:
+    def _draw_own_rank(self, call: Drawing, aspect: str) -> int:
         least, most = map(int, self.rank)
-        return call.one(self, "rank", range(least, most + 1))
+        return call.one(self, aspect, range(least, most + 1))
 
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:
         """Draw its shape, or return that of the expression that gives it."""
@@ -136,7 +136,7 @@ class DataRole(Role):
 
     def draw_result_shape(self, call: Drawing) -> tuple[int, ...]:
         """Draw the shape to which data that broadcast to one another broadcast."""
-        return self._draw_own_shape(call, self._draw_own_rank(call))
+        return self._draw_own_shape(call, self._draw_own_rank(call, "rank of the result"))
 
     def _draw_own_shape(self, call: Drawing, rank: int) -> tuple[int, ...]:
         if self.computed:

@@ -82,7 +82,8 @@ def test_calls_are_valid_and_have_their_levels_and_each_option(name: str) -> Non
         valid += 1
         taken |= choices.levels.items()
         check_levels(drawn, call, choices.levels)
-    assert valid >= 0.9 * DRAWS
+    # The sizes of windows that slide over padded data seldom fit together.
+    assert valid >= 0.7 * DRAWS
     assert {option for option, count in expected.items() if count > OFTEN} <= taken
 
 

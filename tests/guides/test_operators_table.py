@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.operators.table import FAILURES, SPECS_GUIDE, facts, operators, rows_of
+from tests.operators.table import FAILURES, SPECS_GUIDE, UNKNOWN, facts, operators, rows_of
 
 MOST_LINES = 150
 
 
 def test_the_table_has_every_operator() -> None:
     assert list(rows_of(SPECS_GUIDE)) == operators()
-    assert set(FAILURES) == set(operators())
+    assert set(FAILURES) <= set(operators())
 
 
 @pytest.mark.parametrize("operator", operators())
@@ -17,7 +17,7 @@ def test_the_cells_that_follow_from_a_spec_are_up_to_date(operator: str) -> None
     row = rows_of(SPECS_GUIDE)[operator]
     assert row[1:3] == facts(operator)
     assert int(row[1]) <= MOST_LINES
-    assert row[6] == FAILURES[operator]
+    assert row[6] == FAILURES.get(operator, UNKNOWN)
 
 
 @pytest.mark.parametrize("operator", operators())
