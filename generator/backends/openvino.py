@@ -358,7 +358,7 @@ class OpenVino:
                 elements = array.tobytes() if constant else None
                 ports.append(Port(type_name(array.dtype), shape, elements))
                 arrays.append(array)
-        # The document's name is none in Python.
+        # The document's name is no identifier of Python's.
         names = {"exclude_pad": "exclude-pad"}
         known = {names.get(name, name): value for name, value in attributes.items()}
         return ModelSpec(operator, tuple(ports), json.dumps(known)), arrays

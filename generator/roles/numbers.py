@@ -13,6 +13,7 @@ from opcert.roles.drawing import Drawing, Named
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
 _BITS = 52
+_NARROWER = (8, 11, 24)
 _EXPONENTS = {"f16": (-24, 15), "bf16": (-133, 127), "f32": (-149, 127), "f64": (-1074, 1023)}
 
 
@@ -55,6 +56,15 @@ def _float_kinds(element_type: str) -> Mapping[str, Callable[[_Draws], Numbers]]
         "above a midpoint": lambda d: 1 + 2.0 ** -d.integers("midpoint", 8, 11) * (1 + 2.0**-9),
         "of few bits": lambda d: d.signs() * (128 + d.integers("few", 0, 127)) * 2.0**-6,
         "ties": lambda d: d.signs() * (1 + d.integers("tie", 0, 3) * 2.0**-bits),
+        # In the middle of two elements of f32, f16 or bf16.
+        "ties of narrower types": lambda d: (
+            d.signs()
+            * (
+                1
+                + (2 * d.integers("odd", 0, 63) + 1)
+                * 2.0 ** -np.array(_NARROWER)[d.integers("narrower", 0, 2).astype(int)]
+            )
+        ),
         "large and small": lambda d: d.dense(0, 0) * 2.0 ** (bits * d.integers("large", 0, 1)),
         "of any exponent": lambda d: (
             d.signs() * d.dense(0, 0) * 2.0 ** d.integers("any", smallest, largest)

@@ -137,7 +137,7 @@ def test_golden_outputs_that_contradict_a_law_are_an_error(tmp_path: Path) -> No
 def test_every_shipped_spec_has_laws() -> None:
     references = load_references(None)
     for file in read_specs_in(None):
-        # The formulas of computed elements say more than a law could.
+        # The formulas of computed elements state more than a law could.
         is_computed = any(output.computed for output in file.spec.outputs)
         assert is_computed or len(file.spec.laws) > 1
         assert all(
