@@ -333,7 +333,12 @@ def total(balls: Sequence[Ball]) -> Ball:
         # An implementation may have begun with 0, which a zero of either sign does not change.
         return balls[0] if balls[0].number != 0 else Ball(of, arb(0), balls[0].error)
     if special := [one for one in balls if one.value is None]:
-        return special[0]._special(sum(_double(one) for one in special), *balls)
+        number = sum(_double(one) for one in special)
+        finite = sum(one.magnitude for one in balls if one.value is not None)
+        if not math.isnan(number) and finite * _SLACK >= of.limits[0]:
+            # The others may sum to the opposite infinity before.
+            raise Undecided
+        return special[0]._special(number, *balls)
     if len(balls) == 2:
         result = balls[0] + balls[1]
         # Where the sum is a zero, an implementation may have begun with either.

@@ -181,6 +181,13 @@ def test_overflow_of_a_partial_sum_may_give_anything_infinite() -> None:
     assert flags("f16", (x[0] + x[1]) * leaf(arithmetics("f16"), 2.0**-12)) == NONFINITE
 
 
+def test_a_sum_with_infinity_is_open_where_the_rest_may_overflow() -> None:
+    greatest, infinity = leaves("bf16", [3.0e38, math.inf])
+    assert bounds("bf16", infinity.total([infinity, greatest])) == (math.inf, math.inf)
+    with pytest.raises(Undecided):
+        infinity.total([infinity, -greatest, -greatest])
+
+
 def test_a_divisor_that_may_be_zero_allows_anything_between_the_infinities() -> None:
     a = leaves("f32", numbers("f32", 9))
     small = a[0].total([*a, -a[0].total(a), 1e-9])
