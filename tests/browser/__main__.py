@@ -1,7 +1,7 @@
 """Makes the README's pictures of reports: `python -m tests.browser FOLDER COMPUTED`.
 
-`opcert certify --backend openvino --out FOLDER` wrote the first folder, and with
-`--operator 'openvino/M*' --profile smoke` the second, whose report has a table of accuracy.
+`opcert certify --backend openvino --out FOLDER` wrote the first folder, and `opcert certify
+--backend onnxruntime --operator 'openvino/S[iqo]*' --profile smoke --out COMPUTED` the second.
 """
 
 import sys
