@@ -61,7 +61,7 @@ def exact_calls(name: str) -> list[Result]:
         call("MatMul-1", [1, 2], 5, [1, 2], transpose_a=True),
         call("Softmax-8", ZEROS, [[0.5, 0.5], [0.5, 0.5]]),
         windowed("Convolution-1", [[[2, 5, 10]]], dilations=[1]),
-        windowed("AvgPool-1", [[[1, 1.5, 3]]], **pooled, **{"exclude-pad": True}),
+        windowed("AvgPool-1", [[[1, 1.5, 3]]], **pooled, **{"exclude_pad": True}),
         windowed("MaxPool-1", [[[1, 2, 4]]], **pooled),
         (
             (
