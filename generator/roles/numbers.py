@@ -37,12 +37,20 @@ class _Draws:
         mantissas = 1 + self.integers("mantissas", 0, (1 << _BITS) - 1) * 2.0**-_BITS
         return mantissas * 2.0 ** self.integers("exponents", least, most)
 
+    def ties_of_narrower_types(self) -> Numbers:
+        """Return numbers above 1 in the middle of two elements of bf16, f16 or f32."""
+        bits = np.array(_NARROWER)[self.integers("narrower", 0, 2).astype(np.int64)]
+        numbers: Numbers = 1 + (2 * self.integers("odd", 0, 63) + 1) * 2.0**-bits
+        return numbers
+
+    def next_to_ends(self, start: float, span: float) -> Numbers:
+        """Return numbers next to the ends of an interval, most of them inside."""
+        inside = span * 2.0**-10 * self.dense(-9, 0) * self.integers("inside", 0, 1)
+        return np.where(self.integers("end", 0, 1) > 0, start + inside, start + span - inside)
+
 
 def _float_kinds(element_type: str) -> Mapping[str, Callable[[_Draws], Numbers]]:
-    """Return what draws each kind of floating-point numbers, by a name that people read.
-
-    The table in the guide to accuracy has which arithmetics each distinguishes.
-    """
+    """Return what draws each kind of floating-point numbers, by a name that people read."""
     bits = PRECISION[element_type]
     grid = {"bf16": 3, "f16": 6, "f32": 1 << 12, "f64": 1 << 24}[element_type]
     # The exponents of the least and the greatest elements.
@@ -56,15 +64,7 @@ def _float_kinds(element_type: str) -> Mapping[str, Callable[[_Draws], Numbers]]
         "above a midpoint": lambda d: 1 + 2.0 ** -d.integers("midpoint", 8, 11) * (1 + 2.0**-9),
         "of few bits": lambda d: d.signs() * (128 + d.integers("few", 0, 127)) * 2.0**-6,
         "ties": lambda d: d.signs() * (1 + d.integers("tie", 0, 3) * 2.0**-bits),
-        # In the middle of two elements of f32, f16 or bf16.
-        "ties of narrower types": lambda d: (
-            d.signs()
-            * (
-                1
-                + (2 * d.integers("odd", 0, 63) + 1)
-                * 2.0 ** -np.array(_NARROWER)[d.integers("narrower", 0, 2).astype(int)]
-            )
-        ),
+        "ties of narrower types": lambda d: d.signs() * d.ties_of_narrower_types(),
         "large and small": lambda d: d.dense(0, 0) * 2.0 ** (bits * d.integers("large", 0, 1)),
         "of any exponent": lambda d: (
             d.signs() * d.dense(0, 0) * 2.0 ** d.integers("any", smallest, largest)
@@ -109,12 +109,7 @@ def draw_numbers(
         span = high - low if math.isfinite(high - low) else 4.0
         start = low if math.isfinite(low) else high - span
         kinds["in the domain"] = lambda d: start + span * d.integers("part", 0, 1 << 30) * 2.0**-30
-        kinds["next to its ends"] = lambda d: (
-            np.where(
-                d.integers("end", 0, 1) > 0, start + span * 2.0**-10 * d.dense(-9, 0), start + span
-            )
-            - span * 2.0**-10 * d.dense(-9, 0) * (d.integers("inside", 0, 1))
-        )
+        kinds["next to its ends"] = lambda d: d.next_to_ends(start, span)
     rare = {"with special ones": kinds["dense"], "alike": kinds["dense"]}
     kind = call.one(role, "values", {name: name for name in kinds}, {name: name for name in rare})
     numbers = kinds.get(kind, kinds["dense"])(draws)
