@@ -42,7 +42,8 @@ def pooled(
     for n, k, s, (begin, end) in zip(space, kernel, strides, pads, strict=True):
         difference = n + begin + end - k
         counts.append(max((-(-difference // s) if is_ceil else difference // s) + 1, 0))
-    if math.prod(counts) > _MOST_WINDOWS:
+    # To iterate over no windows, NumPy may list the others.
+    if math.prod(max(count, 1) for count in counts) > _MOST_WINDOWS:
         raise MemoryError(f"{counts} windows")
     output = np.zeros((*data.shape[:2], *counts), data.dtype)
     for place in np.ndindex(*counts):
