@@ -148,16 +148,21 @@ def test_a_report_has_the_program_of_a_failure_in_the_api_of_its_runtime(tmp_pat
     suite = load()
     certificate = certify("onnxruntime", suite, case="slice-8/*", operator="*Slice-8", jobs=1)
     verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
-    assert certificate.causes
+    programs = 0
     for cause in certificate.causes:
         operator, _ = suite.cases[cause.representative]
         verdict = verdicts[cause.representative]
         program = failure_program(certificate, operator, verdict, native=True)
+        if not program:
+            # A type that NumPy lacks has none.
+            continue
+        programs += 1
         assert "import onnxruntime" in program
         assert not re.search(r"^\s*(from|import) opcert", program, re.MULTILINE)
         finished = run_alone(program, tmp_path)
         assert finished.returncode == 1, program
         assert "Error" in finished.stderr
+    assert programs
 
 
 @pytest.mark.slow

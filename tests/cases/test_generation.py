@@ -17,7 +17,14 @@ from opcert.errors import SpecError
 from opcert.specification.files import SpecFile, read_spec
 from opcert.suite import spec_check
 from tests.command_line import opcert
-from tests.shipped import SPECS, cases, each_spec_at_length, spec, vectors
+from tests.shipped import (
+    SPECS,
+    cases,
+    each_moving_spec_at_length,
+    each_spec_at_length,
+    spec,
+    vectors,
+)
 
 pytestmark = pytest.mark.usefixtures("few_calls")
 SMALLEST = SPECS["DML_OPERATOR_SPLIT"]
@@ -88,7 +95,7 @@ def owner(case: Case) -> str:
     return case.id.partition("/")[2].partition(".")[0]
 
 
-@each_spec_at_length
+@each_moving_spec_at_length
 def test_check_accepts_the_spec(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # To make them takes longer than all that is checked.
     monkeypatch.setattr(spec_check, "generate_cases", lambda *_, **__: [*cases(name)])
@@ -154,7 +161,7 @@ def test_a_negative_case_differs_from_its_baseline_in_few_arguments(name: str) -
             assert 1 <= len(differences(case.call, baseline.call)) <= most, case.id
 
 
-@each_spec_at_length
+@each_moving_spec_at_length
 def test_each_requirement_is_violated_and_each_ambiguity_touched(name: str) -> None:
     parts, names = spec(name).spec, {case.id.rpartition("-")[0] for case in changed_cases(name)}
     numbers = Counter(map(owner, changed_cases(name)))
@@ -172,7 +179,7 @@ def test_each_requirement_is_violated_and_each_ambiguity_touched(name: str) -> N
         assert {parts.full_id(f"{id_}.{each}") for each in violations} <= names
 
 
-@each_spec_at_length
+@each_moving_spec_at_length
 def test_a_stratum_has_few_cases(name: str) -> None:
     mutations = {mutation.name: mutation for mutation in mutations_of(spec(name).spec)}
     strata: Counter[tuple[str, str, str]] = Counter()
@@ -184,7 +191,7 @@ def test_a_stratum_has_few_cases(name: str) -> None:
     assert max(strata.values()) <= PROFILES["core"].per_stratum
 
 
-@each_spec_at_length
+@each_moving_spec_at_length
 def test_many_valid_cases_serve_as_baselines(name: str) -> None:
     baselines = {case.baseline for case in cases(name) if case.baseline}
     assert len(baselines) > (50 if name in FEWER_STRATA else 60)
