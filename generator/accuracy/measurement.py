@@ -42,8 +42,10 @@ class Accuracy:
 def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
     """Return how accurate an output is; None of integers, and of what is all open."""
     element_type = type_name(output.dtype)
-    decided = ~allowance.flagged(OPEN) & np.isfinite(output.astype(np.float64))
-    if element_type not in FLOATS or not decided.any():
+    if element_type not in FLOATS:
+        return None
+    decided = ~allowance.flagged(OPEN) & np.isfinite(output)
+    if not decided.any():
         return None
     place, low, high = (_ordinals(array) for array in (output, allowance.low[0], allowance.high[0]))
     errors = (np.maximum(0.0, place - high) - np.maximum(0.0, low - place))[decided]

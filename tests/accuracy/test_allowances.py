@@ -245,6 +245,12 @@ def test_an_error_is_counted_in_elements_between() -> None:
     assert accuracy.within == ("standard", "subnormals kept")
 
 
+def test_a_signalling_nan_counts_as_open() -> None:
+    (x,) = leaves("f32", [1.0])
+    signalling = np.array([0x7F800001], np.uint32).view(np.float32)
+    assert accuracy_of(allowance("f32", [x]), signalling) is None
+
+
 @of_each_type
 def test_a_power_far_below_every_number_is_zero_in_no_time(element_type: str) -> None:
     x, one = leaves(element_type, [-3.0e38 if element_type != "f16" else -6.0e4, 1.0])
