@@ -12,7 +12,7 @@ import numpy as np
 from opcert.arrays.element_types import Array, type_name
 from opcert.backends import composition as host
 from opcert.backends.array_adapter import ArrayAdapter
-from opcert.backends.array_functions import Compute, function_support
+from opcert.backends.array_functions import NAMES, Compute, function_support
 from opcert.backends.native import Traced
 
 # The standard's real types. A namespace may have more, which the standard does not cover.
@@ -45,26 +45,11 @@ HOW = {
 }
 
 
-# The functions of the standard that compute with numbers.
-FUNCTIONS = {
-    "openvino/Exp-1": "exp",
-    "openvino/Add-1": "add",
-    "openvino/Multiply-1": "multiply",
-    "openvino/Divide-1": "divide",
-    "openvino/Maximum-1": "maximum",
-    "openvino/Less-1": "less",
-    "openvino/Select-1": "where",
-    "openvino/Convert-1": "astype",
+# The standard has no function of these: methods compose them.
+FUNCTIONS = NAMES | {
     "openvino/Relu-1": "._relu",
-    "openvino/Clamp-1": "clip",
-    "openvino/Sqrt-1": "sqrt",
     "openvino/Sigmoid-1": "._sigmoid",
-    "openvino/Tanh-1": "tanh",
-    "openvino/ReduceSum-1": "sum",
-    "openvino/ReduceMean-1": "mean",
-    "openvino/MatMul-1": "matmul",
     "openvino/Softmax-8": "._softmax",
-    "openvino/MVN-6": "mean",
 }
 
 

@@ -21,6 +21,27 @@ FLOATS = ("bf16", "f16", "f32", "f64")
 MOVED = ("then", "else_")
 # What no library has as one function.
 COMPOSED = {"openvino/MVN-6": "composed: mean, subtract, multiply, add, sqrt and divide"}
+# The names that most libraries give their functions of numbers.
+NAMES = {
+    "openvino/Exp-1": "exp",
+    "openvino/Add-1": "add",
+    "openvino/Multiply-1": "multiply",
+    "openvino/Divide-1": "divide",
+    "openvino/Maximum-1": "maximum",
+    "openvino/Less-1": "less",
+    "openvino/Select-1": "where",
+    "openvino/Convert-1": "astype",
+    "openvino/Relu-1": "relu",
+    "openvino/Clamp-1": "clip",
+    "openvino/Sqrt-1": "sqrt",
+    "openvino/Sigmoid-1": "sigmoid",
+    "openvino/Tanh-1": "tanh",
+    "openvino/ReduceSum-1": "sum",
+    "openvino/ReduceMean-1": "mean",
+    "openvino/MatMul-1": "matmul",
+    "openvino/Softmax-8": "softmax",
+    "openvino/MVN-6": "mean",
+}
 # The library's part of a call, which runs after the host has read the arguments.
 Compute: TypeAlias = Callable[[], Sequence[Any]]
 

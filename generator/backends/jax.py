@@ -11,7 +11,7 @@ import numpy as np
 from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
 from opcert.backends import composition as host
 from opcert.backends.array_adapter import ArrayAdapter
-from opcert.backends.array_functions import Compute, function_support
+from opcert.backends.array_functions import NAMES, Compute, function_support
 
 # JAX compiles for every shape and keeps the code, 3 MB each, so its caches are cleared before a
 # call that resembles none of the last few calls. A valid call and its invalid variants, which
@@ -77,24 +77,10 @@ HOW = {
 NUMBERS = [name for name in ELEMENT_TYPES if name not in ("boolean", *FOUR_BIT_TYPES)]
 # The functions of JAX that compute with numbers.
 FUNCTIONS = {
-    "openvino/Exp-1": "numpy.exp",
-    "openvino/Add-1": "numpy.add",
-    "openvino/Multiply-1": "numpy.multiply",
-    "openvino/Divide-1": "numpy.divide",
-    "openvino/Maximum-1": "numpy.maximum",
-    "openvino/Less-1": "numpy.less",
-    "openvino/Select-1": "numpy.where",
-    "openvino/Convert-1": "numpy.astype",
+    **{operator: f"numpy.{name}" for operator, name in NAMES.items()},
     "openvino/Relu-1": "nn.relu",
-    "openvino/Clamp-1": "numpy.clip",
-    "openvino/Sqrt-1": "numpy.sqrt",
     "openvino/Sigmoid-1": "nn.sigmoid",
-    "openvino/Tanh-1": "numpy.tanh",
-    "openvino/ReduceSum-1": "numpy.sum",
-    "openvino/ReduceMean-1": "numpy.mean",
-    "openvino/MatMul-1": "numpy.matmul",
     "openvino/Softmax-8": "nn.softmax",
-    "openvino/MVN-6": "numpy.mean",
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, type_name
 from opcert.backends import composition as host
 from opcert.backends.array_adapter import ArrayAdapter
-from opcert.backends.array_functions import Compute, function_support
+from opcert.backends.array_functions import NAMES, Compute, function_support
 from opcert.backends.native import Traced
 
 # PyTorch's name of each element type that it computes with.
@@ -64,25 +64,9 @@ HOW = {
 # PyTorch computes with these types; others it only moves.
 NUMBERS = ("bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8")
 # The functions of PyTorch that compute with numbers.
-FUNCTIONS = {
-    "openvino/Exp-1": "exp",
-    "openvino/Add-1": "add",
-    "openvino/Multiply-1": "multiply",
-    "openvino/Divide-1": "divide",
-    "openvino/Maximum-1": "maximum",
-    "openvino/Less-1": "less",
-    "openvino/Select-1": "where",
+FUNCTIONS = NAMES | {
     "openvino/Convert-1": "Tensor.to",
-    "openvino/Relu-1": "relu",
     "openvino/Clamp-1": "clamp",
-    "openvino/Sqrt-1": "sqrt",
-    "openvino/Sigmoid-1": "sigmoid",
-    "openvino/Tanh-1": "tanh",
-    "openvino/ReduceSum-1": "sum",
-    "openvino/ReduceMean-1": "mean",
-    "openvino/MatMul-1": "matmul",
-    "openvino/Softmax-8": "softmax",
-    "openvino/MVN-6": "mean",
 }
 
 
