@@ -154,7 +154,14 @@ class Properties:
         yield "layout", [_LAYOUT_WORDS.get(part, "in C order") for part in parts]
         yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
         if tensors[0].values is None:
-            yield "content", [_CONTENTS[tensors[0].uniform]]
+            yield "content", [_CONTENTS[_content(tensors[0])]]
+
+
+def _content(tensor: Tensor) -> str:
+    """Return how equal the elements are; strides of 0 alone may make them one."""
+    moving = [k for k, n in enumerate(tensor.shape) if n > 1 and k not in tensor.layout.repeated]
+    is_one = tensor.size > 1 and not moving
+    return "some" if is_one and tensor.uniform == "no" else tensor.uniform
 
 
 def _of_integers(call: Call, own: _Integers) -> Iterator[_Levels]:
