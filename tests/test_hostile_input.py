@@ -21,7 +21,7 @@ from opcert.run.comparison import Excerpt
 from opcert.specification.files import read_spec
 from opcert.suite import emit
 from opcert.system import read_limited
-from opcert.verdicts.cause_text import Reproduction, SerializedArray
+from opcert.verdicts.reproduction import Reproduction, SerializedArray
 from opcert.verdicts.verdict import Verdict
 from tests.made_certificate import OPERATOR, certificate
 from tests.small_spec import TAKE, spec

@@ -17,8 +17,9 @@ from opcert.run.outcome import Rejecter
 from opcert.suite.claims import ClaimContent, Scope, Waiver
 from opcert.suite.format import Digest, StrictModel, SuiteEntry
 from opcert.suite.support import OperatorSupport, Support
-from opcert.verdicts.cause_text import Cause, Reproduction
+from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.fresh import FreshCall
+from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 
 SCHEMA = 13

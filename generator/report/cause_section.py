@@ -21,12 +21,8 @@ from opcert.run.outcome import FATAL_OUTCOMES
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
-from opcert.verdicts.cause_text import (
-    Cause,
-    ReproducedCall,
-    Reproduction,
-    calls_of_case,
-)
+from opcert.verdicts.cause_text import Cause
+from opcert.verdicts.reproduction import ReproducedCall, Reproduction, calls_of_case
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
     CONTRACT_LINE,

@@ -20,7 +20,6 @@ from opcert.suite.suite import Suite
 from opcert.verdicts.case_levels import CaseLevels, case_levels
 from opcert.verdicts.cause_text import (
     Cause,
-    Reproduction,
     cause_statement,
     easiest_to_read,
     relation_statement,
@@ -28,6 +27,7 @@ from opcert.verdicts.cause_text import (
 )
 from opcert.verdicts.dependence import Known, KnownCases, explained_by
 from opcert.verdicts.fresh import FreshCall
+from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 # What one bug does to different calls. Other kinds are causes of their own.

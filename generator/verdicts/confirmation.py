@@ -15,14 +15,7 @@ from opcert.run.outcome import native_code
 from opcert.run.session import ECHO_PREFIX, Session, Step, repetition_plan, run_case, step_of
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.cause_text import (
-    Cause,
-    ReproducedCall,
-    Reproduction,
-    SerializedCall,
-    calls_of_case,
-    easiest_to_read,
-)
+from opcert.verdicts.cause_text import Cause, easiest_to_read
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.dependence import Known, Relation, explained_by, most_alike
 from opcert.verdicts.earlier_calls import (
@@ -33,6 +26,7 @@ from opcert.verdicts.earlier_calls import (
 )
 from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.reduction import Candidate, Reduction, StepMaker, elements_to_read, is_small
+from opcert.verdicts.reproduction import ReproducedCall, Reproduction, SerializedCall, calls_of_case
 from opcert.verdicts.trying import try_conditions
 from opcert.verdicts.verdict import (
     FAILURE_STATUSES,

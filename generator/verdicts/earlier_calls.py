@@ -12,12 +12,7 @@ from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import HELD, Session, Step, shortened, step_of
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.cause_text import (
-    ReproducedCall,
-    Reproduction,
-    SerializedCall,
-    easiest_to_read,
-)
+from opcert.verdicts.cause_text import easiest_to_read
 from opcert.verdicts.dependence import (
     Known,
     Trial,
@@ -28,6 +23,7 @@ from opcert.verdicts.dependence import (
     relation_of,
 )
 from opcert.verdicts.reduction import Candidate, StepMaker, elements_to_read
+from opcert.verdicts.reproduction import ReproducedCall, Reproduction, SerializedCall
 
 # Kinds of failure that only several calls together can show.
 KINDS_OF_SEVERAL_CALLS = ("aliased-output", "mutated-input", "unstable")

@@ -10,10 +10,10 @@ import pytest
 from opcert import Certificate
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.report.cause_section import failure_program
-from opcert.verdicts.cause_text import Reproduction
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.confirmation import Confirmation
+from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from tests.faults import made
 from tests.faults.catalogue import FAULTS, MECHANISMS

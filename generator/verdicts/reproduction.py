@@ -1,0 +1,155 @@
+"""The calls that reproduce a failure, as a certificate stores them."""
+
+from collections.abc import Mapping
+from math import prod
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, JsonValue, model_validator
+
+from opcert.arrays.allowances import Allowance
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.layouts import C_ORDER, Layout
+from opcert.arrays.patterns import (
+    allowance_of,
+    alternatives_of,
+    with_allowance,
+    with_alternatives,
+)
+from opcert.run.comparison import FailureKind
+from opcert.run.session import Step
+from opcert.suite.format import IndexedCase, Shape, StrictModel, TypeName
+from opcert.verdicts.dependence import Relation
+
+# Far more than confirmation tries.
+_MAX_CALLS = 10_000
+_HexDigits = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+
+
+class ReproducedCall(StrictModel):
+    """The call of a case, with its own data or with every bit of it inverted."""
+
+    case: str
+    inverted_data: bool = False
+
+
+class SerializedAllowance(StrictModel):
+    """What the claimed arithmetic allows of a computed output, in the form of its elements."""
+
+    claimed: str
+    low: _HexDigits
+    high: _HexDigits
+    flags: _HexDigits
+
+    @classmethod
+    def from_allowance(cls, allowance: Allowance) -> Self:
+        """Return what the claimed arithmetic of an allowance allows, as text."""
+        parts = (*allowance.claimed_bounds, allowance.flags)
+        low, high, flags = (part.tobytes().hex() for part in parts)
+        return cls(claimed=allowance.claimed, low=low, high=high, flags=flags)
+
+
+class SerializedArray(StrictModel):
+    """An array with its elements, little-endian and in C order, as hexadecimal digits.
+
+    The `alternatives` of an output are the elements of further arrays: where they differ, each of
+    them is right.
+    """
+
+    type: TypeName
+    shape: Shape
+    layout: Layout = C_ORDER
+    elements: _HexDigits
+    alternatives: tuple[_HexDigits, ...] = ()
+    allowance: SerializedAllowance | None = None
+
+    @model_validator(mode="after")
+    def _has_as_many_elements_as_its_shape(self) -> Self:
+        digits = 2 * prod(self.shape) * ELEMENT_TYPES[self.type].itemsize
+        others = [] if self.allowance is None else [self.allowance.low, self.allowance.high]
+        if any(len(text) != digits for text in (self.elements, *self.alternatives, *others)):
+            raise ValueError("as many elements as the shape has")
+        return self
+
+    @classmethod
+    def from_array(cls, array: Array, layout: Layout = C_ORDER) -> Self:
+        """Return an array as text; a call receives it in `layout`."""
+        name, elements = type_name(array.dtype), array.tobytes().hex()
+        others = tuple(other.tobytes().hex() for other in alternatives_of(array))
+        stored = cls(type=name, shape=array.shape, elements=elements)
+        allowance = allowance_of(array)
+        known = {
+            "layout": layout.of(array),
+            "alternatives": others,
+            "allowance": allowance and SerializedAllowance.from_allowance(allowance),
+        }
+        # A certificate omits what is not set.
+        unset = (C_ORDER, (), None)
+        return stored.model_copy(update={k: v for k, v in known.items() if v not in unset})
+
+    @property
+    def array(self) -> Array:
+        """The elements in C order, with the alternatives of open elements."""
+        dtype, texts = ELEMENT_TYPES[self.type], [self.elements, *self.alternatives]
+        kept = self.allowance
+        texts += [] if kept is None else [kept.low, kept.high]
+        arrays = [np.frombuffer(bytes.fromhex(text), dtype).reshape(self.shape) for text in texts]
+        if kept is None:
+            return with_alternatives(arrays[0], arrays[1:])
+        flags = np.frombuffer(bytes.fromhex(kept.flags), np.uint8).reshape(self.shape)
+        golden, low, high = arrays
+        allowance = Allowance((kept.claimed,), low[None], high[None], flags, kept.claimed)
+        return with_allowance(golden, allowance)
+
+
+class SerializedCall(StrictModel):
+    """A call and its expected outputs, which are None if it must be rejected."""
+
+    inputs: Mapping[str, SerializedArray]
+    attributes: Mapping[str, JsonValue]
+    outputs: tuple[SerializedArray, ...] | None
+
+    @classmethod
+    def from_step(cls, step: Step) -> Self:
+        """Return the call of a step in serialized form."""
+        serialized, golden = SerializedArray.from_array, step.golden
+        inputs = {n: serialized(array, step.layouts[n]) for n, array in step.inputs.items()}
+        outputs = None if golden is None else tuple(map(serialized, golden))
+        return cls(inputs=inputs, attributes=dict(step.attributes), outputs=outputs)
+
+    def step(self, operator: str) -> Step:
+        """Return the call with its arrays."""
+        return Step(
+            operator,
+            {name: record.array for name, record in self.inputs.items()},
+            self.attributes,
+            None if self.outputs is None else [record.array for record in self.outputs],
+            {name: record.layout for name, record in self.inputs.items()},
+            data_inputs=(),
+        )
+
+
+class Reproduction(StrictModel):
+    """How a failure was reproduced in fresh processes.
+
+    It was reproduced `alone`, by the calls of its own case; only `after-other-calls`; or `never`.
+    `calls` reproduce it; the last one fails. They are empty if the failure was never reproduced, or
+    depends on dirtied memory. `kind` is the kind of the failure in the run. `reduced` are smaller
+    calls that fail in the same way. `relation` states which earlier calls make the last one fail.
+    `native` is the code of each call in the API of the runtime, if the backend gives it.
+    """
+
+    reproduced: Literal["alone", "after-other-calls", "never"]
+    calls: Annotated[tuple[ReproducedCall, ...], Field(max_length=_MAX_CALLS)]
+    kind: FailureKind | None
+    reduced: tuple[SerializedCall, ...]
+    relation: Relation | None = None
+    native: tuple[str, ...] = ()
+
+
+def calls_of_case(case: IndexedCase) -> list[ReproducedCall]:
+    """Return the calls of a case: two alike, if valid with one of inverted data in between."""
+    call = ReproducedCall(case=case.id)
+    if case.expects == "outputs" and case.data_inputs:
+        return [call, ReproducedCall(case=case.id, inverted_data=True), call]
+    return [call, call]
