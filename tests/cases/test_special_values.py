@@ -13,6 +13,7 @@ def test_every_type_has_special_values_in_a_golden_output(name: str) -> None:
         missing = lacking.setdefault(element_type, {*special_bits(element_type)})
         missing -= {special for special in missing if (bits == special).any()}
     # A few calls that a document leaves open have another type.
-    declared = spec(name).spec.type_sets[spec(name).spec.leading.type]
-    # In 500 calls of all types, one may not occur.
-    assert all(len(lacking[element_type]) <= 1 for element_type in lacking.keys() & {*declared})
+    declared = {*spec(name).spec.type_sets[spec(name).spec.leading.type]}
+    missing_of = {element_type: lacking[element_type] for element_type in lacking.keys() & declared}
+    # Chance decides which reach an output: in 500 calls, one of all types may not.
+    assert sum(map(len, missing_of.values())) <= 1, missing_of
