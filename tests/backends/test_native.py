@@ -51,10 +51,16 @@ def results(code: str, inputs: dict[str, Any], folder: Path) -> list[Any] | None
     """Return what the code gives for the inputs, or None if it raises."""
     file = folder / "code.py"
     file.write_text(f"import ml_dtypes\nimport numpy as np\n{code}\n")
+    # Code for JAX turns on types of 64 bits for its whole process, which is the tests' process.
+    jax = sys.modules.get("jax")
+    wide = jax is not None and jax.config.jax_enable_x64
     try:
         return described(runpy.run_path(str(file))["run"](inputs))
     except Exception:
         return None
+    finally:
+        if jax is not None:
+            jax.config.update("jax_enable_x64", wide)
 
 
 def described(outputs: list[Array]) -> list[Any]:
