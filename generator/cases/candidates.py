@@ -12,6 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
+from math import prod
+
+import numpy as np
 
 from opcert.arrays.calls import Call
 from opcert.arrays.patterns import is_large
@@ -41,8 +44,10 @@ _FEW_CANDIDATES = 16
 _MORE_PATIENCE = 64, 400
 # A baseline has at most so many input tensors.
 _MAX_INPUTS = 40
-# How many elements the outputs of a mutated call may have, where it is still valid.
+# How many elements the outputs of a mutated call may have, where it is still valid; and those of an
+# invalid call, where a kernel that lacks the check broadcasts the inputs.
 _MAX_OUTPUT_ELEMENTS = 1 << 18
+_MAX_BROADCAST_ELEMENTS = 1 << 21
 
 # A change that a spec writes: for each changed argument, the expression of its new value.
 Violation = Mapping[str, str]
@@ -54,6 +59,18 @@ class UncheckedResult(IntEnum):
     REJECTED = 0  # another check rejects the call
     FAILED = 1  # the call fails in another way, or cannot be tried
     ACCEPTED = 2  # the call returns outputs
+
+
+def _broadcasts_small(call: Call) -> bool:
+    """Whether the inputs of a call, if they broadcast to one another, have a small result.
+
+    Shapes such as [65536, 1] and [65536] are small, what they broadcast to fills the memory.
+    """
+    try:
+        shape = np.broadcast_shapes(*(tensor.shape for tensor in call.inputs.values()))
+    except ValueError:
+        return True
+    return prod(shape) <= _MAX_BROADCAST_ELEMENTS
 
 
 @dataclass(eq=False)
@@ -264,7 +281,8 @@ class CandidateSearch:
             self.failures.setdefault(error.place, text)
             return None
         owner = ambiguity or (violated[0] if len(violated) == 1 else None)
-        if owner is None or not (violated or self._has_small_outputs(call)):
+        is_small = _broadcasts_small if violated else self._has_small_outputs
+        if owner is None or not is_small(call):
             return None
         place = (*self._owners[owner][0], "id")
         change = mutation.change
@@ -288,7 +306,7 @@ class CandidateSearch:
             case = baseline.case
             with self.mistakes.collect(place, f", in a change of {case.id}"):
                 call = apply_violation(self.conditions, case.call, violation)
-                if call is None:
+                if call is None or not _broadcasts_small(call):
                     continue
                 changed += 1
                 violated = self.conditions.check(call).violated

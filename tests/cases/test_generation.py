@@ -2,9 +2,12 @@
 
 import re
 from collections import Counter
+from contextlib import suppress
 from functools import cache
+from math import prod
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from opcert.arrays.calls import Call, argument_of, group_variadic
@@ -110,6 +113,14 @@ def test_ids_are_unique_and_begin_with_the_slug(name: str) -> None:
     ids = [case.id for case in cases(name)]
     assert len(ids) == len(set(ids))
     assert all(case_id.startswith(f"{spec(name).spec.slug}/") for case_id in ids)
+
+
+@each_spec_at_length
+def test_inputs_broadcast_to_no_large_result(name: str) -> None:
+    for case in cases(name):
+        shapes = [tensor.shape for tensor in case.call.inputs.values()]
+        with suppress(ValueError):  # they do not broadcast
+            assert prod(np.broadcast_shapes(*shapes)) <= 1 << 21, case.id
 
 
 @each_spec_at_length
