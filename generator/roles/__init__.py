@@ -27,7 +27,7 @@ from opcert.roles.role import OMITTED, DerivedAmbiguity, ListRole, Requirement, 
 from opcert.roles.scalar_values import FillRole, MaskRole
 from opcert.roles.shape import ShapeRole
 from opcert.roles.slicing_steps import SlicingStepsRole
-from opcert.roles.sliding import SlidingRole
+from opcert.roles.sliding import FilterRole, SlidingRole
 from opcert.roles.spans import SpansRole
 from opcert.roles.tensors import TensorsRole
 from opcert.roles.windows import WindowsRole
@@ -52,7 +52,7 @@ _CLASSES: tuple[type[Role], ...] = (
     *(SpansRole, PartitionRole, ShapeRole, ReshapeRole, MappingRole, ModeRole, FlagRole),
     *(DescriptorsRole, DescriptorRole, WindowsRole, CountRole, PartsRole, PermutationRole),
     *(CountsRole, FillRole, LengthsRole, SlicingStepsRole, MaskRole, NumberRole, CoordinatesRole),
-    *(MatricesRole, RealRole, SlidingRole),
+    *(MatricesRole, RealRole, SlidingRole, FilterRole),
 )
 # By the value of the key `role`.
 ROLES = {get_args(kind.model_fields["role"].annotation)[0]: kind for kind in _CLASSES}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
@@ -20,6 +21,8 @@ from opcert.roles.role import ListRole, Requirement, Role
 # How many elements are read, in most draws and in a few: formulas may read all of them for each
 # element of an output.
 _MAX_READ, _MANY_READ = 256, 600
+# How many of them are multiplied in several windows.
+_MAX_FILTERED = 64
 # Numbers that a narrower type does not hold: integers, and fractions.
 _WIDE = [(1 << k) + d for k in (7, 8, 15, 16, 24, 31, 32, 53, 63) for d in (-1, 0, 1)]
 _FRACTIONS = (0.5, -1.5, 2.0**-24, 2.0**-133, 2.0**-149, -(2.0**-1074), 2.0**100)
@@ -139,6 +142,11 @@ class DataRole(Role):
         return self._draw_own_shape(call, self._draw_own_rank(call, "rank of the result"))
 
     def _draw_own_shape(self, call: Drawing, rank: int) -> tuple[int, ...]:
+        if any(role.role == "filter" for role in self.referrers("type_of")):
+            space = call.extents(self, rank - 2, _MAX_FILTERED // 2, empty=self.empty)
+            room = _MAX_FILTERED // max(1, prod(space))
+            channels = call.extent(self, "channels", room)
+            return (call.extent(self, "batches", room // channels), channels, *space)
         if self.computed:
             is_many = call.choices.rarely(f"{self.name} many", 16)
             room = min(call.room(self), _MANY_READ if is_many else _MAX_READ)

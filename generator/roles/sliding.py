@@ -1,4 +1,4 @@
-"""The role `sliding`: a window that slides over the axes of data after the first two."""
+"""The roles `sliding`, a window that slides over data, and `filter`, what it is multiplied with."""
 
 from collections.abc import Iterator, Sequence
 from math import prod
@@ -7,28 +7,43 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from opcert.arrays.calls import Call
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ElementKind
-from opcert.roles.data import OfDataRole
+from opcert.roles.data import DataRole, OfDataRole
 from opcert.roles.drawing import Drawing
 from opcert.roles.modes import ModeRole
 from opcert.roles.role import ListRole, Requirement
 
 # Windows read at most so many elements together.
 _MOST_READ = 1 << 10
+# Filters give at most so many sums of so many products together, in most draws and in a few.
+_MOST_SUMS, _MANY_SUMS, _MOST_PRODUCTS = 48, 256, 400
 
 
 class Window(NamedTuple):
-    """Along one axis: the size of a window, its steps, and the elements added at both ends."""
+    """Along one axis: size and steps of windows, the elements added at both ends, their number."""
 
     size: int
     stride: int
     dilation: int
     before: int
     after: int
+    number: int = 0
 
     @property
     def span(self) -> int:
         """How many elements it extends over."""
         return (self.size - 1) * self.dilation + 1
+
+    def within(self, room: int, *, is_whole: bool) -> "Window":
+        """Return what fits into `room`; the last one ends there if they are to be whole."""
+        window, stride = self, self.stride
+        if self.span > room:
+            size = min(self.size, room)
+            most = (room - 1) // max(size - 1, 1)
+            window = self._replace(size=size, dilation=max(1, min(self.dilation, most)))
+        rest = room - window.span
+        if is_whole:
+            stride = next(s for s in range(stride, 0, -1) if rest % s == 0)
+        return window._replace(stride=stride, number=rest // stride + 1)
 
 
 class SlidingRole(ListRole, OfDataRole):
@@ -36,7 +51,7 @@ class SlidingRole(ListRole, OfDataRole):
 
     `part` says what it is of a window that slides along the axis. The word `explicit` of `mode`
     means that elements are added `before` and `after`; `valid`, that none are; any other, so many
-    that there are as many windows as elements.
+    that there are as many windows as elements. If `whole`, the last window ends where data does.
     """
 
     relations: ClassVar = {"of": ("data",), "mode": ("mode",)}
@@ -46,6 +61,7 @@ class SlidingRole(ListRole, OfDataRole):
     elements: ClassVar[ElementKind | None] = "int"
     part: Literal["size", "stride", "dilation", "before", "after"]
     mode: str
+    whole: bool = False
 
     @property
     def _group(self) -> list["SlidingRole"]:
@@ -63,7 +79,10 @@ class SlidingRole(ListRole, OfDataRole):
         def numbers(aspect: str, least: int, most: int) -> list[int]:
             return call.choices.integers(f"{self.name} {aspect}", least, most, len(space))
 
-        size = call.one(self, "size", {"up to 3": 3, "1": 1, "up to 6": 6})
+        sizes = {"up to 3": 3, "1": 1, "up to 6": 6}
+        # Those of a filter are no part.
+        rare = {} if "size" in parts else {"1": sizes.pop("1")}
+        size = call.one(self, "size", sizes, rare)
         strides = {"1": 1} if keeps_size else {"1": 1, "up to 2": 2, "up to 4": 4}
         stride = call.one(self, "stride", strides)
         dilations = {"1": 1, "up to 2": 2, "up to 3": 3} if "dilation" in parts else {"1": 1}
@@ -78,11 +97,13 @@ class SlidingRole(ListRole, OfDataRole):
             after = numbers("beyond", size, size + 2)
         lists = numbers("sizes", 1, size), numbers("strides", 1, stride)
         windows = [*map(Window, *lists, numbers("dilations", 1, dilation), before, after)]
+        is_whole = any(role.whole for role in self._group)
         for axis, (n, window) in enumerate(zip(space, windows, strict=True)):
             room = n + (window.before + window.after if word == "explicit" else 0)
             # What keeps the size has room for any window.
-            if window.span > room and not keeps_size:
-                windows[axis] = window._replace(size=min(window.size, room), dilation=1)
+            windows[axis] = (
+                window._replace(number=n) if keeps_size else window.within(room, is_whole=is_whole)
+            )
         # At most, there is a window at each element, and at those added.
         reads = prod(shape[:2])
         for n, window in zip(space, windows, strict=True):
@@ -110,3 +131,47 @@ class SlidingRole(ListRole, OfDataRole):
         when = f"{self.mode} == 'explicit'" if is_added else "True"
         text = f"No number of {name} is below {least}."
         yield self.requirement("least", text, f"all(n >= {least} for n in {name})", when=when)
+
+
+class FilterRole(DataRole):
+    """What is multiplied with data in each window: (outputs, channels of data, sizes...).
+
+    `windows` names one of the lists of the window, which has its sizes.
+    """
+
+    relations: ClassVar = {**DataRole.relations, "windows": ("sliding",)}
+
+    role: Literal["filter"]  # type: ignore[assignment]
+    windows: str
+    # Keys of data that filters do not have.
+    shape: None = None
+    broadcasts_with: None = None
+
+    @property
+    def _sliding(self) -> SlidingRole:
+        return self.related(self.windows, SlidingRole)
+
+    def draw_rank(self, call: Drawing) -> int:
+        """Return its rank."""
+        return len(call.fact(self.draw_shape))
+
+    def draw_shape(self, call: Drawing) -> tuple[int, ...]:
+        """Draw the number of outputs; data and the windows determine the rest."""
+        batches, channels, *_ = call.fact(self._sliding.data.draw_shape)
+        windows = call.fact(self._sliding._group[0].draw_windows)
+        sizes, sums = [w.size for w in windows], batches * prod(w.number for w in windows) or 1
+        is_many = call.choices.rarely(f"{self.name} many", 16)
+        most = (_MANY_SUMS if is_many else _MOST_SUMS) // sums
+        room = min(most, _MOST_PRODUCTS // (sums * channels * prod(sizes)))
+        if not room:
+            raise Inapplicable(f"{self.name} is multiplied with too many elements")
+        return (call.extent(self, "outputs", room), channels, *sizes)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its rank, and its channels."""
+        yield from super().requirements()
+        name, data = self.name, self._sliding.data.name
+        text = f"{name} has as many dimensions as {data}."
+        yield self.requirement("rank", text, f"{name}.rank == {data}.rank")
+        text = f"{name} has as many channels as {data}."
+        yield self.requirement("channels", text, f"{name}.shape[1] == {data}.shape[1]", "rank")

@@ -56,7 +56,7 @@ def test_the_roles_are_all_listed_with_their_keys() -> None:
         name: role.model_fields.keys() - Role.model_fields.keys() for name, role in ROLES.items()
     }
     own = {"mode": {"one_of"}, "flag": {"default"}, "tensors": {"along", "empty"}}
-    own["matrices"] = {"times", "transposed", "empty"}
+    own |= {"matrices": {"times", "transposed", "empty"}, "filter": {"windows", "type_of"}}
     assert listed == {**known, **own}
 
 
