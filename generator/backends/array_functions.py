@@ -86,6 +86,7 @@ class ArrayFunctions(ABC):
             "openvino/ReduceMean-1": partial(self._reduce, "openvino/ReduceMean-1"),
             "openvino/MatMul-1": self._matmul_1,
             "openvino/Softmax-8": self._softmax_8,
+            "openvino/Convolution-1": self._convolution_1,
             "openvino/MVN-6": self._mvn_6,
         }
 
@@ -177,6 +178,24 @@ class ArrayFunctions(ABC):
         function = self._function("openvino/Softmax-8", data)
         return lambda: [function(self._tensor(data), axis)]
 
+    def _convolution_1(
+        self,
+        data: Array,
+        filter: Array,  # noqa: A002
+        strides: list[int],
+        pads_begin: list[int],
+        pads_end: list[int],
+        dilations: list[int],
+        auto_pad: str = "explicit",
+    ) -> Compute:
+        function = self._function("openvino/Convolution-1", data)
+        pads = _window_pads(data, filter, strides, dilations, (pads_begin, pads_end), auto_pad)
+        return lambda: [
+            function(
+                self._tensor(data), self._tensor(filter), strides, pads, rhs_dilation=dilations
+            )
+        ]
+
     def _mvn_6(
         self, data: Array, axes: Array, normalize_variance: bool, eps: float, eps_mode: str
     ) -> Compute:
@@ -228,6 +247,35 @@ def function_support(
             entry["types"] = [n for n in numbers if n in FLOATS or not is_floating]
         support[operator] = entry
     return support
+
+
+def _window_pads(
+    data: Array,
+    weights: Array,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads: Sequence[Sequence[int]],
+    mode: str,
+) -> list[tuple[int, int]]:
+    """Return what is added before and after each axis of space, which libraries crop, too.
+
+    The runtime checks strides and dilations.
+    """
+    if not 3 <= data.ndim <= 5:
+        raise ValueError(f"data of rank {data.ndim}")
+    if mode == "explicit":
+        if any(number < 0 for side in pads for number in side):
+            raise ValueError(f"pads {pads}; expected none below 0")
+        return list(zip(*pads, strict=True))
+    if mode not in ("same_upper", "same_lower", "valid"):
+        raise ValueError(f"unknown mode '{mode}'")
+    added = []
+    axes = zip(data.shape[2:], weights.shape[2:], strides, dilations, strict=True)
+    for n, k, s, d in axes:
+        missing = max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0) if mode != "valid" else 0
+        before = missing // 2 if mode == "same_upper" else missing - missing // 2
+        added.append((before, missing - before))
+    return added
 
 
 def _itself(tensor: Any) -> Any:

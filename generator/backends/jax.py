@@ -81,6 +81,10 @@ FUNCTIONS = {
     "openvino/Relu-1": "nn.relu",
     "openvino/Sigmoid-1": "nn.sigmoid",
     "openvino/Softmax-8": "nn.softmax",
+    "openvino/Convolution-1": "lax.conv_general_dilated",
+}
+COMPOSED = {
+    "openvino/Convolution-1": "composed: lax.conv_general_dilated; the host counts the pads",
 }
 
 
@@ -95,7 +99,7 @@ class Jax(ArrayAdapter):
     setup = 'jax.config.update("jax_enable_x64", True)'
     support: ClassVar[dict[str, Any]] = {
         **{operator: {"how": how} for operator, how in HOW.items()},
-        **function_support(FUNCTIONS, "jax", ELEMENT_TYPES, NUMBERS),
+        **function_support(FUNCTIONS, "jax", ELEMENT_TYPES, NUMBERS, COMPOSED),
     }
 
     def __init__(self, cache: str = "on") -> None:

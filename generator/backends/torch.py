@@ -67,6 +67,11 @@ NUMBERS = ("bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8")
 FUNCTIONS = NAMES | {
     "openvino/Convert-1": "Tensor.to",
     "openvino/Clamp-1": "clamp",
+    "openvino/Convolution-1": "._convolve",
+}
+COMPOSED = {
+    "openvino/Convolution-1": "composed: torch.nn.functional.pad, then conv1d, conv2d or conv3d; "
+    "the host counts the pads"
 }
 
 
@@ -83,7 +88,7 @@ class Torch(ArrayAdapter):
             | ({"types": list(TYPES)} if operator.startswith("openvino/") else {})
             for operator, how in HOW.items()
         },
-        **function_support(FUNCTIONS, "torch", TYPES, NUMBERS),
+        **function_support(FUNCTIONS, "torch", TYPES, NUMBERS, COMPOSED),
     }
 
     def __init__(self, device: str = "cpu") -> None:
@@ -215,6 +220,15 @@ class Torch(ArrayAdapter):
             return [bits.view(tensor.dtype)]
 
         return compute
+
+    def _convolve(
+        self, tensor: Any, weights: Any, strides: Any, pads: Any, rhs_dilation: Any
+    ) -> Any:
+        functional = self._torch.nn.functional
+        # The first pair is for the last dimension.
+        padded = functional.pad(tensor, [number for pair in reversed(pads) for number in pair])
+        convolve = getattr(functional, f"conv{len(pads)}d")
+        return convolve(padded, weights, None, strides, 0, rhs_dilation)
 
     def _permute(self, data: Array, order: list[Any]) -> Compute:
         return lambda: [self._torch.permute(self._tensor(data), order)]
