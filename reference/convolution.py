@@ -8,31 +8,28 @@ from opcert.reference.pooling import checked_lists, padding
 from opcert.reference.reducing import wide
 from opcert.reference.rules import Array, require, requires_arguments
 
+_LISTS = ("strides", "pads_begin", "pads_end", "dilations")
 # Pads may ask for billions of windows.
 _MOST_WINDOWS = 1 << 16
 
 
-@requires_arguments("convolution-1/required-arguments")
+@requires_arguments("convolution-1/required-arguments", *_LISTS)
 def convolution_1(
     data: Array,
     filter: Array,  # noqa: A002
-    strides: list[int],
-    pads_begin: list[int],
-    pads_end: list[int],
-    dilations: list[int],
     auto_pad: str = "explicit",
+    **lists: list[int],
 ) -> list[Array]:
     """Return the sums of products of each window, in all channels, and the weights of an output.
 
-    Shapes: data (N, C, space...), filter (outputs, C, sizes...), the lists (axes of space,).
+    Shapes: data (N, C, space...), filter (outputs, C, sizes...), each of lists (axes of space,).
 
     Source: OpenVINO Convolution-1, the detailed description.
 
     Raises:
         RuleBroken: the call violates a rule of the document.
     """
-    given = {"strides": strides, "pads_begin": pads_begin, "pads_end": pads_end}
-    lists = checked_lists("convolution-1", data, auto_pad, **given, dilations=dilations)
+    lists = checked_lists("convolution-1", data, auto_pad, **lists)
     shapes = f"shapes {data.shape}, {filter.shape}"
     require(filter.ndim == data.ndim, "convolution-1/filter-rank", shapes)
     is_alike = filter.dtype == data.dtype
@@ -44,7 +41,7 @@ def convolution_1(
     pads = padding(data, lists | {"kernel": spans}, auto_pad)
     rooms = [n + sum(pair) - k for n, pair, k in zip(space, pads, spans, strict=True)]
     counts = [max(room // s, -1) + 1 for room, s in zip(rooms, strides, strict=True)]
-    if math.prod(counts) > _MOST_WINDOWS:
+    if math.prod(max(count, 1) for count in counts) > _MOST_WINDOWS:
         raise MemoryError(f"{counts} windows")
     # Of each axis, one of windows and one within them; the last element is what is added.
     read = np.pad(wide(data), [(0, 0), (0, 0), *[(0, 1)] * len(space)])
