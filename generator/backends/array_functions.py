@@ -259,10 +259,10 @@ def _window_pads(
 ) -> list[tuple[int, int]]:
     """Return what is added before and after each axis of space, which libraries crop, too.
 
-    The runtime checks strides and dilations.
+    PyTorch takes data without batches. The runtime checks channels, strides and dilations.
     """
-    if not 3 <= data.ndim <= 5:
-        raise ValueError(f"data of rank {data.ndim}")
+    if not 3 <= data.ndim == weights.ndim <= 5:
+        raise ValueError(f"data of rank {data.ndim}, a filter of rank {weights.ndim}")
     if mode == "explicit":
         if any(number < 0 for side in pads for number in side):
             raise ValueError(f"pads {pads}; expected none below 0")

@@ -8,7 +8,7 @@ import numpy as np
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_dtype, type_name
 from opcert.backends import composition as host
 from opcert.backends.array_adapter import ArrayAdapter
-from opcert.backends.array_functions import NAMES, Compute, function_support
+from opcert.backends.array_functions import FLOATS, NAMES, Compute, function_support
 from opcert.backends.native import Traced
 
 # PyTorch's name of each element type that it computes with.
@@ -67,8 +67,9 @@ NUMBERS = ("bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8")
 FUNCTIONS = NAMES | {
     "openvino/Convert-1": "Tensor.to",
     "openvino/Clamp-1": "clamp",
-    "openvino/Convolution-1": "._convolve",
 }
+# Filters of integers cannot be dilated.
+CONVOLUTION = {"openvino/Convolution-1": "._convolve"}
 COMPOSED = {
     "openvino/Convolution-1": "composed: torch.nn.functional.pad, then conv1d, conv2d or conv3d; "
     "the host counts the pads"
@@ -79,7 +80,7 @@ class Torch(ArrayAdapter):
     """Runs operators by PyTorch's functions on `device`: cpu, cuda, xpu, mps or a plug-in's."""
 
     name = "torch"
-    functions = FUNCTIONS
+    functions = FUNCTIONS | CONVOLUTION
     reuse = "nothing: computed eagerly"
     support: ClassVar[dict[str, Any]] = {
         # PyTorch has every type of DirectML.
@@ -88,7 +89,8 @@ class Torch(ArrayAdapter):
             | ({"types": list(TYPES)} if operator.startswith("openvino/") else {})
             for operator, how in HOW.items()
         },
-        **function_support(FUNCTIONS, "torch", TYPES, NUMBERS, COMPOSED),
+        **function_support(FUNCTIONS, "torch", TYPES, NUMBERS),
+        **function_support(CONVOLUTION, "torch", TYPES, FLOATS, COMPOSED),
     }
 
     def __init__(self, device: str = "cpu") -> None:

@@ -19,6 +19,7 @@ FILTERED: list[tuple[Array, Array, dict[str, Any]]] = [
     (ROWS, ROWS[:, :1], {}),
     (ROWS, ROWS.astype(np.float64), {}),
     (ROWS, ROWS[None], {}),
+    (ROWS, SQUARE[None, :, :, None], {name: 2 * numbers for name, numbers in WINDOWS.items()}),
     (ROWS[0], ROWS[0], {}),
     (ROWS, ROWS, {"strides": [-1], "auto_pad": "valid"}),
     (ROWS, ROWS, {"dilations": [-1]}),
