@@ -32,14 +32,15 @@ class Allowance:
 
     def allows(self, output: Array) -> Array:
         """Return, for each arithmetic and each element of an output, whether it is allowed."""
+        # Comparisons with a signalling NaN are invalid.
         with np.errstate(invalid="ignore"):
             allowed = np.asarray((self.low <= output) & (output <= self.high))
-        if type_name(output.dtype) in FLOATS:
-            is_nan = output != output  # noqa: PLR0124 -- np.isnan lacks some of the types
-            has_sign = bits_of(output) == bits_of(self.low[0])
-            allowed &= ~self.flagged(SIGN) | (output != 0) | has_sign
-            allowed = np.where(self.flagged(NAN), is_nan, allowed)
-            allowed |= self.flagged(NONFINITE) & (is_nan | ~np.isfinite(output))
+            if type_name(output.dtype) in FLOATS:
+                is_nan = output != output  # noqa: PLR0124 -- np.isnan lacks some of the types
+                has_sign = bits_of(output) == bits_of(self.low[0])
+                allowed &= ~self.flagged(SIGN) | (output != 0) | has_sign
+                allowed = np.where(self.flagged(NAN), is_nan, allowed)
+                allowed |= self.flagged(NONFINITE) & (is_nan | ~np.isfinite(output))
         return allowed | self.flagged(OPEN)
 
     def flagged(self, flag: int) -> Array:

@@ -101,14 +101,22 @@ def _all_bits(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def lowest(name: str) -> int:
-    """Return the least value of integer type `name`."""
-    return int(np.iinfo(ELEMENT_TYPES[name]).min)
+    """Return the least value of integer type `name`, or the least finite one."""
+    return int(_limits(name)[0])
 
 
 @cache
 def highest(name: str) -> int:
-    """Return the greatest value of integer type `name`."""
-    return int(np.iinfo(ELEMENT_TYPES[name]).max)
+    """Return the greatest value of integer type `name`, or the greatest finite one."""
+    return int(_limits(name)[1])
+
+
+def _limits(name: str) -> tuple[float, float]:
+    # The greatest finite value of a floating-point type is an integer, too.
+    if name not in FLOATS:
+        return np.iinfo(ELEMENT_TYPES[name]).min, np.iinfo(ELEMENT_TYPES[name]).max
+    info: Any = ml_dtypes.finfo(ELEMENT_TYPES[name])  # type: ignore[no-untyped-call]
+    return float(info.min), float(info.max)
 
 
 @cache

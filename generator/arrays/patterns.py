@@ -30,6 +30,7 @@ from opcert.arrays.element_types import (
     bits_of,
     highest,
     invert_bits,
+    type_name,
 )
 
 
@@ -211,7 +212,21 @@ def materialize(tensor: Tensor) -> Array:
         return pattern_array(tensor)
     # ml_dtypes converts no integer beyond 64 bits, but any Python float.
     values = map(float, tensor.values) if tensor.type in FLOATS else tensor.values
-    return np.array([*values], ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
+    array = np.array([*values], ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
+    if tensor.type in _IEEE and any(number != number for number in tensor.values):  # noqa: PLR0124
+        _keep_payloads(array, np.array(tensor.values, np.float64))
+    return array
+
+
+def _keep_payloads(array: Array, numbers: Array) -> None:
+    """Give NaNs the signs and the upper bits of those of doubles, which processors may change."""
+    exponent, mantissa = _IEEE[type_name(array.dtype)]
+    bits, doubles = array.view(bits_dtype(array.dtype)).reshape(-1), numbers.view(np.uint64)
+    for place in np.flatnonzero(np.isnan(numbers)):
+        double = int(doubles[place])
+        payload = (double & (1 << 52) - 1) >> 52 - mantissa or 1 << mantissa - 1
+        head = (double >> 63) << exponent | (1 << exponent) - 1
+        bits[place] = head << mantissa | payload
 
 
 def special_bits(element_type: str) -> tuple[int, ...]:

@@ -62,7 +62,8 @@ def draw_call(spec: Spec, choices: Choices, *, large: bool = False) -> Call:
 
 def choices_of(spec: Spec, seed: int, number: int) -> Choices:
     """Return what answers the choices of the call with a number."""
-    return Choices(call_seed(spec.operator, seed, number))
+    first = call_seed(spec.operator, seed)
+    return Choices(call_seed(spec.operator, seed, number), first + number)
 
 
 def drawn_calls(

@@ -23,18 +23,29 @@ Options: TypeAlias = Mapping[str, Option] | Sequence[Option]
 RARELY = 8
 _BITS = 64
 _MASK = (1 << _BITS) - 1
+# Multiples of these fractions of 2^64 are spread evenly over a square: 1/p and 1/p^2, where
+# p^3 = p + 1 (Roberts, "The Unreasonable Effectiveness of Quasirandom Sequences", 2018).
+_STEPS = (0xC13FA9A902A6328F, 0x91E10DA5C79E7B1C)
 
 
 class Choices:
     """Answers the choices of one draw at random; each answer depends on the seed and its name.
 
     So a choice that is added, or answered otherwise, leaves all others as they are. `levels` are
-    the options taken so far, by the names of their choices.
+    the options taken so far, by the names of their choices. The calls of a suite have consecutive
+    numbers, over which some choices are spread.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, number: int | None = None) -> None:
         self.seed = seed
+        self.number = seed if number is None else number
         self.levels: dict[str, str] = {}
+        self._spread: dict[str, int] = {}
+
+    def spread(self, *names: str) -> None:
+        """Let two choices meet in all combinations, each about as often as another."""
+        steps = zip(names, _STEPS, strict=True)
+        self._spread |= {name: step * self.number & _MASK for name, step in steps}
 
     def one(self, name: str, options: Options[Option], rare: Options[Option] = ()) -> Option:
         """Return one of the options, the simplest of which is the first; record its level.
@@ -71,7 +82,8 @@ class Choices:
 
     def _bits(self, name: str) -> int:
         """Return 64 bits that depend on the seed and a name alone."""
-        return _mixed(self.seed ^ _hash(name))
+        answer = self._spread.get(name)
+        return _mixed(self.seed ^ _hash(name)) if answer is None else answer
 
     def sample(self, name: str, items: Iterable[Option], count: int) -> list[Option]:
         """Return `count` of the items, in the order in which they are drawn."""
@@ -88,7 +100,7 @@ class Replay(Choices):
     """
 
     def __init__(self, former: Choices, anew: str, seed: int) -> None:
-        super().__init__(former.seed)
+        super().__init__(former.seed, former.number)
         self._former = former.levels
         self._anew = anew
         self._belongs = f"{anew} "

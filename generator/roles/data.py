@@ -13,6 +13,7 @@ from opcert.arrays.element_types import FLOATS, INTEGERS, fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.errors import Inapplicable
 from opcert.roles.argument import ExpressionText, RankBounds
+from opcert.roles.conversions import CONVERTED, draw_converted
 from opcert.roles.drawing import Drawing
 from opcert.roles.modes import ModeRole
 from opcert.roles.numbers import draw_numbers
@@ -91,6 +92,10 @@ class DataRole(Role):
         """Draw its element type; most of what a kernel computes wrongly are roundings."""
         floats = [name for name in self._signature.types[self.type] if name in FLOATS]
         draws_own = self.computed and self._first_of_type.name == self.name
+        if draws_own and self._into is not None:
+            # Each type goes into each other one.
+            call.choices.spread(f"{self.name} type", f"{self._into.name} word")
+            return super().draw_type(call)
         if draws_own and floats and not call.choices.integer("whole numbers", 0, 1):
             return call.one(self, "type", floats)
         return super().draw_type(call)
@@ -103,7 +108,12 @@ class DataRole(Role):
 
     def _draw_own_rank(self, call: Drawing, aspect: str) -> int:
         least, most = map(int, self.rank)
-        return call.one(self, aspect, range(least, most + 1))
+        return call.one(self, aspect, range(max(least, self._is_long(call)), most + 1))
+
+    def _is_long(self, call: Drawing) -> bool:
+        """Whether it has many elements: some decide, whatever a conversion may get wrong."""
+        has_axes = self._into is not None and self.rank[1] != "0"
+        return has_axes and not call.choices.rarely(f"{self.name} few", 8)
 
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:
         """Draw its shape, or return that of the expression that gives it."""
@@ -129,6 +139,13 @@ class DataRole(Role):
             for k, extent in enumerate(shape[len(shape) - rank :])
         )
 
+    @cached_property
+    def _into(self) -> ModeRole | None:
+        """What names the type into which its elements go, if it is not their own."""
+        names = self._signature.computed_types if self.computed else ()
+        modes = (role for role in self._signature.roles if isinstance(role, ModeRole))
+        return next((role for role in modes if role.name in names), None)
+
     @property
     def _mode(self) -> ModeRole | None:
         return None if self.mode is None else self.related(self.mode, ModeRole)
@@ -150,7 +167,13 @@ class DataRole(Role):
         if self.computed:
             is_many = call.choices.rarely(f"{self.name} many", 16)
             room = min(call.room(self), _MANY_READ if is_many else _MAX_READ)
-            return call.extents(self, rank, room, empty=self.empty)
+            is_long = self._is_long(call)
+            shape = call.extents(self, rank, room, empty=self.empty and not is_long)
+            if not is_long:
+                return shape
+            longer = call.integer(self, "longer", 0, rank - 1)
+            times = max(1, _MAX_READ // prod(shape))
+            return tuple(n * times if k == longer else n for k, n in enumerate(shape))
         return call.extents(self, rank, call.room(self), empty=self.empty, huge=True)
 
     @cached_property
@@ -173,7 +196,11 @@ class DataRole(Role):
                 domain = domain.get(tensor.type)
             first = self.broadcasts_with
             other = None if first is None else call.fact(self.related(first, DataRole).draw)
-            values = draw_numbers(self, call, tensor, domain, other)
+            into = None if self._into is None else call.fact(self._into.draw_meant)
+            if into in CONVERTED and tensor.type in CONVERTED:
+                values = draw_converted(self, call, tensor, str(into))
+            else:
+                values = draw_numbers(self, call, tensor, domain, other)
             if self.divides and tensor.type in INTEGERS:
                 # By these, processors end the process, which no reading of a document excuses.
                 values = tuple(2 if value in (0, -1) else value for value in values)

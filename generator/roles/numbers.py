@@ -9,12 +9,12 @@ import numpy as np
 from opcert.accuracy.arithmetics import PRECISION
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, fits, highest, lowest
+from opcert.roles.conversions import EXPONENTS
 from opcert.roles.drawing import Drawing, Named
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
 _BITS = 52
 _NARROWER = (8, 11, 24)
-_EXPONENTS = {"f16": (-24, 15), "bf16": (-133, 127), "f32": (-149, 127), "f64": (-1074, 1023)}
 
 
 class _Draws:
@@ -54,7 +54,7 @@ def _float_kinds(element_type: str) -> Mapping[str, Callable[[_Draws], Numbers]]
     bits = PRECISION[element_type]
     grid = {"bf16": 3, "f16": 6, "f32": 1 << 12, "f64": 1 << 24}[element_type]
     # The exponents of the least and the greatest elements.
-    smallest, largest = _EXPONENTS[element_type]
+    smallest, largest = EXPONENTS[element_type]
     return {
         "dense": lambda d: d.signs() * d.dense(),
         "of one sign": lambda d: d.dense(0, 1),
@@ -78,7 +78,7 @@ def _float_kinds(element_type: str) -> Mapping[str, Callable[[_Draws], Numbers]]
 def _special(element_type: str) -> list[float]:
     """Return NaN, infinities, zeros, the least and the greatest elements."""
     precision = PRECISION[element_type]
-    exponent = _EXPONENTS[element_type][1]
+    exponent = EXPONENTS[element_type][1]
     greatest = (2.0 - 2.0 ** (1 - precision)) * 2.0**exponent
     normal = 2.0 ** (1 - exponent)
     positive = [math.inf, 0.0, greatest, normal, normal * 2.0 ** (1 - precision), normal / 2]

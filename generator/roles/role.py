@@ -51,11 +51,15 @@ class DerivedAmbiguity:
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of an operator in order, the element types of its symbols, its constants."""
+    """The arguments of an operator in order, the element types of its symbols, its constants.
+
+    `computed_types` are the types of outputs that it computes, some of which an attribute names.
+    """
 
     arguments: Mapping[str, Argument]
     types: Mapping[str, tuple[str, ...]]
     constants: Mapping[str, Mapping[str, str]]
+    computed_types: Sequence[str] = ()
 
     @cached_property
     def roles(self) -> list["Role"]:

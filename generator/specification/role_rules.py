@@ -36,7 +36,8 @@ def role_mistakes(spec: Spec) -> Mistakes:
 
 def _signature(spec: Spec) -> Signature:
     arguments = {argument.name: argument for argument in spec.arguments}
-    return Signature(arguments, spec.type_sets, spec.constants)
+    computed_types = [output.type for output in spec.outputs if output.computed]
+    return Signature(arguments, spec.type_sets, spec.constants, computed_types)
 
 
 def _roles_with_paths(spec: Spec) -> list[tuple[tuple[str, int], Role]]:
