@@ -323,7 +323,7 @@ def ball(of: Arithmetics, number: Any) -> Ball:
         return Ball(of, None, number=number)
     if isinstance(number, Fraction):
         return Ball(of, arb(number.numerator) / number.denominator, rounding="*")
-    return Ball(of, arb(number), number=0.0 if number == 0 else None)
+    return Ball(of, arb(number), number=float(number) if number == 0 else None)
 
 
 def total(balls: Sequence[Ball]) -> Ball:

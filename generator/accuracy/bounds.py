@@ -57,8 +57,10 @@ def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arra
         if ball.number is not None:
             number[k] = ball.number
             flags[k] |= NAN * np.isnan(ball.number)
-            # An operation on leaves has the sign of IEEE 754; that of a selected zero is open.
-            flags[k] |= SIGN * (ball.number == 0 and ball.rounding in ("+", "*", "/", "sqrt"))
+            # An operation on leaves has the sign of IEEE 754, and -0.0 keeps its own; the signs of
+            # other zeros are open.
+            has_sign = ball.rounding in ("+", "*", "/", "sqrt") or np.signbit(ball.number)
+            flags[k] |= SIGN * (ball.number == 0 and has_sign)
             continue
         head[k], tail[k] = _two_doubles(ball)
         ends[k] = ball.ends

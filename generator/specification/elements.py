@@ -164,11 +164,18 @@ def least(*items: Any) -> Any:
 
 
 def rounded(number: Any, element_type: str) -> Any:
-    """Return the element of a type that is nearest to an element, or to another number."""
+    """Return the element of a type that is nearest to an element, or to another number.
+
+    In the middle it is the even one, but the integer that is farther from 0.
+    """
     if element_type in PRECISION and not isfinite(number):
         return number
     exact = getattr(number, "exact", number)
-    return nearest(exact, element_type) if element_type in PRECISION else round(exact)
+    if element_type in PRECISION:
+        # A zero has a sign.
+        return nearest(exact, element_type) if exact else getattr(number, "number", number)
+    size = math.floor(abs(Fraction(exact)) + Fraction(1, 2))
+    return size if exact > 0 else -size
 
 
 def between(number: Any, low: float, high: float) -> Any:

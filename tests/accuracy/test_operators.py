@@ -2,7 +2,8 @@
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from opcert import certify
+from opcert.arrays.element_types import highest, type_name
 from opcert.certificate.certificate import Certificate
 from opcert.suite.generation import generate_suite_files
 from opcert.suite.suite import Suite
@@ -53,6 +55,7 @@ class Changed:
         return cut(array.copy().reshape(-1), bits).reshape(array.shape)
 
 
+@cache
 def suite(name: str) -> Suite:
     files = generate_suite_files([spec(name)], "smoke")
     return Suite(Path("smoke"), files=files)
@@ -79,6 +82,68 @@ def test_fewer_bits_are_within_a_looser_arithmetic(name: str) -> None:
 @pytest.mark.parametrize("name", at_length(COMPUTED, 10))
 def test_outputs_of_eight_bits_fail(name: str) -> None:
     assert kinds(certified(Changed(name, after=8), suite(name)))
+
+
+class Converting:
+    """The reference of Convert, and what it makes of f32 changed by a function of both arrays."""
+
+    name, version = "converting", "1"
+
+    def __init__(self, change: Callable[[Any, Any], Any]) -> None:
+        self._change = change
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
+    ) -> list[Any]:
+        del operator
+        data = inputs["data"]
+        (output,) = spec("Convert-1").reference(data, **attributes)
+        if data.dtype == np.float32:
+            with np.errstate(all="ignore"):
+                output = np.asarray(self._change(data, output)).astype(output.dtype)
+        return [output]
+
+
+def is_subnormal(data: Any) -> Any:
+    return (np.abs(data) < np.finfo(np.float32).tiny) & (data != 0)
+
+
+def overflows(data: Any, output: Any) -> Any:
+    return np.isfinite(data) & ~np.isfinite(output)
+
+
+def saturated(data: Any, output: Any) -> Any:
+    if output.dtype.kind in "iub":
+        return output
+    greatest = float(highest(type_name(output.dtype)))
+    return np.where(overflows(data, output), np.copysign(greatest, data), output)
+
+
+def rounded_away(data: Any, output: Any) -> Any:
+    halves = data.astype(np.float64) + np.copysign(0.5, data)
+    return np.trunc(halves) if output.dtype.kind in "iu" else output
+
+
+def rounded_down(data: Any, output: Any) -> Any:
+    return np.floor(data) if output.dtype.kind in "iu" else output
+
+
+@pytest.mark.parametrize(
+    ("change", "is_right"),
+    [
+        (saturated, True),
+        (lambda x, y: np.where(overflows(x, y), np.nan, y), False),
+        (lambda x, y: np.where(overflows(x, y), -y, y), False),
+        (lambda x, y: np.where(is_subnormal(x) & (y.dtype != bool), 0, y), True),
+        (lambda x, y: np.where(is_subnormal(x), np.copysign(1, x), y), False),
+        (lambda x, y: np.where(x == 0, 0, y), False),
+        (rounded_away, True),
+        (rounded_down, False),
+    ],
+)
+def test_what_a_conversion_may_do(change: Callable[[Any, Any], Any], is_right: bool) -> None:
+    certificate = certified(Converting(change), suite("Convert-1"))
+    assert (not kinds(certificate)) == is_right
 
 
 def test_a_claim_of_a_looser_arithmetic_lets_it_conform(tmp_path: Path) -> None:
