@@ -133,14 +133,9 @@ class Arithmetics:
         return np.array([row.units[1] for row in self.rows])
 
     @cached_property
-    def bits(self) -> Array:
-        """How many significant bits the results of operations have."""
-        return np.array([row.bits for row in self.rows])
-
-    @cached_property
-    def sum_bits(self) -> Array:
-        """How many significant bits partial sums have."""
-        return np.array([row.sum_bits for row in self.rows])
+    def column(self) -> Mapping[str, Array]:
+        """What the rows have under a name."""
+        return {key: np.array([getattr(row, key) for row in self.rows]) for key in vars(Row())}
 
     @cached_property
     def kept(self) -> Array:
@@ -171,6 +166,22 @@ class Arithmetics:
         """The significant bits of the units of functions; of correct ones, those of any type."""
         own = {_LOOSE: PRECISION[self.element_type], **PRECISION}
         return np.array([own.get(row.functions, 64) for row in self.rows])
+
+    @cached_property
+    def rounding_errors(self) -> Mapping[str, tuple[Array, Array, Array]]:
+        """By how much of itself each operation may err, by how much more, and how many times."""
+        least, one = self.limits[2], np.ones(len(self.rows))
+        more, unit = least * (self.unit > 0), 2.0 ** (1 - self.function_bits)
+        errors = {
+            "+": (self.unit, 0.0 * one, one),
+            "*": (self.unit, more, one),
+            "sum": (np.maximum(self.unit, self.sum_unit), 0.0 * one, one),
+        }
+        for name, units in self.function_units.items():
+            errs = units > 0
+            relative, absolute = np.where(errs, unit, self.unit), np.where(errs, least, more)
+            errors[name] = relative, absolute, np.where(errs, units, one)
+        return errors
 
     @cached_property
     def limits(self) -> tuple[float, float, float]:

@@ -8,7 +8,8 @@ and Rump (2013): it holds for any number of terms.
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -39,11 +40,12 @@ class Ball:
         may_be_infinite: It may also be an infinity of its sign; an intermediate result overflows.
         may_be_anything: It may also be any infinity, or NaN.
         ends: What no result is below or above, whatever the arithmetic.
+        results: What operations on it gave, by operation and other operand.
     """
 
     __slots__ = (
         "__dict__", "ends", "error", "may_be_anything", "may_be_infinite", "number", "of",
-        "rounding", "value",
+        "results", "rounding", "value",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +60,7 @@ class Ball:
         self.number = number
         self.may_be_infinite = self.may_be_anything = False
         self.ends = (-math.inf, math.inf)
+        self.results: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
     @cached_property
     def magnitude(self) -> float:
@@ -82,28 +85,26 @@ class Ball:
         of, (bits, exponent) = self.of, self.mantissa
         # An infinite error is one anyway, and its rounding is a number.
         size = np.minimum(self.magnitude + self.error, sys.float_info.max)
-        least = of.limits[2]
-        unit = np.maximum(of.unit, of.sum_unit) if self.rounding == "sum" else of.unit
-        rounded = size * unit + (0.0 if self.rounding in ("+", "sum") else least) * (unit > 0)
-        if self.rounding in of.function_units:
-            units = of.function_units[self.rounding]
-            of_function = units * (size * 2.0 ** (1 - of.function_bits) + least)
-            rounded = np.where(units > 0, of_function, rounded)
+        relative, absolute, units = of.rounding_errors[self.rounding]
+        rounded = (size * relative + absolute) * units
         # What the type of the operation holds is not rounded.
-        held = of.sum_bits if self.rounding == "sum" else of.bits
-        is_exact = (
-            (np.asarray(self.error) == 0) & (bits <= held) & (2.0 ** min(exponent, 0) >= least)
-        )
-        return (self.error + np.where(is_exact, 0.0, rounded)) * _SLACK
+        if 2.0 ** min(exponent, 0) >= of.limits[2]:
+            held = of.column["sum_bits" if self.rounding == "sum" else "bits"]
+            rounded = np.where((np.asarray(self.error) == 0) & (bits <= held), 0.0, rounded)
+        return (self.error + rounded) * _SLACK
 
-    @property
+    @cached_property
     def overflows(self) -> bool:
         """Whether it may be infinite once it is an operand."""
         if self.may_be_infinite or self.may_be_anything:
             return True
+        error = np.asarray(self.as_operand)
+        # Hardly any number is so large that it matters which arithmetic it is of.
+        if self.magnitude + error.max() < self.of.overflow:
+            return False
         # An error that is NaN is unknown.
-        error = float(np.max(np.where(self.of.keeps_width, self.as_operand, 0.0)))
-        return not self.magnitude + error < self.of.overflow
+        error = np.where(self.of.keeps_width, error, 0.0)
+        return not self.magnitude + error.max() < self.of.overflow
 
     @property
     def is_leaf(self) -> bool:
@@ -111,8 +112,9 @@ class Ball:
         return not self.rounding
 
     def _with_flags(self, *operands: "Ball") -> "Ball":
-        self.may_be_anything = any(ball.may_be_anything for ball in operands)
-        self.may_be_infinite = any(ball.number is None and ball.overflows for ball in operands)
+        for operand in operands:
+            self.may_be_anything |= operand.may_be_anything
+            self.may_be_infinite |= operand.number is None and operand.overflows
         return self
 
     def _special(self, number: float, *operands: "Ball") -> "Ball":
@@ -153,14 +155,14 @@ class Ball:
         of, a, b = self.of, self.magnitude, other.magnitude
         own, others = self.as_operand, other.as_operand
         error: Error = 0.0
-        if np.any(own) or np.any(others):
+        if isinstance(own, np.ndarray) or isinstance(others, np.ndarray) or own or others:
             with np.errstate(all="ignore"):
                 error = a * others + b * own + own * others
             # Of an infinite error times 0.
             error = np.where(np.isnan(error), np.inf, error)
-        if self.is_leaf and other.is_leaf and any(row.product for row in of.rows):
+        if self.is_leaf and other.is_leaf and (products := of.column["product"]).any():
             least = min(self.mantissa[0], other.mantissa[0])
-            split = np.array([r.product if least > r.product_bits else 0.0 for r in of.rows])
+            split = np.where(least > of.column["product_bits"], products, 0.0)
             error = error + split * a * b
         result = Ball(of, self.value * other.value, error, "*")
         if self.is_leaf and other.is_leaf and result.value.is_zero():
@@ -175,22 +177,18 @@ class Ball:
             if self.value is not None and not math.isnan(_double(other)):
                 return Ball(self.of, arb(0))._with_flags(self)
             return self._special(_double(self) / _double(other), self, other)
+        own, others, quotient = self.as_operand, other.as_operand, self.value / other.value
+        room = abs(float(other.value)) / _SLACK - others
+        size = abs(float(quotient)) * _SLACK
+        # A divisor that may be 0 leaves anything open.
         with np.errstate(divide="ignore", invalid="ignore"):
-            room = abs(float(other.value)) / _SLACK - other.as_operand
-            quotient = self.value / other.value
-            size = abs(float(quotient)) * _SLACK
-            # A divisor that may be 0 leaves anything open.
-            error = np.where(
-                np.asarray(room) > 0,
-                (self.as_operand + size * other.as_operand) / room * _SLACK,
-                np.inf,
-            )
-        if not np.any(np.isfinite(error)):
+            error = np.where(room > 0, (own + size * others) / np.asarray(room) * _SLACK, np.inf)
+        if not np.isfinite(error).any():
             raise Undecided
         if other.overflows:
             # What is divided by infinity is 0.
             error = np.maximum(error, size)
-        result = Ball(self.of, quotient, error if np.any(error) else 0.0, "/")
+        result = Ball(self.of, quotient, error if error.any() else 0.0, "/")
         if self.is_leaf and other.is_leaf and quotient.is_zero():
             result.number = _double(self) / _double(other)
         result.may_be_anything = self.may_be_anything or (self.overflows and other.overflows)
@@ -244,6 +242,12 @@ class Ball:
             return Ball(self.of, arb(0))
         return Ball(self.of, self.value.tanh(), self.as_operand, "tanh")
 
+    def between(self, low: float, high: float) -> "Ball":
+        """Return the same number, which no arithmetic takes below `low` or above `high`."""
+        result = copy(self)
+        result.ends = (low, high)
+        return result
+
     def __sub__(self, other: Any) -> "Ball":
         return self + -ball(self.of, other)
 
@@ -296,6 +300,26 @@ class Ball:
     __hash__ = None  # type: ignore[assignment]
 
 
+def _remembered(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an operation that has the same result each time: elements share much of a formula."""
+
+    def remembered(one: Ball, *others: Any) -> Any:
+        # Balls compare as numbers do; and 1 equals a fraction, which may have been rounded.
+        key = (operation, *[id(o) if isinstance(o, Ball) else (type(o), o) for o in others])
+        if key not in one.results:
+            # The other operand is kept, so that no other ball gets its number.
+            one.results[key] = operation(one, *others), others
+        return one.results[key][0]
+
+    return remembered
+
+
+for _name in ("neg", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"):
+    setattr(Ball, f"__{_name}__", _remembered(getattr(Ball, f"__{_name}__")))
+for _name in ("exp", "sqrt", "tanh", "between"):
+    setattr(Ball, _name, _remembered(getattr(Ball, _name)))
+
+
 def _double(one: Ball) -> float:
     return float(one.value) if one.number is None else one.number
 
@@ -308,7 +332,7 @@ def leaf(of: Arithmetics, number: float) -> Ball:
     if number == 0:
         return element
     if (bits := element.mantissa[0]) > 8:
-        error = np.array([r.leaf * abs(number) if bits > r.leaf_bits else 0.0 for r in of.rows])
+        error = np.where(bits > of.column["leaf_bits"], of.column["leaf"] * abs(number), 0.0)
         element.error = error if error.any() else 0.0
     if abs(number) < of.limits[1] and not of.kept.all():
         element.error = np.maximum(element.error, np.where(of.kept, 0.0, abs(number)))
@@ -340,18 +364,17 @@ def total(balls: Sequence[Ball]) -> Ball:
             raise Undecided
         return special[0]._special(number, *balls)
     if len(balls) == 2:
-        result = balls[0] + balls[1]
         # Where the sum is a zero, an implementation may have begun with either.
-        result.number = None
-        result.rounding = "sum"
-        return result
+        one, two = balls
+        error = one.as_operand + two.as_operand
+        return Ball(of, one.value + two.value, error, "sum")._with_flags(one, two)
     errors = sum((one.as_operand for one in balls), start=np.zeros(len(of.rows)))
     size = sum(one.magnitude for one in balls) + errors
     last = min(one.mantissa[1] for one in balls)
     value = sum((one.value for one in balls), start=arb(0))
     # On a grid every order is exact: all partial sums are multiples of the last bit.
     grid = np.log2(np.maximum(size, 2.0**-1074)) - last if last > -(1 << 20) else np.inf
-    is_exact = (errors == 0) & (grid <= of.sum_bits)
+    is_exact = (errors == 0) & (grid <= of.column["sum_bits"])
     error = errors + np.where(is_exact, 0.0, (len(balls) - 2) * of.sum_unit * size * _SLACK)
     result = Ball(of, value, error if error.any() else 0.0, "sum")._with_flags(*balls)
     most = float(np.max(np.where(of.keeps_width, size, 0.0)))

@@ -7,7 +7,6 @@ allowed if it lies between the rounded ends of what its last operation may give.
 import math
 import sys
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 
@@ -26,7 +25,12 @@ def allowed(of: Arithmetics, forms: Sequence[Sequence[Ball | None]]) -> tuple[Ar
     Each form of a formula has a ball for each element, or None where it is open. What is within one
     form is allowed, and so is all between.
     """
-    results = [_of_form(of, balls) for balls in forms]
+    # Elements and forms may share a ball.
+    numbers = {id(ball): ball for balls in forms for ball in balls}
+    places = {key: k for k, key in enumerate(numbers)}
+    ends_and_flags = _of_balls(of, [*numbers.values()])
+    rows_of_forms = [[places[id(ball)] for ball in balls] for balls in forms]
+    results = [[array[rows] for array in ends_and_flags] for rows in rows_of_forms]
     low, high, flags = results[0]
     for more_low, more_high, more_flags in results[1:]:
         # A NaN that one form requires another one may not give.
@@ -42,7 +46,7 @@ def allowed(of: Arithmetics, forms: Sequence[Sequence[Ball | None]]) -> tuple[Ar
     return lows, highs, flags.astype(np.uint8)
 
 
-def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Array, Array]:
+def _of_balls(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Array, Array]:
     """Return the ends for each element and row, and the flags of each element."""
     flags = np.zeros(len(balls), np.int64)
     head, tail = np.zeros(len(balls)), np.zeros(len(balls))
@@ -86,7 +90,7 @@ def _of_form(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arra
 def _two_doubles(ball: Ball) -> tuple[float, float]:
     """Return the nearest double to a value, and the rest."""
     mid = ball.value.mid()
-    mantissa, exponent = (int(part) for part in mid.man_exp())
+    mantissa, exponent = map(int, mid.man_exp())
     try:
         # Both divisions of integers and conversions round correctly.
         head = (
@@ -97,8 +101,10 @@ def _two_doubles(ball: Ball) -> tuple[float, float]:
         head = math.copysign(sys.float_info.max, mantissa)
     if abs(head) < _TINY:
         # Rounded upwards, it may reach half a unit of the head.
-        rest = mantissa * Fraction(2) ** exponent - Fraction(head)
-        return head, math.ldexp(int(rest * 2**1074), -1074)
+        shift = max(-1074 - exponent, 0)
+        rest = (mantissa << max(exponent + 1074, 0)) - (int(math.ldexp(head, 1074)) << shift)
+        units = abs(rest) >> shift
+        return head, math.ldexp(units if rest > 0 else -units, -1074)
     rest = mid - head
     tail = float(rest)
     # Towards 0, lest a number next to the middle of two doubles become the middle.
@@ -121,9 +127,8 @@ def _ends(
         widened = rest + sign * units * np.maximum(last, of.limits[2])
         wide_top, wide_below = _sum(head[:, None], np.nextafter(widened, away))
         top, below = np.where(units > 0, wide_top, top), np.where(units > 0, wide_below, below)
-    own = np.array([row.functions == of.element_type for row in of.rows])
-    rounds_once = np.array([row.rounds_once for row in of.rows])
-    inwards = (units > 0) & own & ~rounds_once
+    own = of.column["functions"] == of.element_type
+    inwards = (units > 0) & own & ~of.column["rounds_once"]
     outwards = of.ends_at_a_neighbour & ~inwards
     nearest, inner, outer = (_rounded(of, top, below, how) for how in (0, -sign, sign))
     return np.where(inwards, inner, np.where(outwards, outer, nearest))

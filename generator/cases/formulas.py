@@ -6,8 +6,8 @@ twice. Where a formula computes with numbers, it gives the results that arithmet
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from math import prod
+from functools import cache, partial
+from math import copysign, prod
 from random import Random
 from typing import Any
 
@@ -134,7 +134,7 @@ class ElementFormulas:
         types += [tensor.type for tensor in call.inputs.values()]
         # Operands have the type of the output; a comparison has that of its operands.
         element_type = next((name for name in types if name in PRECISION), None)
-        number = None if element_type is None else partial(_number(), arithmetics(element_type))
+        number = None if element_type is None else _numbers(element_type)
         for k, formula, scope in self._evaluations(call, inputs, number):
             if formula.computed:
                 allowance = formula.allowance(scope, outputs[k], element_type)
@@ -296,8 +296,8 @@ def _chosen_indices(shape: _Index, seed: str) -> Iterator[_Index]:
     yield from zip(*(axis.tolist() for axis in np.unravel_index(chosen, shape)), strict=True)
 
 
-def _number() -> Callable[..., Any]:
-    """Return what makes numbers of elements; only arithmetic needs python-flint.
+def _numbers(element_type: str) -> Callable[[float], Any]:
+    """Return what makes numbers of the elements of a call; only arithmetic needs python-flint.
 
     Raises:
         OpcertError: it is not installed.
@@ -307,7 +307,10 @@ def _number() -> Callable[..., Any]:
     except ImportError:
         text = "an operator that computes needs python-flint: install opcert[arithmetic]"
         raise OpcertError(text) from None
-    return leaf
+    of = arithmetics(element_type)
+    # Equal elements are one number, whose results are shared; the zeros differ in their sign.
+    shared = cache(lambda number, _: leaf(of, number))
+    return lambda number: shared(number, copysign(1.0, number))
 
 
 def _of_numbers(element_type: str, forms: Sequence[Sequence[Any]], output: Array) -> Allowance:

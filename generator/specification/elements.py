@@ -180,9 +180,7 @@ def rounded(number: Any, element_type: str) -> Any:
 
 def between(number: Any, low: float, high: float) -> Any:
     """Return a computed number that no arithmetic takes below `low` or above `high`."""
-    if hasattr(number, "ends"):
-        number.ends = (low, high)
-    return number
+    return number.between(low, high) if hasattr(number, "between") else number
 
 
 def isfinite(number: Any) -> bool:

@@ -3,6 +3,7 @@
 import math
 import operator
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,18 @@ def test_one_operation_has_one_right_result(element_type: str, operation: Formul
     low, high = one.claimed_bounds
     assert one.allows_claimed(result).all()
     assert (low == high).all() or element_type in ("f16", "bf16")  # a result may be flushed
+
+
+def test_what_elements_share_is_computed_once() -> None:
+    x, y = leaves("f32", [0.3, 0.7])
+    plain, total, power = x + y, x.total([x, y]), x.exp()
+    assert x + y is plain
+    assert 1 / power is 1 / x.exp()
+    assert (plain.rounding, total.rounding) == ("+", "sum")
+    # A fraction is a constant that an arithmetic may have rounded.
+    assert Fraction(1) * x is not 1 * x
+    assert power.between(0, 1).ends == (0, 1)
+    assert power.ends == (-math.inf, math.inf)
 
 
 @of_each_type
