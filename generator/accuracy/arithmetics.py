@@ -38,6 +38,18 @@ FUNCTIONS = ("/", "sqrt", "exp", "tanh")
 _EXACT = 1 << 20
 
 
+def _info(element_type: str) -> Any:
+    return ml_dtypes.finfo(ELEMENT_TYPES[element_type])  # type: ignore[no-untyped-call]
+
+
+# By the bits of a type, its least subnormal number, and the least normal one, which f64 keeps.
+_LEAST = {bits: float(_info(name).smallest_subnormal) for name, bits in PRECISION.items()}
+_NORMAL = {
+    bits: 0.0 if name == "f64" else float(_info(name).smallest_normal)
+    for name, bits in PRECISION.items()
+}
+
+
 @dataclass(frozen=True)
 class Row:
     """One way to compute, of which an arithmetic permits one or several.
@@ -170,8 +182,9 @@ class Arithmetics:
     @cached_property
     def rounding_errors(self) -> Mapping[str, tuple[Array, Array, Array]]:
         """By how much of itself each operation may err, by how much more, and how many times."""
-        least, one = self.limits[2], np.ones(len(self.rows))
-        more, unit = least * (self.unit > 0), 2.0 ** (1 - self.function_bits)
+        one, unit = np.ones(len(self.rows)), 2.0 ** (1 - self.function_bits)
+        more = np.array([_LEAST.get(row.bits, 0.0) for row in self.rows])
+        least = self.function_least
         errors = {
             "+": (self.unit, 0.0 * one, one),
             "*": (self.unit, more, one),
@@ -184,9 +197,23 @@ class Arithmetics:
         return errors
 
     @cached_property
+    def function_least(self) -> Array:
+        """The least subnormal number of the type of `function_bits`, below which no unit is."""
+        return np.array([_LEAST.get(bits, 0.0) for bits in self.function_bits])
+
+    @cached_property
+    def flushed(self) -> Mapping[str, Array]:
+        """Below which size a result may be flushed before it is an operand: of sums, of others."""
+        sums, others = self.column["sum_bits"], self.column["bits"]
+        return {
+            "sum": np.where(self.kept, 0.0, [_NORMAL.get(bits, 0.0) for bits in sums]),
+            "": np.where(self.kept, 0.0, [_NORMAL.get(bits, 0.0) for bits in others]),
+        }
+
+    @cached_property
     def limits(self) -> tuple[float, float, float]:
         """The greatest element, the least normal one and the least subnormal one."""
-        info: Any = ml_dtypes.finfo(ELEMENT_TYPES[self.element_type])  # type: ignore[no-untyped-call]
+        info = _info(self.element_type)
         return float(info.max), float(info.smallest_normal), float(info.smallest_subnormal)
 
     @cached_property

@@ -39,6 +39,7 @@ class Ball:
         rounding: The operation: "" is exact, "+", "*" or "sum" rounds, a function has units.
         may_be_infinite: It may also be an infinity of its sign; an intermediate result overflows.
         may_be_anything: It may also be any infinity, or NaN.
+        may_be_zero: It may also be zero; an intermediate result, by which it is divided, overflows.
         ends: What no result is below or above, whatever the arithmetic.
         results: What operations on it gave, by operation and other operand.
     """
@@ -58,7 +59,7 @@ class Ball:
     ) -> None:
         self.of, self.value, self.error, self.rounding = of, value, error, rounding
         self.number = number
-        self.may_be_infinite = self.may_be_anything = False
+        self.may_be_infinite = self.may_be_anything = self.may_be_zero = False
         self.ends = (-math.inf, math.inf)
         self.results: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
@@ -78,8 +79,8 @@ class Ball:
         return int(mantissa).bit_length(), int(exponent)
 
     @cached_property
-    def as_operand(self) -> Error:
-        """How far the result may be from the exact value, after its own rounding."""
+    def as_factor(self) -> Error:
+        """How far the result may be from the exact value, unless it is zero for an overflow."""
         if not self.rounding or self.number is not None:
             return self.error
         of, (bits, exponent) = self.of, self.mantissa
@@ -90,8 +91,22 @@ class Ball:
         # What the type of the operation holds is not rounded.
         if 2.0 ** min(exponent, 0) >= of.limits[2]:
             held = of.column["sum_bits" if self.rounding == "sum" else "bits"]
-            rounded = np.where((np.asarray(self.error) == 0) & (bits <= held), 0.0, rounded)
+            is_exact = (np.asarray(self.error) == 0) & (bits <= held)
+            # But a quotient by a reciprocal may be off where the exact one is an element.
+            is_exact &= of.function_units.get(self.rounding, 0.0) == 0
+            rounded = np.where(is_exact, 0.0, rounded)
+        flushed = of.flushed["sum" if self.rounding == "sum" else ""]
+        is_small = self.magnitude - self.error <= flushed
+        if is_small.any():
+            rounded = np.where(is_small, np.maximum(rounded, np.minimum(size, flushed)), rounded)
         return (self.error + rounded) * _SLACK
+
+    @cached_property
+    def as_operand(self) -> Error:
+        """How far the result may be from the exact value, after its own rounding."""
+        if not self.may_be_zero:
+            return self.as_factor
+        return np.maximum(self.as_factor, self.magnitude + self.error)
 
     @cached_property
     def overflows(self) -> bool:
@@ -128,7 +143,7 @@ class Ball:
     def __neg__(self) -> "Ball":
         number = None if self.number is None else -self.number
         negated = Ball(self.of, None if self.value is None else -self.value, number=number)
-        for name in ("error", "rounding", "may_be_anything", "may_be_infinite"):
+        for name in ("error", "rounding", "may_be_anything", "may_be_infinite", "may_be_zero"):
             setattr(negated, name, getattr(self, name))
         return negated
 
@@ -147,13 +162,13 @@ class Ball:
         if self.value is None or other.value is None:
             for one, factor in ((self, other), (other, self)):
                 is_between = factor.value is not None and np.any(
-                    factor.magnitude <= factor.as_operand
+                    factor.magnitude <= np.asarray(factor.as_operand) * _SLACK
                 )
                 if one.value is None and is_between and not factor.value.is_zero():
                     raise Undecided
             return self._special(_double(self) * _double(other), self, other)
         of, a, b = self.of, self.magnitude, other.magnitude
-        own, others = self.as_operand, other.as_operand
+        own, others = self.as_factor, other.as_factor
         error: Error = 0.0
         if isinstance(own, np.ndarray) or isinstance(others, np.ndarray) or own or others:
             with np.errstate(all="ignore"):
@@ -165,7 +180,10 @@ class Ball:
             split = np.where(least > of.column["product_bits"], products, 0.0)
             error = error + split * a * b
         result = Ball(of, self.value * other.value, error, "*")
-        if self.is_leaf and other.is_leaf and result.value.is_zero():
+        result.may_be_zero = self.may_be_zero or other.may_be_zero
+        # The sign of a flushed operand is open.
+        is_flushed = 0 < max(a, b) < of.limits[1] and not of.kept.all()
+        if self.is_leaf and other.is_leaf and result.value.is_zero() and not is_flushed:
             result.number = _double(self) * _double(other)
         return result._with_flags(self, other)
 
@@ -177,7 +195,7 @@ class Ball:
             if self.value is not None and not math.isnan(_double(other)):
                 return Ball(self.of, arb(0))._with_flags(self)
             return self._special(_double(self) / _double(other), self, other)
-        own, others, quotient = self.as_operand, other.as_operand, self.value / other.value
+        own, others, quotient = self.as_factor, other.as_operand, self.value / other.value
         room = abs(float(other.value)) / _SLACK - others
         size = abs(float(quotient)) * _SLACK
         # A divisor that may be 0 leaves anything open.
@@ -185,10 +203,9 @@ class Ball:
             error = np.where(room > 0, (own + size * others) / np.asarray(room) * _SLACK, np.inf)
         if not np.isfinite(error).any():
             raise Undecided
-        if other.overflows:
-            # What is divided by infinity is 0.
-            error = np.maximum(error, size)
         result = Ball(self.of, quotient, error if error.any() else 0.0, "/")
+        # What is divided by infinity is 0.
+        result.may_be_zero = self.may_be_zero or other.overflows
         if self.is_leaf and other.is_leaf and quotient.is_zero():
             result.number = _double(self) / _double(other)
         result.may_be_anything = self.may_be_anything or (self.overflows and other.overflows)
@@ -369,10 +386,13 @@ def total(balls: Sequence[Ball]) -> Ball:
         error = one.as_operand + two.as_operand
         return Ball(of, one.value + two.value, error, "sum")._with_flags(one, two)
     errors = sum((one.as_operand for one in balls), start=np.zeros(len(of.rows)))
-    size = sum(one.magnitude for one in balls) + errors
     last = min(one.mantissa[1] for one in balls)
+    # Partial sums are multiples of the last bit; those below the least normal one may be flushed.
+    flushed = of.flushed["sum"]
+    errors = errors + np.where(2.0 ** max(last, -1074) < flushed, (len(balls) - 2) * flushed, 0.0)
+    size = sum(one.magnitude for one in balls) + errors
     value = sum((one.value for one in balls), start=arb(0))
-    # On a grid every order is exact: all partial sums are multiples of the last bit.
+    # On a grid every order is exact.
     grid = np.log2(np.maximum(size, 2.0**-1074)) - last if last > -(1 << 20) else np.inf
     is_exact = (errors == 0) & (grid <= of.column["sum_bits"])
     error = errors + np.where(is_exact, 0.0, (len(balls) - 2) * of.sum_unit * size * _SLACK)
@@ -388,14 +408,23 @@ def total(balls: Sequence[Ball]) -> Ball:
 def running_mean(balls: Sequence[Ball]) -> Ball:
     """Return the mean of balls, as m + (x - m) / k for each x in any order gives it.
 
-    Each step rounds m, which is at most the greatest x, and thrice a k-th of a difference.
+    Of the errors of step k, a k-th of n reaches the end: a rounding of m, and those of a k-th of a
+    difference, which is at most that of the greatest and the least x.
     """
     of, count = balls[0].of, len(balls)
     if any(one.value is None for one in balls):
         return total(balls) / count
-    most = max(one.magnitude for one in balls)
+    values = [float(one.value) for one in balls]
     errors = np.max([np.broadcast_to(one.as_operand, len(of.rows)) for one in balls], axis=0)
-    error = errors + of.unit * (most + errors) * (count + 6 * (1 + math.log(count))) * _SLACK
+    most, spread = max(map(abs, values)) + errors, max(values) - min(values) + 2 * errors
+    relative, absolute, units = of.rounding_errors["/"]
+    steps = of.unit * (count + 1) / 2
+    of_spread = 2 * of.unit + 2 * relative * units
+    # Errors of m are part of what is rounded.
+    room = 1 - steps - of_spread
+    with np.errstate(divide="ignore"):
+        own = (steps * most + of_spread * spread + count * absolute * units) / room
+    error = (errors + np.where(room > 0, own, np.inf)) * _SLACK
     value = sum((one.value for one in balls), start=arb(0)) / count
     return Ball(of, value, error if error.any() else 0.0, "+")._with_flags(*balls)
 
@@ -403,22 +432,38 @@ def running_mean(balls: Sequence[Ball]) -> Ball:
 def extreme(balls: Sequence[Ball], sign: int) -> Ball:
     """Return the greatest of balls, or the least.
 
+    IEEE 754 has three ways to treat NaN: beside one, any of the others is allowed.
+
     Raises:
-        Undecided: one is NaN, for which IEEE 754 has three ways.
+        Undecided: an infinity stands beside a NaN.
     """
-    if any(one.number is not None and math.isnan(one.number) for one in balls):
+    numbers = [one for one in balls if not math.isnan(_double(one))]
+    if not numbers:
+        return balls[0]
+    has_nan = len(numbers) < len(balls) or any(one.may_be_anything for one in balls)
+    if has_nan and any(one.value is None for one in numbers):
         raise Undecided
-    best = balls[0]
-    for one in balls[1:]:
+    best = numbers[0]
+    for one in numbers[1:]:
         if sign * _double(one) > sign * _double(best):
             best = one
     if best.value is None:
         return best
-    error = balls[0].as_operand
-    for one in balls[1:]:
+    of, error = best.of, best.as_operand
+    for one in numbers:
         error = np.maximum(error, one.as_operand)
-    result = Ball(best.of, best.value, error)
-    return result._with_flags(*(one for one in balls if one.value is not None))
+        is_flushed = max(one.magnitude, best.magnitude) < of.limits[1] and one.value is not None
+        if has_nan or (is_flushed and not of.kept.all()):
+            # Beside NaN, or where both are flushed, it may be this one.
+            apart = abs(float(best.value - one.value))
+            error = np.maximum(error, np.where(of.kept & (not has_nan), 0.0, apart))
+    result = Ball(of, best.value, error)
+    result._with_flags(*(one for one in numbers if one.value is not None))
+    if has_nan:
+        result.may_be_anything = True
+        sizes = [(float(one.value), float(np.max(one.as_operand))) for one in numbers]
+        result.ends = min(n - e for n, e in sizes), max(n + e for n, e in sizes)
+    return result
 
 
 def exponential(x: Ball) -> Ball:
@@ -438,8 +483,13 @@ def exponential(x: Ball) -> Ball:
         return Ball(x.of, None, number=math.inf)
     with np.errstate(over="ignore"):
         # The least positive double, since infinity may not multiply 0.
-        error = max(size, 2.0**-1074) * np.expm1(x.as_operand) * _SLACK
-    return Ball(x.of, value, error if np.any(error) else 0.0, "exp")._with_flags(x)
+        error = max(size, 2.0**-1074) * np.expm1(x.as_operand)
+        error = np.minimum(error, np.exp(float(x.value) + x.as_operand)) * _SLACK
+    result = Ball(x.of, value, error if np.any(error) else 0.0, "exp")._with_flags(x)
+    # An argument that overflows to -infinity gives 0.
+    result.may_be_infinite &= bool(np.any(float(x.value) + x.as_operand >= 0))
+    result.ends = 0.0, math.inf
+    return result
 
 
 def square_root(x: Ball) -> Ball:
@@ -458,4 +508,6 @@ def square_root(x: Ball) -> Ball:
     with np.errstate(invalid="ignore"):
         root = np.sqrt(np.maximum(number - own, 0.0))
     error = np.where(number < own, np.inf, own / (math.sqrt(number) + root) * _SLACK)
-    return Ball(x.of, x.value.sqrt(), error if np.any(error) else 0.0, "sqrt")._with_flags(x)
+    result = Ball(x.of, x.value.sqrt(), error if np.any(error) else 0.0, "sqrt")._with_flags(x)
+    result.ends = 0.0, math.inf
+    return result

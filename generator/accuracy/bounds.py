@@ -53,11 +53,13 @@ def _of_balls(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arr
     error, units = (np.zeros((len(balls), len(of.rows))) for _ in range(2))
     number = np.full(len(balls), np.nan)
     ends = np.tile([-np.inf, np.inf], (len(balls), 1))
+    may_be_zero = np.zeros((len(balls), 1), np.bool_)
     for k, ball in enumerate(balls):
         if ball is None:
             flags[k] = OPEN
             continue
         flags[k] |= NONFINITE * (ball.may_be_infinite or ball.may_be_anything)
+        may_be_zero[k] = ball.may_be_zero
         if ball.number is not None:
             number[k] = ball.number
             flags[k] |= NAN * np.isnan(ball.number)
@@ -76,8 +78,8 @@ def _of_balls(of: Arithmetics, balls: Sequence[Ball | None]) -> tuple[Array, Arr
     # A result below the smallest normal number may be flushed.
     normal = of.limits[1]
     flushes = ~of.kept & (error[:, :1] < np.inf)
-    low = np.where(flushes & (low > 0) & (low <= normal), 0.0, low)
-    high = np.where(flushes & (high < 0) & (high >= -normal), 0.0, high)
+    low = np.where((low > 0) & (flushes & (low <= normal) | may_be_zero), 0.0, low)
+    high = np.where((high < 0) & (flushes & (high >= -normal) | may_be_zero), 0.0, high)
     low, high = (np.clip(each, ends[:, :1], ends[:, 1:]) for each in (low, high))
     is_special = ~np.isnan(number)[:, None]
     return (
@@ -122,9 +124,13 @@ def _ends(
     rest = np.where(error > 0, np.nextafter(rest, away), rest)
     top, below = _sum(head[:, None], rest)
     if units.any():
-        # Units in the last place of the end itself, in the type of the function.
-        last = np.where(top == 0, 0.0, np.ldexp(1.0, np.frexp(top)[1] - of.function_bits))
-        widened = rest + sign * units * np.maximum(last, of.limits[2])
+        # Units in the last place of the end or of the value, in the type of the function: the
+        # larger one, so that wider ends before this give wider ends after it.
+        exponents = np.maximum(
+            *(np.where(x == 0, -2000, np.frexp(x)[1]) for x in (top, head[:, None]))
+        )
+        last = np.ldexp(1.0, exponents - of.function_bits)
+        widened = rest + sign * units * np.maximum(last, of.function_least)
         wide_top, wide_below = _sum(head[:, None], np.nextafter(widened, away))
         top, below = np.where(units > 0, wide_top, top), np.where(units > 0, wide_below, below)
     own = of.column["functions"] == of.element_type

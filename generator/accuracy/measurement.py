@@ -44,7 +44,7 @@ def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
     element_type = type_name(output.dtype)
     if element_type not in FLOATS:
         return None
-    decided = ~allowance.flagged(OPEN) & np.isfinite(output)
+    decided = allowance.decided & np.isfinite(output)
     if not decided.any():
         return None
     place, low, high = (_ordinals(array) for array in (output, allowance.low[0], allowance.high[0]))

@@ -53,6 +53,12 @@ class Allowance:
         row = self.arithmetics.index(self.claimed)
         return self.low[row], self.high[row]
 
+    @property
+    def decided(self) -> Array:
+        """Which elements the claimed arithmetic decides: not all numbers are allowed."""
+        low, high = self.claimed_bounds
+        return np.asarray(~self.flagged(OPEN) & ~((low == -np.inf) & (high == np.inf)))
+
     def allows_claimed(self, output: Array) -> Array:
         """Return which elements of an output the claimed arithmetic allows."""
         row: Array = self.allows(output)[self.arithmetics.index(self.claimed)]

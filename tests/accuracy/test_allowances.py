@@ -184,8 +184,17 @@ def test_what_documents_call_undefined_is_open(element_type: str) -> None:
     with pytest.raises(Undecided):
         (-one).sqrt()
     with pytest.raises(Undecided):
-        one.extreme([one, nan], 1)
+        one.extreme([leaf(arithmetics(element_type), math.inf), nan], 1)
     assert flags(element_type, None) == OPEN
+
+
+@of_each_type
+def test_beside_nan_any_operand_may_be_the_greatest(element_type: str) -> None:
+    one, two, nan = leaves(element_type, [1.0, 2.0, math.nan])
+    greatest = one.extreme([one, nan, two], 1)
+    outputs = np.array([0.5, 1.0, 2.0, 3.0, math.nan]).astype(ELEMENT_TYPES[element_type])
+    allowed = allowance(element_type, [greatest] * 5).allows_claimed(outputs)
+    assert allowed.tolist() == [False, True, True, False, True]
 
 
 def test_overflow_of_a_partial_sum_may_give_anything_infinite() -> None:
