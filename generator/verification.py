@@ -303,14 +303,42 @@ def folder_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]
     for name, expected in certificate.files.items():
         place = f"files.{name}"
         try:
-            digest = _digest(folder, name)
+            digest = file_digest(name, _content(folder, name))
         except OSError as error:
             text = f"found {error.strerror}; expected a file with the digest {expected}"
             yield Finding(place, text)
             continue
         if digest != expected:
             yield Finding(place, f"found a file with the digest {digest}; expected {expected}")
+    yield from _name_findings(certificate)
     yield from _scope_file_findings(folder, certificate)
+
+
+def _content(folder: Path, name: str) -> bytes:
+    """Return the content of a file next to a certificate.
+
+    Raises:
+        OSError: it is missing, no file, too large, or behind a link.
+    """
+    if any((folder / parent).is_symlink() for parent in Path(name).parents):
+        raise OSError(0, "a link in the path, which is not followed")
+    with open_untrusted(folder / name) as file:
+        if os.fstat(file.fileno()).st_size > MAX_CERTIFICATE_BYTES:
+            raise OSError(0, f"more than {MAX_CERTIFICATE_BYTES >> 20} MiB")
+        return file.read(MAX_CERTIFICATE_BYTES)
+
+
+def _name_findings(certificate: Certificate) -> Iterator[Finding]:
+    """Yield the files that a certificate must not name, and those that it lacks."""
+    finished = certificate.is_finished
+    run = "such a run" if finished else "an unfinished run"
+    written = {REPORT_FILE, JUNIT_FILE} if finished else set[str]()
+    written |= {CLAIM_FILE} if certificate.claim else set()
+    written |= {WAIVERS_FILE} if certificate.waivers else set()
+    for name in sorted(certificate.files.keys() - written):
+        yield Finding(f"files.{name}", f"opcert writes no such file for {run}")
+    for name in sorted(written - certificate.files.keys()):
+        yield Finding(f"files.{name}", f"missing file; expected one for {run}")
 
 
 def _scope_file_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
@@ -321,57 +349,19 @@ def _scope_file_findings(folder: Path, certificate: Certificate) -> Iterator[Fin
     }
     for name, (part, entry, form, model) in entries.items():
         named = certificate.files.get(name)
-        if entry is None:
-            if named is not None:
-                yield Finding(f"files.{name}", f"found a file, but the certificate has no {part}")
-        elif named != entry.sha256:
-            text = f"found {named or 'none'}; expected {entry.sha256}, the digest in {part}.sha256"
+        if entry is None or named is None:
+            continue
+        if named != entry.sha256:
+            text = f"found {named}; expected {entry.sha256}, the digest in {part}.sha256"
             yield Finding(f"files.{name}", text)
-        elif _yaml_content(folder / name, TypeAdapter(form), model) != entry.content:
+            continue
+        try:
+            open_untrusted(folder / name).close()
+            content = validated_content(YamlSource(folder / name), TypeAdapter(form), model)
+        except (OSError, SpecError):
+            content = None
+        if content != entry.content:
             yield Finding(f"{part}.content", f"differs from the content of {name}")
-
-
-def _digest(folder: Path, name: str) -> str:
-    path = folder / name
-    if any((folder / parent).is_symlink() for parent in Path(name).parents):
-        raise OSError(0, "a link in the path, which is not followed")
-    with open_untrusted(path) as file:
-        if os.fstat(file.fileno()).st_size > MAX_CERTIFICATE_BYTES:
-            raise OSError(0, f"more than {MAX_CERTIFICATE_BYTES >> 20} MiB")
-        return file_digest(name, file.read(MAX_CERTIFICATE_BYTES))
-
-
-def _yaml_content(path: Path, form: TypeAdapter[Any], model: type[BaseModel]) -> Any:
-    """Return the content of a claim or of waivers, or None if it cannot be read."""
-    try:
-        open_untrusted(path).close()
-        return validated_content(YamlSource(path), form, model)
-    except (OSError, SpecError):
-        return None
-
-
-def file_name_findings(certificate: Certificate) -> Iterator[Finding]:
-    """Yield the names that a certificate must not have, and the names that it lacks.
-
-    An unfinished run has no report.
-    """
-    finished = certificate.is_finished
-    reports = {REPORT_FILE, JUNIT_FILE} if finished else set()
-    for name in sorted(certificate.files.keys() - reports - {CLAIM_FILE, WAIVERS_FILE}):
-        run = "such a run" if finished else "an unfinished run"
-        yield Finding(f"files.{name}", f"opcert writes no such file for {run}")
-    for name in sorted(reports - certificate.files.keys()):
-        yield Finding(f"files.{name}", "missing file; expected one for a finished run")
-
-
-def _has_other_times(path: Path, expected: bytes) -> bool:
-    """Whether a file, whose digest leaves its times out, differs from what is expected."""
-    try:
-        with open_untrusted(path) as file:
-            return file.read(len(expected) + 1) != expected
-    except OSError:
-        # A finding about the file says so.
-        return False
 
 
 def report_findings(folder: Path, certificate: Certificate, suite: Suite) -> Iterator[Finding]:
@@ -379,14 +369,16 @@ def report_findings(folder: Path, certificate: Certificate, suite: Suite) -> Ite
 
     The certificate must have no findings, and `suite` must be its suite.
     """
-    if not certificate.is_finished:
-        return
-    expected = render_report(certificate, suite)
-    for name, found in certificate.files.items():
-        if name not in expected:
+    rendered = render_report(certificate, suite) if certificate.is_finished else {}
+    for name, expected in rendered.items():
+        try:
+            content = _content(folder, name)
+        except OSError:
+            # A finding about the file says so.
             continue
-        if found != (digest := file_digest(name, expected[name])):
+        found, digest = file_digest(name, content), file_digest(name, expected)
+        if found != digest:
             text = f"found {found}; opcert renders this certificate with digest {digest}"
             yield Finding(f"files.{name}", text)
-        elif _has_other_times(folder / name, expected[name]):
+        elif content != expected:
             yield Finding(name, "found other times than those of the certificate")

@@ -3,20 +3,19 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from opcert.backends.contract import Backend
-from opcert.certificate.certificate import Certificate, ClaimEntry, Run, Selection, WaiversEntry
+from opcert.certificate.certificate import Certificate, ClaimEntry, Selection, WaiversEntry
 from opcert.certificate.execution import Execution, LocalExecution
 from opcert.certificate.file import json_differences
 from opcert.certificate.remote import RemoteExecution
 from opcert.certificate.setup import (
     Setup,
     current_platform,
-    date_mistake,
     merged_clusters,
     plain_text,
 )
@@ -199,6 +198,7 @@ def _complete(
     # Waivers are removed here and applied again at the end.
     verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
     remaining = certificate.counts["not-run"]
+    complete = partial(_completed, certificate, certification, execution, waivers)
     interrupted, next_save = "", monotonic() + SAVE_SECONDS
     try:
         with closing(reached):
@@ -211,7 +211,7 @@ def _complete(
                     # Who resumes a run without remaining cases does not judge them again.
                     is_last = number == remaining
                     so_far = certification.finish() if is_last else certification.verdicts.values()
-                    save(_so_far(certificate, so_far, certification, execution, waivers))
+                    save(complete(so_far))
                     next_save = monotonic() + SAVE_SECONDS
     except KeyboardInterrupt:
         interrupted = "interrupted"
@@ -225,9 +225,7 @@ def _complete(
     is_complete = not any(v.is_left_to_run for v in verdicts.values())
     if interrupted and not is_complete:
         # Without the causes, which take time to find.
-        so_far = verdicts.values()
-        unfinished = _so_far(certificate, so_far, certification, execution, waivers)
-        raise CertificationInterrupted(unfinished, interrupted)
+        raise CertificationInterrupted(complete(verdicts.values()), interrupted)
     reproductions, fresh = dict(certificate.reproductions), dict(certificate.fresh)
     # Only after all cases, so that resuming a run does not change which failures are confirmed.
     if (
@@ -241,55 +239,42 @@ def _complete(
             verdicts |= confirmed.verdicts
             reproductions |= confirmed.reproductions
             fresh |= confirmed.fresh
-    before_waivers = list(verdicts.values())
-    final = tuple(v if waivers is None else waivers.apply(v) for v in before_waivers)
-    causes = execution.diagnosis.causes(final, reproductions, fresh)
-    excerpts = {**certificate.excerpts, **certification.excerpts}
-    representatives = [cause.representative for cause in causes]
-    certificate = certificate.replace(
-        run=_run_so_far(certificate, certification, execution),
-        excerpts={case: excerpts[case] for case in representatives if case in excerpts},
-        reproductions=reproductions,
-        fresh=fresh,
-        causes=causes,
-        verdicts=final,
-    )
+    certificate = complete(verdicts.values(), reproductions=reproductions, fresh=fresh)
+    causes = execution.diagnosis.causes(certificate.verdicts, reproductions, fresh)
+    shown = {cause.representative for cause in causes} & certificate.excerpts.keys()
+    excerpts = {case: text for case, text in certificate.excerpts.items() if case in shown}
+    certificate = certificate.replace(causes=causes, excerpts=excerpts)
     if interrupted:
         raise CertificationInterrupted(certificate, interrupted)
-    if waivers is not None and (mistakes := waivers.unused(before_waivers)):
+    if waivers is not None and (mistakes := waivers.unused([*verdicts.values()])):
         raise UnusedWaiverError(mistakes, certificate)
     return certificate
 
 
-def _so_far(
+def _completed(
     certificate: Certificate,
-    so_far: Iterable[Verdict],
     certification: Certification,
     execution: Execution,
     waivers: Waivers | None,
+    so_far: Iterable[Verdict],
+    **results: object,
 ) -> Certificate:
-    """Return a certificate with the verdicts so far, without causes, which take time to find."""
+    """Return a certificate with the verdicts so far and other results, without causes."""
     by_case = {verdict.case: verdict for verdict in so_far}
     reached = [by_case.get(verdict.case, verdict) for verdict in certificate.verdicts]
     excerpts = {**certificate.excerpts, **certification.excerpts}
+    run = {
+        "repeated": certification.repeated,
+        "changed": tuple(sorted({*certificate.run.changed, *execution.changed_files()})),
+        "cluster": merged_clusters(certificate.run.cluster, execution.cluster),
+    }
     return certificate.replace(
-        run=_run_so_far(certificate, certification, execution),
+        run=certificate.run.model_copy(update=run),
         excerpts={v.case: excerpts[v.case] for v in reached if v.case in excerpts},
         causes=(),
         verdicts=tuple(v if waivers is None else waivers.apply(v) for v in reached),
+        **results,
     )
-
-
-def _run_so_far(
-    certificate: Certificate, certification: Certification, execution: Execution
-) -> Run:
-    changed = {*certificate.run.changed, *execution.changed_files()}
-    now = {
-        "repeated": certification.repeated,
-        "changed": tuple(sorted(changed)),
-        "cluster": merged_clusters(certificate.run.cluster, execution.cluster),
-    }
-    return certificate.run.model_copy(update=now)
 
 
 def _resumed(former: Certificate, current: Certificate) -> Certificate:
@@ -311,12 +296,6 @@ def _resumed(former: Certificate, current: Certificate) -> Certificate:
             f"cannot resume, the certificate is of another run: {'; '.join(listed)}{more}; "
             "expected the same run; else start a new one, without resuming"
         )
-    now = datetime.fromisoformat(current.platform.date)
-    for date in (former.platform.date, *former.run.resumed):
-        mistake = date_mistake(date, now)
-        if mistake is not None:
-            text = f"cannot resume, the certificate has a wrong date: {mistake}"
-            raise OpcertError(f"{text}; set the clock, or start a new run, without resuming")
     times = (*former.run.resumed, current.platform.date)
     jobs = max(former.run.jobs, current.run.jobs)
     run = former.run.model_copy(update={"resumed": times, "jobs": jobs})

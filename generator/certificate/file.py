@@ -1,21 +1,18 @@
 """A certificate as a file: read, signed, and handed in with the files that it names."""
 
 import base64
-import ctypes
 import json
-import math
 import os
 import re
 import stat
-import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from opcert.certificate.certificate import FILE_NAME, SCHEMA, Certificate
 from opcert.errors import OpcertError
@@ -32,7 +29,10 @@ from opcert.yaml_files import describe_first_error
 
 # Only signatures need the package cryptography, which is an extra, and they import it.
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
 
 CERTIFICATE_FILE = "certificate.json"
 # Ten times the size of the largest suite's certificate.
@@ -41,24 +41,6 @@ MAX_CERTIFICATE_BYTES = 1 << 28
 _COMPUTED = {"schema", *Certificate.model_computed_fields}
 EXPECTED = "expected a certificate that `opcert certify --out` wrote"
 _CHANGED = "the file was changed or truncated; expected it as opcert wrote it"
-
-
-def certificate_path(out: Path, suite: Path | None) -> Path:
-    """Return the path of a certificate in the folder `out`, which need not exist.
-
-    Raises:
-        OpcertError: `out` is in a suite's folder, or cannot be made.
-    """
-    try:
-        target = out.resolve() / CERTIFICATE_FILE
-        refuse_path_in_suite(target, suite)
-    except (OSError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OpcertError(f"{out}: cannot be made: {reason}") from None
-    check_output_folder(out)
-    if target.is_dir():
-        raise OpcertError(f"{target}: is a folder; expected a file or nothing")
-    return target
 
 
 def read_certificate(path: str | Path) -> Certificate:
@@ -77,7 +59,10 @@ def parse_certificate(content: bytes, path: Path) -> Certificate:
         OpcertError: it is not a certificate, has another schema, is malformed, or contradicts
             itself.
     """
-    data = _parse_json(content, path)
+    try:
+        data = from_json(content, allow_inf_nan=False)
+    except ValueError as error:
+        raise OpcertError(f"{path}: not JSON: {error}; {_CHANGED}") from None
     if not isinstance(data, dict) or "schema" not in data:
         raise OpcertError(f"{path}: is not a certificate; {EXPECTED}")
     if data["schema"] != SCHEMA or isinstance(data["schema"], bool):
@@ -110,47 +95,6 @@ def read_certificate_bytes(path: Path) -> bytes:
         raise OpcertError(f"{path}: {reason}; {EXPECTED}") from None
 
 
-def _parse_json(content: bytes, path: Path) -> Any:
-    """Return JSON as plain data; refuse duplicate keys and values that JSON cannot express."""
-    duplicates: list[str] = []
-
-    def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        counts = Counter(key for key, _ in pairs)
-        duplicates.extend(key for key, count in counts.items() if count > 1)
-        return dict(pairs)
-
-    def finite_number(text: str) -> float:
-        number = float(text)
-        if not math.isfinite(number):
-            raise ValueError(f"{text} is not a JSON number")
-        return number
-
-    if not content.strip():
-        raise OpcertError(f"{path}: is empty; {EXPECTED}")
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        found = f"0x{content[error.start]:02x} at byte {error.start}"
-        raise OpcertError(f"{path}: not UTF-8: found {found}; {EXPECTED}") from None
-    try:
-        data = json.loads(
-            text,
-            object_pairs_hook=unique_keys,
-            parse_float=finite_number,
-            parse_constant=finite_number,
-        )
-        # Escaped surrogates are valid JSON, but no UTF-8 file can hold them.
-        json.dumps(data, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        place = f"{path}:{error.lineno}:{error.colno}"
-        raise OpcertError(f"{place}: not JSON: {error.msg}; {_CHANGED}") from None
-    except (ValueError, RecursionError) as error:
-        raise OpcertError(f"{path}: not JSON: {error}; {_CHANGED}") from None
-    if duplicates:
-        raise OpcertError(f"{path}: duplicate key '{duplicates[0]}'; {_CHANGED}")
-    return data
-
-
 def json_differences(
     first: Any, second: Any, place: Sequence[str] = ()
 ) -> Iterator[tuple[Sequence[str], str, str]]:
@@ -178,12 +122,13 @@ def certificate_json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-# The environment variable with the passphrase of an encrypted key.
-PASSPHRASE_VARIABLE = "OPCERT_KEY_PASSPHRASE"  # noqa: S105 -- its name
-# Of Linux's prctl.
-_PR_SET_DUMPABLE = 4
 # PEM files of keys are far smaller.
 _MAX_KEY_BYTES = 1 << 16
+# What the file of the other key of a pair has, and what that is.
+_OTHER_KEYS = {
+    "private": (b"PUBLIC KEY-----", "is a public key"),
+    "public": (b"PRIVATE KEY-----", "is a private key, which only its owner should have"),
+}
 
 # Returns the signature of bytes as base64 in one line.
 Sign = Callable[[bytes], bytes]
@@ -192,53 +137,11 @@ Sign = Callable[[bytes], bytes]
 def load_signer(path: Path) -> Sign:
     """Return a function that signs with the private key in a PEM file.
 
-    The passphrase of an encrypted key is removed from the environment; on Linux, other processes
-    of the user cannot read the memory of this one any more. So no backend sees it, unless it runs
-    as root.
-
     Raises:
         OpcertError: the file cannot be read, or holds no such key.
     """
-    passphrase = os.environ.pop(PASSPHRASE_VARIABLE, None)
-    if passphrase is not None and sys.platform == "linux":
-        # The system still shows the first environment of this process to others of its user.
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0)
-    data = _read_key(path)
-    expected = "expected the PEM file of an Ed25519 private key"
-    if b"PUBLIC KEY-----" in data:
-        raise OpcertError(f"{path}: is a public key; {expected}")
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    # The library's errors may quote a part of the key, so they are replaced.
-    try:
-        key: object = load_pem_private_key(data, None)
-    except TypeError:
-        key = _decrypt(path, data, passphrase)
-    except (ValueError, UnsupportedAlgorithm):
-        raise OpcertError(f"{path}: is not a key; {expected}") from None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise OpcertError(f"{path}: is a key of another algorithm; {expected}")
+    key: Ed25519PrivateKey = _load_key(path, "private")
     return lambda data: base64.b64encode(key.sign(data)) + b"\n"
-
-
-def _decrypt(path: Path, data: bytes, passphrase: str | None) -> object:
-    if passphrase is None:
-        raise OpcertError(f"{path}: is encrypted; expected its passphrase in {PASSPHRASE_VARIABLE}")
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    try:
-        return load_pem_private_key(data, passphrase.encode())
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        text = f"{path}: cannot be decrypted; expected its passphrase in {PASSPHRASE_VARIABLE}"
-        raise OpcertError(text) from None
-
-
-def is_exposed(path: Path) -> bool:
-    """Whether other users can read the file of a key."""
-    return os.name == "posix" and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def load_public_key(path: Path) -> "Ed25519PublicKey":
@@ -247,21 +150,46 @@ def load_public_key(path: Path) -> "Ed25519PublicKey":
     Raises:
         OpcertError: the file cannot be read, or holds no such key.
     """
-    data = _read_key(path)
-    expected = "expected the PEM file of an Ed25519 public key"
-    if b"PRIVATE KEY-----" in data:
-        raise OpcertError(f"{path}: is a private key, which only its owner should have; {expected}")
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+    key: Ed25519PublicKey = _load_key(path, "public")
+    return key
 
+
+def _load_key(path: Path, kind: Literal["private", "public"]) -> Any:
+    if find_spec("cryptography") is None:
+        raise OpcertError("signatures need the package cryptography; pip install 'opcert[sign]'")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    expected = f"expected the PEM file of an Ed25519 {kind} key"
     try:
-        key = load_pem_public_key(data)
+        data = read_limited(path, _MAX_KEY_BYTES, pipes=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OpcertError(f"{path}: {reason}; {expected}") from None
+    mark, other = _OTHER_KEYS[kind]
+    if mark in data:
+        raise OpcertError(f"{path}: {other}; {expected}")
+    key: object
+    # The library's errors may quote a part of the key, so they are replaced.
+    try:
+        if kind == "public":
+            key = serialization.load_pem_public_key(data)
+        else:
+            key = serialization.load_pem_private_key(data, None)
+    except TypeError:
+        text = f"{path}: is encrypted; decrypt it into a pipe: <(openssl pkey -in {path})"
+        raise OpcertError(text) from None
     except (ValueError, UnsupportedAlgorithm):
         raise OpcertError(f"{path}: is not a key; {expected}") from None
-    if not isinstance(key, Ed25519PublicKey):
+    if not isinstance(key, ed25519.Ed25519PrivateKey | ed25519.Ed25519PublicKey):
         raise OpcertError(f"{path}: is a key of another algorithm; {expected}")
     return key
+
+
+def is_exposed(path: Path) -> bool:
+    """Whether other users can read the file of a key."""
+    return os.name == "posix" and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def signature_error(text: bytes, data: bytes, key: "Ed25519PublicKey") -> str | None:
@@ -280,16 +208,6 @@ def signature_error(text: bytes, data: bytes, key: "Ed25519PublicKey") -> str | 
     except InvalidSignature:
         return "does not match this certificate and this key"
     return None
-
-
-def _read_key(path: Path) -> bytes:
-    if find_spec("cryptography") is None:
-        raise OpcertError("signatures need the package cryptography; pip install 'opcert[sign]'")
-    try:
-        return read_limited(path, _MAX_KEY_BYTES, pipes=True)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OpcertError(f"{path}: {reason}; expected the PEM file of a key") from None
 
 
 CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"
@@ -321,8 +239,11 @@ def submission_path(out: Path, suite: Path | None) -> Path:
     Raises:
         OpcertError: `out` is in a suite's folder, cannot be made, or holds other files.
     """
-    target = certificate_path(out, suite)
-    folder = target.parent
+    folder = check_output_folder(out)
+    target = folder / CERTIFICATE_FILE
+    refuse_path_in_suite(target, suite)
+    if target.is_dir():
+        raise OpcertError(f"{target}: is a folder; expected a file or nothing")
     own = _own_files(folder)
     refuse_foreign_files(folder, files_below(folder), own.__contains__, "a submission")
     return target

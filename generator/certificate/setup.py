@@ -6,7 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from typing import Any, TypeAlias
@@ -32,8 +32,6 @@ from opcert.verdicts.verdict import redact_text
 
 # Returns a certification on a backend, given keyword arguments for one batch.
 StartCertification: TypeAlias = Callable[..., Certification]
-# How far the clock of another machine may be ahead.
-_CLOCK_TOLERANCE = timedelta(days=1)
 
 
 def backend_entry(
@@ -115,15 +113,6 @@ def current_platform() -> Platform:
     """Return the entry for this machine and the current time."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Platform(date=now, opcert=version("opcert"), **this_machine())
-
-
-def date_mistake(date: str, now: datetime) -> str | None:
-    """Return why nothing can have happened at a date, or None."""
-    try:
-        in_future = datetime.fromisoformat(date) - now > _CLOCK_TOLERANCE
-    except ValueError:
-        return f"invalid date {date}; expected a date of the calendar"
-    return f"found {date}, which is in the future" if in_future else None
 
 
 @dataclass(frozen=True)

@@ -237,12 +237,10 @@ def verify(
     findings += own_findings
     if path.is_dir() and made_by != __version__:
         unchecked.append("the report (another version of opcert made it)")
+    elif path.is_dir() and own_findings:
+        unchecked.append("the report (the certificate has findings)")
     elif path.is_dir():
-        findings += verification.file_name_findings(certificate)
-        if own_findings:
-            unchecked.append("the report (the certificate has findings)")
-        else:
-            findings += verification.report_findings(path, certificate, opened)
+        findings += verification.report_findings(path, certificate, opened)
     if backend is not None:
         seed = randbelow(1 << 32) if seed is None else seed
         sample = verification.sample_verdicts(certificate, opened, rerun, seed)

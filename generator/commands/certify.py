@@ -93,7 +93,7 @@ def certify(
     Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
     """
     _check_options(out, sign=sign, resume=resume, quiet=quiet, verbose=verbose)
-    # Before the run, so that a wrong key wastes no run and no backend sees the passphrase.
+    # Before the run, so that a wrong key wastes no run.
     signer = None if sign is None else load_signer(sign)
     # Read once: the folder gets copies of what the run has read.
     settings = replace(

@@ -12,7 +12,6 @@ import pytest
 
 from opcert import read_certificate, verification
 from opcert.certificate.file import file_digest, submission_path, write_submission
-from opcert.certificate.setup import current_platform
 from opcert.errors import OpcertError
 from opcert.report.files import report_files
 from tests import handed_in
@@ -96,7 +95,6 @@ def reorder_the_claim(folder: Path) -> None:
 
 
 DIGEST = "0123456789abcdef" * 4
-PLATFORM = current_platform().model_dump()
 TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "another file": (
         write_file("notes.txt", "x"),
@@ -123,7 +121,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "another digest": (named("claim.yaml", DIGEST), r"files\.claim\.yaml: found .*; expected"),
     "a claim that is not named": (
         lambda folder: write_changed(folder, lambda data: data["files"].pop("claim.yaml")),
-        r"files\.claim\.yaml: found none",
+        r"files\.claim\.yaml: missing file",
     ),
     "another claim in the certificate": (
         reorder_the_claim,
@@ -137,7 +135,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no waivers": (
         lambda folder: write_changed(folder, lambda data: data.update(waivers=None)),
-        r"files\.waivers\.yaml: found a file, but the certificate has no waivers",
+        r"files\.waivers\.yaml: opcert writes no such file for such a run",
     ),
     "another format": (reformat, r"certificate\.json: line 2 is not formatted as opcert"),
     "an additional line": (
@@ -159,34 +157,9 @@ def test_a_tampering_with_the_folder_is_found(folder: Path, name: str) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a name that leads out": (
-        lambda folder: rewrite(folder, files={"../x": DIGEST}),
-        "files.../x.[key]: found",
-    ),
-    "an absolute name": (
-        lambda folder: rewrite(folder, files={"/etc/passwd": DIGEST}),
-        "files./etc/passwd.[key]: found",
-    ),
-    "a count": (lambda folder: rewrite(folder, summary={}), "summary.cases: found nothing"),
-    "the conclusion": (lambda folder: rewrite(folder, conformant=True), "conformant: found true"),
-    "the grade": (lambda folder: rewrite(folder, grade="bit-exact"), "grade: found"),
-    "the reasons": (lambda folder: rewrite(folder, reasons=[]), "reasons: found []"),
     "a terminal control sequence": (
         lambda folder: rewrite(folder, **{"a\x1b[2J": 1}),
         r"a\x1b[2J: unknown key",
-    ),
-    "an unknown key": (lambda folder: rewrite(folder, signed=True), "signed: unknown key"),
-    "truncated": (
-        lambda folder: os.truncate(folder / "certificate.json", 1000),
-        "not JSON",
-    ),
-    "a platform with a folder": (
-        lambda folder: rewrite(folder, platform={**PLATFORM, "system": "Linux, /home/jane"}),
-        'platform.system: found "Linux, /home/jane"',
-    ),
-    "an invalid version": (
-        lambda folder: rewrite(folder, platform={**PLATFORM, "opcert": "0.1.0\nsound"}),
-        "platform.opcert: found",
     ),
     "a link": (link("certificate.json", "/etc/passwd"), "a link, which is not followed"),
     "no certificate": (without("certificate.json"), "No such file or directory; expected a"),
