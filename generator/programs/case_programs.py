@@ -1,14 +1,14 @@
 """The program of a case, and why the case exists, in words."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from math import prod
 from typing import Any
 
 from opcert.accuracy.arithmetics import STANDARD
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, bit_width, bits_dtype, invert_bits
+from opcert.arrays.element_types import ELEMENT_TYPES, bit_width, bits_dtype, invert_bits
 from opcert.arrays.expressions import (
     array_expression,
     dtype_expression,
@@ -29,90 +29,61 @@ from opcert.suite.format import (
 from opcert.suite.operator_suite import OperatorSuite
 
 # The most elements of a tensor, and of a changed list, whose values are listed.
-MAX_LISTED_ELEMENTS = 32
+_MAX_LISTED_ELEMENTS = 32
 _MAX_LISTED_CHANGES = 8
 # Values of so many elements are compared with those of the baseline.
 _MAX_COMPARED = 1 << 10
 
 
-@dataclass(frozen=True)
-class ArgumentChange:
-    """How one argument differs from the baseline; `before` or `after` is None if it is omitted."""
-
-    name: str
-    before: str | None
-    after: str | None
-    words: str
-
-
 def case_reason(operator: OperatorSuite, case: IndexedCase) -> str:
     """Return why a case exists: its change to the baseline, its example, or chance."""
     if case.baseline is not None:
-        changes = (change.words for change in changes_from_baseline(operator, case))
-        return f"one change to its baseline: {'; '.join(changes)}"
+        changes = changes_from_baseline(operator, case)
+        return f"one change to its baseline: {'; '.join(changes.values())}"
     return case.example or "a valid call, drawn at random"
 
 
-def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> tuple[ArgumentChange, ...]:
-    """Return the differences of a case from its baseline, argument by argument."""
+def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> dict[str, str]:
+    """Return how the arguments of a case differ from those of its baseline, in words."""
     if case.baseline is None:
-        return ()
-    baseline = operator.cases[case.baseline]
-    inputs = (
-        _input_change(operator, name, baseline.inputs.get(name), case.inputs.get(name))
-        for name in operator.changed_inputs(case)
-    )
-    attributes = (
-        _attribute_change(name, baseline.attributes, case.attributes)
-        for name in dict.fromkeys([*baseline.attributes, *case.attributes])
-        if (name in baseline.attributes, baseline.attributes.get(name))
-        != (name in case.attributes, case.attributes.get(name))
-    )
-    return (*inputs, *attributes)
+        return {}
+    former = operator.cases[case.baseline]
+    changes = {}
+    for name in operator.changed_inputs(case):
+        before, after = former.inputs.get(name), case.inputs.get(name)
+        if before is not None and after is not None:
+            differences = _tensor_differences(operator, before, after)
+            changes[name] = " and ".join(differences) or "has other elements"
+        else:
+            text = None if after is None else tensor_text(operator, after)
+            changes[name] = "is omitted" if text is None else f"is {text} instead of omitted"
+    for name in dict.fromkeys([*former.attributes, *case.attributes]):
+        value, other = (values.get(name, ...) for values in (former.attributes, case.attributes))
+        if other is ...:
+            changes[name] = "is omitted"
+        elif value is ...:
+            text = json.dumps(other, ensure_ascii=False)
+            changes[name] = f"is {text} instead of omitted"
+        elif value != other:
+            changes[name] = _value_change(value, other)
+    return {name: f"{name} {words}" for name, words in changes.items()}
 
 
-def describe_tensor(
-    operator: OperatorSuite, entry: InputArray | DigestedArray
-) -> tuple[str, str, str | None]:
+def tensor_text(operator: OperatorSuite, entry: InputArray | DigestedArray) -> str:
     """Return the type and shape of a tensor, its layout, and its values where they are few."""
-    layout = "" if isinstance(entry, DigestedArray) else str(entry.layout)
-    values = None
+    text = f"{entry.type}{list(entry.shape)}"
+    if isinstance(entry, DigestedArray):
+        return text
+    parts = [text, str(entry.layout)]
     # The brackets of an array without elements say no more than its shape.
-    is_short = 0 < prod(entry.shape) <= MAX_LISTED_ELEMENTS
-    if is_short and not isinstance(entry, DigestedArray):
-        values = _values_text(operator.read_array(entry))
-    return f"{entry.type}{list(entry.shape)}", layout, values
-
-
-def _values_text(array: Array) -> str:
-    """Return the values of an array, and its bits where the values do not determine them."""
-    values = str(array.tolist())
-    if is_exact_as_text(array):
-        return values
-    bits = array.reshape(-1).view(bits_dtype(array.dtype)).tolist()
-    return f"{values}, bits {' '.join(f'0x{element:0{2 * array.itemsize}x}' for element in bits)}"
-
-
-def _tensor_text(operator: OperatorSuite, entry: InputArray) -> str:
-    return " ".join(filter(None, describe_tensor(operator, entry)))
-
-
-def _input_change(
-    operator: OperatorSuite,
-    name: str,
-    before: InputArray | None,
-    after: InputArray | None,
-) -> ArgumentChange:
-    before_text = None if before is None else _tensor_text(operator, before)
-    after_text = None if after is None else _tensor_text(operator, after)
-    if before is None or after is None:
-        words = f"{name} is {'omitted' if after is None else f'{after_text} instead of omitted'}"
-    else:
-        differences = [*_tensor_differences(operator, before, after)] or ["has other elements"]
-        words = f"{name} {' and '.join(differences)}"
-        if before_text == after_text:
-            after_text = f"{after_text} of other elements"
-    return ArgumentChange(name, before_text, after_text, words)
+    if 0 < prod(entry.shape) <= _MAX_LISTED_ELEMENTS:
+        array = operator.read_array(entry)
+        parts.append(str(array.tolist()))
+        if not is_exact_as_text(array):
+            bits = array.reshape(-1).view(bits_dtype(array.dtype)).tolist()
+            digits = (f"0x{element:0{2 * array.itemsize}x}" for element in bits)
+            parts[-1] += f", bits {' '.join(digits)}"
+    return " ".join(filter(None, parts))
 
 
 def _tensor_differences(
@@ -135,22 +106,6 @@ def _tensor_differences(
     elif values and before.type == after.type and values[0] != values[1]:
         one, other = values
         yield _list_change(one, other) if before.shape else f"is {other[0]} instead of {one[0]}"
-
-
-def _attribute_change(
-    name: str, baseline: Mapping[str, Any], case: Mapping[str, Any]
-) -> ArgumentChange:
-    before, after = (
-        json.dumps(attributes[name], ensure_ascii=False) if name in attributes else None
-        for attributes in (baseline, case)
-    )
-    if after is None:
-        words = f"{name} is omitted"
-    elif before is None:
-        words = f"{name} is {after} instead of omitted"
-    else:
-        words = f"{name} {_value_change(baseline[name], case[name])}"
-    return ArgumentChange(name, before, after, words)
 
 
 def _value_change(before: Any, after: Any) -> str:

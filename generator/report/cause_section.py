@@ -66,8 +66,8 @@ def cause_section(
         "case": case.id,
         "line": operator.describe_call(case),
         "call": [
-            *(f"{tensor.name} = {tensor}" for tensor in description.inputs),
-            *(f"{name} = {value}" for name, value in description.attributes.items()),
+            f"{name} = {value}"
+            for name, value in (*description.inputs.items(), *description.attributes.items())
         ],
         "reason": description.why,
         "expected": expectation(case),

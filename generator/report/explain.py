@@ -1,81 +1,51 @@
 """Case -> its description: the call, the purpose, the expected result, as text for a terminal."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from opcert.arrays.patterns import open_elements
 from opcert.errors import OpcertError, did_you_mean, printable_line
-from opcert.programs.case_programs import (
-    ArgumentChange,
-    case_reason,
-    changes_from_baseline,
-    describe_tensor,
-)
-from opcert.suite.format import (
-    DigestedArray,
-    ErratumText,
-    Index,
-    IndexedCase,
-    InputArray,
-)
+from opcert.programs.case_programs import case_reason, changes_from_baseline, tensor_text
+from opcert.suite.format import ErratumText, Index, IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
-
-
-@dataclass(frozen=True)
-class TensorDescription:
-    """A tensor of a call; `values` are nested by dimension, or None if there are too many."""
-
-    name: str
-    type: str
-    shape: tuple[int, ...]
-    layout: str
-    values: str | None
-
-    def __str__(self) -> str:
-        texts = f"{self.type}{list(self.shape)}", self.layout, self.values
-        return " ".join(filter(None, texts))
 
 
 @dataclass(frozen=True)
 class CaseDescription:
     """One case with its index, and its call in words.
 
-    `changes` are the differences from the baseline, `open_count` the number of elements of the
-    outputs that an ambiguity leaves open, and `errata` those that affect the expectation.
+    `inputs`, `attributes` and `outputs` are texts. `changes` are the differences from the baseline,
+    `open_count` the number of elements of the outputs that an ambiguity leaves open, and `errata`
+    those that affect the expectation.
     """
 
     case: IndexedCase
     index: Index
     why: str
-    inputs: tuple[TensorDescription, ...]
+    inputs: Mapping[str, str]
     attributes: Mapping[str, str]
-    outputs: tuple[TensorDescription, ...]
-    changes: tuple[ArgumentChange, ...]
+    outputs: Sequence[str]
+    changes: Mapping[str, str]
     open_count: int
     errata: Mapping[str, ErratumText]
 
 
 def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription:
     """Return the description of a case; it needs only the suite, not the spec."""
-
-    def tensor(name: str, array: InputArray | DigestedArray) -> TensorDescription:
-        _, layout, values = describe_tensor(operator, array)
-        return TensorDescription(name, array.type, array.shape, layout, values)
-
     outputs = operator.outputs(case) if case.open_elements is not None else []
     return CaseDescription(
         case=case,
         index=operator.index,
         why=case_reason(operator, case),
-        inputs=tuple(tensor(name, array) for name, array in case.inputs.items()),
+        inputs={name: tensor_text(operator, array) for name, array in case.inputs.items()},
         attributes={
             name: json.dumps(value, ensure_ascii=False) for name, value in case.attributes.items()
         },
-        outputs=tuple(tensor(f"{i}", array) for i, array in enumerate(case.outputs)),
+        outputs=[tensor_text(operator, array) for array in case.outputs],
         changes=changes_from_baseline(operator, case),
         open_count=sum(int(open_elements(array).sum()) for array in outputs),
         errata={name: operator.index.errata[name] for name in operator.errata_of(case)},
@@ -123,7 +93,7 @@ def _sections(description: CaseDescription) -> Iterator[tuple[str, list[str]]]:
     digest = f", SHA-256 {document.sha256}" if document.sha256 is not None else ""
     of_baseline = f"one change to its baseline: {case.baseline}"
     head = [description.why if case.baseline is None else of_baseline]
-    head += [change.words for change in description.changes]
+    head += description.changes.values()
     if case.feature_levels:
         head.append(f"in feature levels {', '.join(case.feature_levels)}")
     head.append(f"by the document {document.title}, {document.version}{digest}")
@@ -131,7 +101,7 @@ def _sections(description: CaseDescription) -> Iterator[tuple[str, list[str]]]:
         head.append(f"from {document.source}")
     yield f"{case.id}, a case of {index.operator}", head
 
-    call = [f"{tensor.name} = {tensor}" for tensor in description.inputs]
+    call = [f"{name} = {tensor}" for name, tensor in description.inputs.items()]
     attributes = [f"{name} = {value} (attribute)" for name, value in description.attributes.items()]
     yield "call", [*call, *attributes]
 
@@ -154,7 +124,7 @@ def _sections(description: CaseDescription) -> Iterator[tuple[str, list[str]]]:
             lines.append(f"It counts only if the baseline passes: {case.baseline}")
         yield f"{by}: rejection, because the call violates", lines
     else:
-        outputs = [f"output {tensor.name} = {tensor}" for tensor in description.outputs]
+        outputs = [f"output {i} = {tensor}" for i, tensor in enumerate(description.outputs)]
         yield f"{by}: {'outputs' if outputs else 'no outputs'}", outputs
     if case.open_elements is not None:
         text = index.ambiguities[case.open_elements]

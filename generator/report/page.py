@@ -1,7 +1,7 @@
 """Certificate + suite -> the content of the HTML report, and the scope that it states."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,8 +15,7 @@ from opcert.report.side_by_side import (
     count_statuses,
     describe_rejections,
 )
-from opcert.suite.claims import Waiver
-from opcert.suite.format import IndexedCase
+from opcert.suite.format import IndexedCase, RuleText
 from opcert.suite.suite import Suite
 from opcert.verdicts.bugs import Bug, bugs_of
 from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
@@ -113,57 +112,18 @@ def _count(number: int, noun: str) -> str:
 
 
 @dataclass(frozen=True)
-class MatrixCell(Tally):
-    """The tally of an operator's cases of one type.
+class MatrixRow:
+    """An operator with its declared implementation, its tally, and that of each type.
 
-    The type is not `defined` if the document gives the operator no such type. The cell then counts
+    A type is not `defined` if the document gives the operator no such type. Its tally then counts
     calls that must be rejected.
     """
 
-    defined: bool
-
-
-@dataclass(frozen=True)
-class MatrixRow(Tally):
-    """An operator with its declared implementation, its tally, and a cell for each type."""
-
     operator: str
     how: str
-    cells: Mapping[str, MatrixCell]
-
-
-@dataclass(frozen=True)
-class RuleRow(Tally):
-    """A rule with the tally of the cases that exercise it."""
-
-    id: str
-    text: str
-    clause: str
-
-
-@dataclass(frozen=True)
-class OperatorRules(Tally):
-    """The rules of an operator, and the tally of its cases."""
-
-    operator: str
-    rules: Sequence[RuleRow]
-
-
-@dataclass(frozen=True)
-class FeatureLevelRow(Tally):
-    """A feature level of an operator with the tally of its cases."""
-
-    operator: str
-    level: str
-
-
-@dataclass(frozen=True)
-class WaiverRow:
-    """A waiver, the cases and rules that it matches, and the kind of failure."""
-
-    matches: str
-    kind: str
-    waiver: Waiver
+    tally: Tally
+    cells: Mapping[str, Tally]
+    defined: Collection[str]
 
 
 class ReportPage:
@@ -258,11 +218,6 @@ class ReportPage:
         counts = Counter(verdict.kind for verdict in self.certificate.verdicts)
         return {kind: (count, KIND_MEANINGS[kind]) for kind, count in counts.most_common() if kind}
 
-    @property
-    def operators(self) -> list[str]:
-        """The operators with verdicts."""
-        return list(self._verdicts)
-
     @cached_property
     def types(self) -> list[str]:
         """The types of the cases' first inputs, in the order of `ELEMENT_TYPES`."""
@@ -278,9 +233,6 @@ class ReportPage:
         support = self.certificate.backend.support or {}
         rows = []
         for operator, verdicts in self._verdicts.items():
-            by_type: dict[str, list[Verdict]] = {name: [] for name in self.types}
-            for verdict in verdicts:
-                by_type[self._case(verdict).type].append(verdict)
             # Where the document has a type, the suite has a call of it that need not be rejected.
             defined = {
                 case.type
@@ -288,43 +240,41 @@ class ReportPage:
                 if case.expects == "outputs" or case.ambiguity is not None
             }
             cells = {
-                name: MatrixCell(count_statuses(of_type).counts, name in defined)
-                for name, of_type in by_type.items()
+                name: count_statuses(v for v in verdicts if self._case(v).type == name)
+                for name in self.types
             }
             how = support[operator].how if operator in support else ""
-            rows.append(MatrixRow(count_statuses(verdicts).counts, operator, how, cells))
+            rows.append(MatrixRow(operator, how, count_statuses(verdicts), cells, defined))
         return rows
 
     @cached_property
-    def feature_levels(self) -> list[FeatureLevelRow]:
-        """A row for each feature level of each operator."""
-        rows = []
-        for operator, verdicts in self._verdicts.items():
-            suite = self._suite.operators[operator]
-            for level in suite.index.feature_levels:
-                in_level = [
-                    verdict
-                    for verdict in verdicts
-                    if level in suite.cases[verdict.case].feature_levels
-                ]
-                rows.append(FeatureLevelRow(count_statuses(in_level).counts, operator, level))
-        return rows
+    def feature_levels(self) -> list[tuple[str, str, Tally]]:
+        """Each feature level of each operator, with the tally of its cases."""
+        return [
+            (operator, level, count_statuses(v for v in verdicts if level in self._levels(v)))
+            for operator, verdicts in self._verdicts.items()
+            for level in self._suite.operators[operator].index.feature_levels
+        ]
+
+    def _levels(self, verdict: Verdict) -> Collection[str]:
+        return self._case(verdict).feature_levels
 
     @cached_property
-    def rules(self) -> list[OperatorRules]:
-        """The rules of each operator that cases exercise."""
+    def rules(self) -> list[tuple[str, Tally, Mapping[str, tuple[RuleText, Tally]]]]:
+        """Each operator with its tally, and the rules that its cases exercise with theirs."""
         rules = []
         for operator, verdicts in self._verdicts.items():
             by_rule: dict[str, list[Verdict]] = {}
             for verdict in verdicts:
                 for rule in verdict.rules if verdict.counts_for_rules else ():
                     by_rule.setdefault(rule, []).append(verdict)
-            rows = [
-                RuleRow(count_statuses(by_rule[rule]).counts, rule, text.text, text.clause)
-                for rule, text in self._suite.operators[operator].index.rules.items()
+            texts = self._suite.operators[operator].index.rules
+            rows = {
+                rule: (text, count_statuses(by_rule[rule]))
+                for rule, text in texts.items()
                 if rule in by_rule
-            ]
-            rules.append(OperatorRules(count_statuses(verdicts).counts, operator, rows))
+            }
+            rules.append((operator, count_statuses(verdicts), rows))
         return rules
 
     @cached_property
@@ -339,18 +289,6 @@ class ReportPage:
         }
         bugs = bugs_of(self.certificate.causes)
         return [(bug, [sections[id(cause)] for cause in bug.causes]) for bug in bugs]
-
-    @property
-    def waivers(self) -> list[WaiverRow]:
-        """The waivers of the run."""
-        if self.certificate.waivers is None:
-            return []
-        return [
-            WaiverRow(
-                " ".join(filter(None, (waiver.case, waiver.rule))), waiver.kind or "any", waiver
-            )
-            for waiver in self.certificate.waivers.content
-        ]
 
     @cached_property
     def list_data(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from opcert.certificate.file import CLAIM_FILE, WAIVERS_FILE
 from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
 from opcert.specification.files import shipped_operators
 from opcert.verdicts.bugs import Bug, bugs_of
-from opcert.verdicts.cause_text import Cause
+from opcert.verdicts.cause_text import Cause, condition_of
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
     FAILURE_KINDS,
@@ -57,9 +57,7 @@ KIND_MEANINGS: Mapping[str, str] = {
 
 def meaning_of_failure(failure: str) -> str:
     """Return what a kind of failure means, or the status of a failure without a kind."""
-    if failure in KIND_MEANINGS:
-        return KIND_MEANINGS[failure]
-    return next(text for status, text in STATUS_MEANINGS.items() if status == failure)
+    return {**STATUS_MEANINGS, **KIND_MEANINGS}[failure]
 
 
 # Statuses must be distinguishable without colour.
@@ -217,6 +215,11 @@ class Column:
         own = {*map(id, self.certificate.causes)}
         return sum(len(cause.cases) for cause in bug.causes if id(cause) in own)
 
+    def passes(self, case: str) -> bool:
+        """Whether a case has a verdict, and passes."""
+        verdict = self.verdicts.get(case)
+        return verdict is not None and verdict.status == "pass"
+
     def result(self, case: str) -> str:
         """Return the status of a case with the kind of its failure, or "no verdict"."""
         verdict = self.verdicts.get(case)
@@ -258,11 +261,6 @@ class SideBySide:
     def __init__(self, certificates: Sequence[Certificate]) -> None:
         self.columns = [Column(*numbered) for numbered in enumerate(certificates, 1)]
 
-    @property
-    def conformant(self) -> bool:
-        """Whether all backends are conformant."""
-        return all(column.certificate.conformant for column in self.columns)
-
     @cached_property
     def operators(self) -> list[str]:
         """The operators with verdicts in any certificate."""
@@ -295,31 +293,22 @@ class SideBySide:
             regressed = [case for case in differing if _passes_then_fails(case, first, column)]
             fixed = [case for case in differing if _passes_then_fails(case, column, first)]
             rest = [case for case in differing if case not in {*regressed, *fixed}]
-            yield Changes(column, *_cause_changes(first, column), regressed, fixed, rest)
-
-
-def _cause_changes(
-    first: Column, other: Column
-) -> tuple[list[CauseChange], list[CauseChange], list[CauseChange]]:
-    """Return the new, the fixed and the remaining causes of `other`, compared with `first`."""
-    new: list[CauseChange] = []
-    remaining: list[CauseChange] = []
-    continued: set[int] = set()
-    for cause in other.certificate.causes:
-        same = [i for i, former in enumerate(first.certificate.causes) if _is_same(former, cause)]
-        continued.update(same)
-        before = sum(len(first.certificate.causes[i].cases) for i in same)
-        (remaining if same else new).append(CauseChange(cause, before, len(cause.cases)))
-    fixed = []
-    for i, cause in enumerate(first.certificate.causes):
-        # What the other run did not select, or does not support, is not fixed.
-        passing = any(
-            (verdict := other.verdicts.get(case)) is not None and verdict.status == "pass"
-            for case in cause.cases
-        )
-        if i not in continued and passing:
-            fixed.append(CauseChange(cause, len(cause.cases), 0))
-    return new, fixed, remaining
+            before, after = first.certificate.causes, column.certificate.causes
+            former = [[other for other in before if _is_same(other, cause)] for cause in after]
+            counted = [
+                CauseChange(cause, sum(len(other.cases) for other in same), len(cause.cases))
+                for cause, same in zip(after, former, strict=True)
+            ]
+            continued = {id(other) for same in former for other in same}
+            gone = [
+                CauseChange(cause, len(cause.cases), 0)
+                for cause in before
+                # What the other run did not select, or does not support, is not fixed.
+                if id(cause) not in continued and any(map(column.passes, cause.cases))
+            ]
+            new = [change for change in counted if not change.before]
+            remaining = [change for change in counted if change.before]
+            yield Changes(column, new, gone, remaining, regressed, fixed, rest)
 
 
 def _is_same(former: Cause, current: Cause) -> bool:
@@ -329,9 +318,7 @@ def _is_same(former: Cause, current: Cause) -> bool:
     """
     if former.operator != current.operator:
         return False
-    first, second = (
-        [(term.factor, term.levels) for term in cause.condition] for cause in (former, current)
-    )
+    first, second = (condition_of(cause.condition) for cause in (former, current))
     if first and first == second and {*former.kinds} & {*current.kinds}:
         return True
     shared = len({*former.cases} & {*current.cases})
@@ -339,10 +326,6 @@ def _is_same(former: Cause, current: Cause) -> bool:
 
 
 def _passes_then_fails(case: str, before: Column, after: Column) -> bool:
-    passing, failing = before.verdicts.get(case), after.verdicts.get(case)
-    return (
-        passing is not None
-        and failing is not None
-        and passing.status == "pass"
-        and failing.status in (*FAILURE_STATUSES, "waived")
-    )
+    failing = after.verdicts.get(case)
+    fails = failing is not None and failing.status in (*FAILURE_STATUSES, "waived")
+    return fails and before.passes(case)

@@ -1,9 +1,7 @@
 """Certificates side by side: which cases regressed, were fixed, or changed otherwise."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-
-import pytest
 
 from opcert.certificate.certificate import Certificate
 from opcert.errors import visible_text
@@ -170,11 +168,6 @@ def test_the_operators_of_all_certificates_have_counts() -> None:
     first, second = page.columns
     assert first.operator("vendor/B-1").cases == 0
     assert second.operator("vendor/B-1").summary == "1 pass"
-
-
-@pytest.mark.parametrize(("second", "conformant"), [(samples.right, True), (samples.faulty, False)])
-def test_all_must_be_conformant(second: Callable[[], Certificate], conformant: bool) -> None:
-    assert SideBySide([samples.right(), second()]).conformant is conformant
 
 
 def test_the_page_is_well_formed_and_shows_every_change() -> None:
