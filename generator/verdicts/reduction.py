@@ -9,6 +9,7 @@ Simplifying and Isolating Failure-Inducing Input, 2002).
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, combinations, product
@@ -17,14 +18,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic, group_variadic, keys_of
-from opcert.arrays.element_types import (
-    INTEGERS,
-    Array,
-    invert_bits,
-    lowest,
-    type_name,
-    uniform_elements,
-)
+from opcert.arrays.element_types import Array, invert_bits, type_name, uniform_elements
 from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
@@ -69,13 +63,15 @@ class Candidate:
         )
 
     @cached_property
+    def read(self) -> dict[str, Any]:
+        """The arguments whose values the operator reads, as plain data."""
+        arrays = {n: array for n, array in self.inputs.items() if n not in self.data_inputs}
+        return {**{name: array.tolist() for name, array in arrays.items()}, **self.attributes}
+
+    @cached_property
     def integers(self) -> list[int]:
-        """The integers in attributes and index inputs; elements of other types count as 0."""
-        arrays = [array for name, array in self.inputs.items() if name not in self.data_inputs]
-        return [
-            *(number for array in arrays for number in _elements(array)),
-            *(number for _, number in _integers_in(dict(self.attributes))),
-        ]
+        """The integers that the operator reads."""
+        return [number for _, number in _integers_in(self.read)]
 
     @property
     def call(self) -> Call:
@@ -96,8 +92,14 @@ class Candidate:
         """Return the call with some arrays replaced."""
         return replace(self, inputs={**self.inputs, **inputs})
 
+    def with_read(self, name: str, value: Any) -> "Candidate":
+        """Return the call with one of the arguments that the operator reads replaced."""
+        if name in self.attributes:
+            return replace(self, attributes={**self.attributes, name: value})
+        return self.with_inputs(**{name: np.array(value, self.inputs[name].dtype)})
 
-# Edits may raise IndexError, ValueError, KeyError or OverflowError where they do not apply.
+
+# Edits may raise a LookupError, TypeError, ValueError or OverflowError where they do not apply.
 Edit: TypeAlias = Callable[[Candidate], Candidate]
 
 
@@ -192,7 +194,11 @@ def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
     keys = [key for key in start.inputs if argument_of(key) != key]
     structure: list[Edit] = [partial(_remove_tensor, key=key) for key in keys]
     structure += _structural_edits(start)
-    values = list(_value_edits(start))
+    values = [
+        partial(_set_integer, path=path, value=nearer)
+        for path, number in _integers_in(start.read)
+        for nearer in _nearer_to_zero(number)
+    ]
     pairs = chain(combinations(structure, 2), product(structure, values))
     seen: set[str] = set()
     for edits in chain(((edit,) for edit in chain(structure, values)), pairs):
@@ -200,7 +206,7 @@ def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
         try:
             for edit in edits:
                 candidate = edit(candidate)
-        except (IndexError, ValueError, KeyError, OverflowError):
+        except (LookupError, TypeError, ValueError, OverflowError):
             # The first edit removed the part that the second one changes.
             continue
         arrays = [array.tobytes() for array in candidate.inputs.values()]
@@ -236,37 +242,14 @@ def _structural_edits(start: Candidate) -> Iterator[Edit]:
 
 
 def _list_edits(start: Candidate) -> Iterator[Edit]:
-    """Yield edits that remove an element from one list, or from all lists of the same length."""
-    # Lists of equal length usually belong together, with one entry for each axis.
-    lists = {
-        name: array.size
-        for name, array in start.inputs.items()
-        if array.ndim == 1 and name not in start.data_inputs
-    }
-    for length in set(lists.values()):
+    """Yield edits that remove an item from one list, or from all lists of the same length."""
+    lists = {name: len(value) for name, value in start.read.items() if isinstance(value, list)}
+    # Lists of equal length usually belong together, with one item for each axis.
+    for length in dict.fromkeys(lists.values()):
         equally_long = tuple(name for name, size in lists.items() if size == length)
         for position in range(length):
             for names in dict.fromkeys([equally_long, *((name,) for name in equally_long)]):
-                yield partial(_remove_element, names=names, position=position)
-    for name, value in start.attributes.items():
-        for position in range(len(value) if isinstance(value, list) else 0):
-            yield partial(_remove_item, name=name, position=position)
-
-
-def _value_edits(start: Candidate) -> Iterator[Edit]:
-    """Yield edits that move one integer of an input or an attribute nearer to zero."""
-    for name, array in start.inputs.items():
-        if name in start.data_inputs or type_name(array.dtype) not in INTEGERS:
-            continue
-        least = lowest(type_name(array.dtype))
-        for position, value in enumerate(_elements(array)):
-            for nearer in _nearer_to_zero(value):
-                if nearer >= least:
-                    yield partial(_set_element, name=name, position=position, value=nearer)
-    for name, value in start.attributes.items():
-        for path, number in _integers_in(value):
-            for nearer in _nearer_to_zero(number):
-                yield partial(_set_integer, name=name, path=path, value=nearer)
+                yield partial(_remove_item, names=names, position=position)
 
 
 def _remove_dimension(candidate: Candidate, names: Sequence[str], axis: int) -> Candidate:
@@ -277,16 +260,13 @@ def _remove_dimension(candidate: Candidate, names: Sequence[str], axis: int) -> 
         for name, array in candidate.inputs.items()
     }
 
-    def without(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: without(item) for key, item in value.items()}
-        if isinstance(value, list) and value and all(isinstance(item, int) for item in value):
-            return [*value[:axis], *value[axis + 1 :]]
-        return [without(item) for item in value] if isinstance(value, list) else value
+    def without(items: list[Any]) -> list[Any] | None:
+        is_of_integers = items and all(isinstance(item, int) for item in items)
+        return [*items[:axis], *items[axis + 1 :]] if is_of_integers else None
 
     attributes = candidate.attributes
     if len(names) == len(candidate.inputs):
-        attributes = {name: without(value) for name, value in attributes.items()}
+        attributes = _with_lists(attributes, without)
     return replace(candidate, inputs=inputs, attributes=attributes)
 
 
@@ -304,17 +284,16 @@ def _remove_tensor(candidate: Candidate, key: str) -> Candidate:
     return replace(candidate, inputs=inputs, layouts=layouts, data_inputs=data, attributes=fewer)
 
 
-def _remove_element(candidate: Candidate, names: Sequence[str], position: int) -> Candidate:
-    shorter = {name: np.delete(candidate.inputs[name], position) for name in names}
-    return candidate.with_inputs(**shorter)
-
-
-def _remove_item(candidate: Candidate, name: str, position: int) -> Candidate:
-    """Remove an item from a list, and decrease the integers that equal its length."""
-    items = candidate.attributes[name]
-    attributes = _with_one_fewer(candidate.attributes, len(items))
-    attributes[name] = [*items[:position], *items[position + 1 :]]
-    return replace(candidate, attributes=attributes)
+def _remove_item(candidate: Candidate, names: Sequence[str], position: int) -> Candidate:
+    """Remove an item from lists, and decrease the attributes that equal an attribute's length."""
+    for name in names:
+        items = candidate.read[name]
+        shorter = [*items[:position], *items[position + 1 :]]
+        if name in candidate.attributes:
+            fewer = _with_one_fewer(candidate.attributes, len(items))
+            candidate = replace(candidate, attributes=fewer)
+        candidate = candidate.with_read(name, shorter)
+    return candidate
 
 
 def _with_one_fewer(attributes: Mapping[str, Any], count: int) -> dict[str, Any]:
@@ -343,39 +322,38 @@ def _shorten(
         if other not in candidate.data_inputs and values.dtype.kind in "iu" and values.size:
             inputs[other] = np.where(values == former, values.dtype.type(extent), values)
 
-    def with_new_extent(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: with_new_extent(item) for key, item in value.items()}
-        if not isinstance(value, list):
-            return value
-        if len(value) == rank and value[axis] == former:
-            return [*value[:axis], extent, *value[axis + 1 :]]
-        return [with_new_extent(item) for item in value]
+    def with_new_extent(items: list[Any]) -> list[Any] | None:
+        is_shape = len(items) == rank and items[axis] == former
+        return [*items[:axis], extent, *items[axis + 1 :]] if is_shape else None
 
-    attributes = {key: with_new_extent(value) for key, value in candidate.attributes.items()}
+    attributes = _with_lists(candidate.attributes, with_new_extent)
     return replace(candidate, inputs=inputs, attributes=attributes)
+
+
+def _with_lists(data: Any, change: Callable[[list[Any]], list[Any] | None]) -> Any:
+    """Return plain data in which each list is what `change` makes of it, if that is not None."""
+    if isinstance(data, dict):
+        return {key: _with_lists(item, change) for key, item in data.items()}
+    if not isinstance(data, list):
+        return data
+    changed = change(data)
+    return [_with_lists(item, change) for item in data] if changed is None else changed
 
 
 def _with_layout(candidate: Candidate, name: str, layout: Layout) -> Candidate:
     return replace(candidate, layouts={**candidate.layouts, name: layout})
 
 
-def _set_element(candidate: Candidate, name: str, position: int, value: int) -> Candidate:
-    changed = candidate.inputs[name].copy()
-    changed.reshape(-1)[position] = value
-    return candidate.with_inputs(**{name: changed})
-
-
-def _set_integer(candidate: Candidate, name: str, path: Path, value: int) -> Candidate:
+def _set_integer(candidate: Candidate, path: Path, value: int) -> Candidate:
     def replaced(data: Any, path: Path) -> Any:
         if not path:
             return value
-        changed = data.copy()
+        changed = copy(data)
         changed[path[0]] = replaced(data[path[0]], path[1:])
         return changed
 
-    changed = replaced(candidate.attributes[name], path)
-    return replace(candidate, attributes={**candidate.attributes, name: changed})
+    name, *rest = path
+    return candidate.with_read(name, replaced(candidate.read[name], (*rest,)))
 
 
 def _nearer_to_zero(value: int) -> list[int]:
@@ -393,11 +371,3 @@ def _integers_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, int]]:
     elif isinstance(value, dict | list):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _integers_in(item, (*path, key))
-
-
-def _elements(array: Array) -> list[int]:
-    """Return the elements of an array of integers, zeros for an array of another type."""
-    if type_name(array.dtype) not in INTEGERS:
-        return [0] * array.size
-    elements: list[int] = array.ravel().tolist()
-    return elements
