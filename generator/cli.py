@@ -12,12 +12,20 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from traceback import print_exc
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from opcert.commands.options import ExitCode
-from opcert.commands.parsing import Command, CommandGroup, tolerant_output
+from opcert.commands.options import ExitCode, echo_line, interruption_text, print_error
+from opcert.commands.parsing import (
+    CLICK_EXCEPTION,
+    Command,
+    option_mistake,
+    print_click_error,
+    tolerant_output,
+)
+from opcert.errors import OpcertError, did_you_mean
 
 # The commands by the heading of their group: the module, and the examples of the help.
 COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
@@ -53,7 +61,6 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "certificates",
             "opcert verify results",
             "opcert verify results --key vendor.pub.pem",
-            "opcert verify results --rerun 50 -b my_backend.py:Backend",
         ),
         "sign": ("certificates", "opcert sign results --key vendor.key.pem"),
         "waivers": ("certificates", "opcert waivers --from results -o waivers.yaml"),
@@ -86,12 +93,11 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
 _COMMANDS = {name: command for group in COMMANDS.values() for name, command in group.items()}
 
 
-class Opcert(CommandGroup):
-    """The commands of opcert."""
+class Opcert(TyperGroup):
+    """All commands; every mistake of a user ends in a message and an exit code."""
 
-    groups = {heading: [*commands] for heading, commands in COMMANDS.items()}  # noqa: RUF012 -- a constant
-
-    def summary(self, name: str) -> str:
+    @staticmethod
+    def summary(name: str) -> str:
         """Return the first line of a command's help, without importing its module."""
         module, function = _COMMANDS[name][0], name.replace("-", "_")
         source = Path(__file__).with_name("commands").joinpath(f"{module}.py").read_text("utf-8")
@@ -100,13 +106,76 @@ class Opcert(CommandGroup):
         )
         return docstring[1] if docstring else ""
 
-    def load(self, name: str) -> Command:
-        """Return a command."""
+    def list_commands(self, _: typer.Context) -> list[str]:  # type: ignore[override]
+        """Return the names of all commands."""
+        return [*_COMMANDS]
+
+    def get_command(self, _: typer.Context, name: str) -> TyperCommand | None:  # type: ignore[override]
+        """Return the command of this name, if there is one."""
+        if name not in _COMMANDS:
+            return None
         module, *examples = _COMMANDS[name]
         function = getattr(import_module(f"opcert.commands.{module}"), name.replace("-", "_"))
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name, cls=Command, epilog="\n".join(examples))(function)
         return cast("Command", typer.main.get_command(single))
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parse the command line up to the command.
+
+        Raises:
+            OpcertError: it has an unknown option.
+        """
+        try:
+            self.make_parser(ctx).parse_args(args=list(args))
+        except CLICK_EXCEPTION as error:
+            raise OpcertError(option_mistake(self, ctx, error, args)) from None
+        return super().parse_args(ctx, args)
+
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line."""
+        try:
+            code = super().main(args, prog_name, standalone_mode=False, **extra)
+        except (OpcertError, OSError, MemoryError) as error:
+            print_error(error)
+            code = ExitCode.INVALID_INPUT
+        except CLICK_EXCEPTION as error:
+            code = print_click_error(error)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run the command of a command line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # Click knows no exit code for it.
+            echo_line(interruption_text(), err=True)
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        """Return the command that `args` name.
+
+        Raises:
+            OpcertError: there is no such command.
+        """
+        if args[0] not in _COMMANDS and not ctx.resilient_parsing:
+            raise OpcertError(f"unknown command '{args[0]}'{did_you_mean(args[0], [*_COMMANDS])}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, _: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write each group of commands with its heading."""
+        longest = max(map(len, _COMMANDS))
+        for heading, names in COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl((f"{name:<{longest}}", self.summary(name)) for name in names)
 
 
 app = typer.Typer(

@@ -34,26 +34,6 @@ from opcert.verdicts.verdict import redact_text
 StartCertification: TypeAlias = Callable[..., Certification]
 
 
-def backend_entry(
-    backend: Backend,
-    source: object,
-    options: Mapping[str, Any],
-    support: Support,
-    files: Mapping[str, str],
-) -> BackendEntry:
-    """Return the entry for a backend; options that are not plain data become text."""
-    reuse = declared_reuse(backend)
-    return BackendEntry(
-        name=backend.name,
-        version=backend.version,
-        files={printable_line(plain_text(redact_text(name))): files[name] for name in files},
-        **stated_arguments(source, options),
-        support=support.declared,
-        reuse=plain_text(redact_text(reuse)) if reuse else None,
-        delivery=backend.delivery if isinstance(backend, IsolatedBackend) else "strided",
-    )
-
-
 def stated_arguments(source: object, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return how a certificate states the name of a backend, and the options of its constructor.
 
@@ -172,9 +152,17 @@ class Setup:
 
         Limits of 0 and infinity become None.
         """
-        support = checked_support(backend, suite)
-        entry = backend_entry(backend, self.backend, self.options, support, files.digests)
         isolated, settings = isinstance(backend, IsolatedBackend), self.settings
+        reuse, digests = declared_reuse(backend), files.digests
+        entry = BackendEntry(
+            name=backend.name,
+            version=backend.version,
+            files={printable_line(plain_text(redact_text(n))): digests[n] for n in digests},
+            **stated_arguments(self.backend, self.options),
+            support=checked_support(backend, suite).declared,
+            reuse=plain_text(redact_text(reuse)) if reuse else None,
+            delivery=backend.delivery if isinstance(backend, IsolatedBackend) else "strided",
+        )
         has_limit = isolated and math.isfinite(settings.timeout)
         return entry, Run(
             isolated=isolated,

@@ -1,19 +1,18 @@
 """How opcert parses a command line, and prints although a pipe is closed or a disk is full."""
 
 import io
-import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperOption
 
-from opcert.commands.options import ExitCode, echo_line, interruption_text, print_error
-from opcert.errors import OpcertError, did_you_mean
+from opcert.commands.options import ExitCode, echo_line, print_error
+from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -22,35 +21,24 @@ if TYPE_CHECKING:
     from opcert.verdicts.verdict import Verdict
 
 
-class _TolerantWriter(io.RawIOBase):
-    """Writes to another file; after the first error, keeps it and discards further output."""
+class _TolerantFile(io.FileIO):
+    """Writes to a file that is open already; keeps the last error, and goes on."""
 
-    def __init__(self, file: io.RawIOBase | BinaryIO) -> None:
-        self._file = file
-        self.error: OSError | None = None
+    error: OSError | None = None
 
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return self._file.isatty()
-
-    def fileno(self) -> int:
-        return self._file.fileno()
-
-    def write(self, data: "ReadableBuffer", /) -> int | None:
-        if self.error is None:
-            try:
-                return self._file.write(data)
-            except OSError as error:
-                self.error = error
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Write some bytes, or none."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.error = error
         return memoryview(data).nbytes
 
 
 @contextmanager
 def tolerant_output() -> Iterator[None]:
     """Let a command finish although it cannot print; then exit with `OUTPUT_LOST`."""
-    (sys.stdout, out), (sys.stderr, _) = _tolerant(sys.stdout), _tolerant(sys.stderr)
+    (sys.stdout, out), (sys.stderr, _) = _tolerant(sys.stdout, 1), _tolerant(sys.stderr, 2)
     try:
         yield
     finally:
@@ -61,19 +49,16 @@ def tolerant_output() -> Iterator[None]:
             sys.exit(ExitCode.OUTPUT_LOST)
 
 
-def _tolerant(stream: TextIO | None) -> tuple[TextIO, _TolerantWriter]:
+def _tolerant(stream: TextIO | None, descriptor: int) -> tuple[TextIO, _TolerantFile]:
+    file = _TolerantFile(descriptor, "w", closefd=False)
     if stream is None:
         # Python has no stream if the shell has closed it.
-        raw = _TolerantWriter(io.FileIO(os.devnull, "w"))
-        raw.error = OSError(0, "it is closed")
-        return io.TextIOWrapper(io.BufferedWriter(raw)), raw
-    stream.flush()
-    buffer = stream.buffer
-    raw = _TolerantWriter(getattr(buffer, "raw", buffer))
-    text = io.TextIOWrapper(
-        io.BufferedWriter(raw), stream.encoding, "backslashreplace", line_buffering=True
-    )
-    return text, raw
+        file.error = OSError(0, "it is closed")
+    else:
+        stream.flush()
+    encoding = None if stream is None else stream.encoding
+    writer = io.BufferedWriter(file)
+    return io.TextIOWrapper(writer, encoding, "backslashreplace", line_buffering=True), file
 
 
 @contextmanager
@@ -95,7 +80,7 @@ def case_progress(quiet: bool, verbose: bool) -> Iterator["OnVerdict"]:
 
 
 # Recent versions of typer contain Click, and older ones import it: the class has no fixed place.
-_CLICK_EXCEPTION = cast(
+CLICK_EXCEPTION = cast(
     "type[Exception]",
     next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"),
 )
@@ -113,8 +98,8 @@ class Command(TyperCommand):
         """
         try:
             _, surplus, parameters = self.make_parser(ctx).parse_args(args=list(args))
-        except _CLICK_EXCEPTION as error:
-            raise OpcertError(_option_mistake(self, ctx, error, args)) from None
+        except CLICK_EXCEPTION as error:
+            raise OpcertError(option_mistake(self, ctx, error, args)) from None
         if surplus and not ctx.resilient_parsing:
             hint = _quoting_hint(self.name, args, surplus[0]) or _see_help(ctx)
             raise OpcertError(f"unexpected argument '{surplus[0]}'{hint}")
@@ -145,88 +130,7 @@ class Command(TyperCommand):
                 formatter.write("".join(f"  {line}\n" for line in self.epilog.splitlines()))
 
 
-class CommandGroup(TyperGroup):
-    """All commands; every mistake of a user ends in a message and an exit code."""
-
-    # The names of the commands by the heading of their group.
-    groups: Mapping[str, Sequence[str]] = {}
-
-    def summary(self, name: str) -> str:
-        """Return what the help of the group says of a command."""
-        raise NotImplementedError
-
-    def load(self, name: str) -> TyperCommand:
-        """Return the command of this name."""
-        raise NotImplementedError
-
-    def list_commands(self, _: typer.Context) -> list[str]:  # type: ignore[override]
-        """Return the names of all commands."""
-        return [name for names in self.groups.values() for name in names]
-
-    def get_command(self, ctx: typer.Context, name: str) -> TyperCommand | None:  # type: ignore[override]
-        """Return the command of this name, if there is one."""
-        return self.load(name) if name in self.list_commands(ctx) else None
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse the command line up to the command.
-
-        Raises:
-            OpcertError: it has an unknown option.
-        """
-        try:
-            self.make_parser(ctx).parse_args(args=list(args))
-        except _CLICK_EXCEPTION as error:
-            raise OpcertError(_option_mistake(self, ctx, error, args)) from None
-        return super().parse_args(ctx, args)
-
-    def main(  # type: ignore[override]
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Run a command line."""
-        try:
-            code = super().main(args, prog_name, standalone_mode=False, **extra)
-        except (OpcertError, OSError, MemoryError) as error:
-            print_error(error)
-            code = ExitCode.INVALID_INPUT
-        except _CLICK_EXCEPTION as error:
-            code = _print_click_error(error)
-        if standalone_mode:
-            sys.exit(code)
-        return code
-
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Run the command of a command line."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            # Click knows no exit code for it.
-            echo_line(interruption_text(), err=True)
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
-
-    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
-        """Return the command that `args` name.
-
-        Raises:
-            OpcertError: there is no such command.
-        """
-        known = self.list_commands(ctx)
-        if args[0] not in known and not ctx.resilient_parsing:
-            raise OpcertError(f"unknown command '{args[0]}'{did_you_mean(args[0], known)}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, _: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        """Write each group of commands with its heading."""
-        longest = max(len(name) for names in self.groups.values() for name in names)
-        for heading, names in self.groups.items():
-            with formatter.section(heading):
-                formatter.write_dl((f"{name:<{longest}}", self.summary(name)) for name in names)
-
-
-def _print_click_error(error: Any) -> int:
+def print_click_error(error: Any) -> int:
     """Print a mistake that Click found, in the form of opcert's own; return the exit code."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
@@ -243,7 +147,7 @@ def _print_click_error(error: Any) -> int:
     return ExitCode.INVALID_INPUT
 
 
-def _option_mistake(command: Any, ctx: typer.Context, error: Any, args: Sequence[str]) -> str:
+def option_mistake(command: Any, ctx: typer.Context, error: Any, args: Sequence[str]) -> str:
     """Return a message about an unknown option, or one whose value is missing or surplus."""
     options = [name for parameter in command.get_params(ctx) for name in parameter.opts]
     name = getattr(error, "option_name", None)

@@ -1,6 +1,5 @@
 """The cases of a report as data for report.js, and the section on one cause of failures."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -194,10 +193,6 @@ def _describe_reproduction(reproduction: Reproduction | None) -> str:
 
 # The list of cases has this many characters of each observation; an opened case has all of it.
 _OBSERVATION_LENGTH = 200
-# A report of thousands of failures has the programs of some of each cause only, and of none that
-# is longer than a reader would read.
-_PROGRAMS_OF_A_CAUSE = 50
-_MAX_PROGRAM_LENGTH = 20_000
 
 
 class _Numbering(dict[str, int]):
@@ -263,11 +258,10 @@ def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:
 
     `cases` are those whose results a reader looks into, by number in the list: the call, the
     expectation, the difference from the baseline, and the baseline's number, -1 if it has none.
-    `failures` have the observations that the list cuts, and what was printed; `programs` have the
-    numbers of their `blocks`.
+    `failures` have the observations that the list cuts, and what was printed.
     """
     positions = {verdict.case: i for i, verdict in enumerate(certificate.verdicts)}
-    expectations, blocks = _Numbering(), _Numbering()
+    expectations = _Numbering()
     cases, observations = {}, {}
     for i, verdict in enumerate(certificate.verdicts):
         if verdict.status in ("pass", "unsupported", "not-run", "out-of-claim"):
@@ -286,23 +280,4 @@ def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:
         "expectations": [*expectations],
         "cases": cases,
         "failures": observations,
-        "programs": {
-            # The parts between blank lines: many programs share most of them.
-            positions[verdict.case]: [*map(blocks.number, re.split(r"(?<=\n\n)", program))]
-            for verdict, program in _programs(certificate, suite)
-        },
-        "blocks": [*blocks],
     }
-
-
-def _programs(certificate: Certificate, suite: Suite) -> list[tuple[Verdict, str]]:
-    """Return the failures whose programs the report has, with the programs."""
-    verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
-    programs = []
-    for cause in certificate.causes:
-        for case in cause.cases[:_PROGRAMS_OF_A_CAUSE]:
-            operator, _ = suite.cases[case]
-            program = failure_program(certificate, operator, verdicts[case])
-            if 0 < len(program) <= _MAX_PROGRAM_LENGTH:
-                programs.append((verdicts[case], program))
-    return programs

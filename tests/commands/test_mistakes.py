@@ -104,7 +104,6 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("generate", "--profile", "large"), r"--profile: unknown profile 'large'; expected smoke, c"),
     (("generate", "--profile", "Core"), r"--profile: unknown profile 'Core'; expected smoke, core"),
     (("generate", "--format", "npy"), r"unknown format 'npy'; expected suite, onnx-backend-test o"),
-    (("verify", "right", "--rerun", "all"), r"--rerun: found 'all'; expected a number of cases"),
     (("driver-check", "x", "--timeout", "0"), r"--timeout: found '0'; expected a number of secon"),
     # options that need or contradict others
     (("certify", "-q", "-v"), r"--quiet and --verbose contradict each other; choose one"),
@@ -112,8 +111,6 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("certify", "--resume"), r"--resume needs --out, the folder of the certificate to continue"),
     (("certify", "--resume", "-o", "new"), r"/new/certificate.json: No such file; expected the ce"),
     (("certify", "--resume", "-o", "several"), r"several: found certificates of 2 configurations"),
-    (("verify", "right", "--rerun", "5"), r"--rerun and --backend need each other: a number of"),
-    (("verify", "right", "-b", "torch"), r"--rerun and --backend need each other: a number of c"),
     (("explain", CASE, *GPU), r"--backend-option needs --backend, the backend that takes the opt"),
     (("certify", "--backend-option", "device"), r"invalid --backend-option 'device'; expected KE"),
     (("certify", "--backend-option", "=GPU"), r"invalid --backend-option '=GPU'; expected KEY=VA"),
