@@ -112,8 +112,11 @@ class Opcert(TyperGroup):
 
     def get_command(self, _: typer.Context, name: str) -> TyperCommand | None:  # type: ignore[override]
         """Return the command of this name, if there is one."""
-        if name not in _COMMANDS:
-            return None
+        return self.load(name) if name in _COMMANDS else None
+
+    @staticmethod
+    def load(name: str) -> Command:
+        """Return the command of this name."""
         module, *examples = _COMMANDS[name]
         function = getattr(import_module(f"opcert.commands.{module}"), name.replace("-", "_"))
         single = typer.Typer(add_completion=False, rich_markup_mode=None)

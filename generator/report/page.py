@@ -260,7 +260,7 @@ class ReportPage:
         return self._case(verdict).feature_levels
 
     @cached_property
-    def rules(self) -> list[tuple[str, Tally, Mapping[str, tuple[RuleText, Tally]]]]:
+    def rules(self) -> Sequence[tuple[str, Tally, Mapping[str, tuple[RuleText, Tally]]]]:
         """Each operator with its tally, and the rules that its cases exercise with theirs."""
         rules = []
         for operator, verdicts in self._verdicts.items():

@@ -57,7 +57,8 @@ KIND_MEANINGS: Mapping[str, str] = {
 
 def meaning_of_failure(failure: str) -> str:
     """Return what a kind of failure means, or the status of a failure without a kind."""
-    return {**STATUS_MEANINGS, **KIND_MEANINGS}[failure]
+    meanings: dict[str, str] = {**KIND_MEANINGS, **dict(STATUS_MEANINGS.items())}
+    return meanings[failure]
 
 
 # Statuses must be distinguishable without colour.

@@ -194,7 +194,7 @@ def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
     keys = [key for key in start.inputs if argument_of(key) != key]
     structure: list[Edit] = [partial(_remove_tensor, key=key) for key in keys]
     structure += _structural_edits(start)
-    values = [
+    values: list[Edit] = [
         partial(_set_integer, path=path, value=nearer)
         for path, number in _integers_in(start.read)
         for nearer in _nearer_to_zero(number)
