@@ -13,13 +13,14 @@ from opcert.arrays.calls import flatten_variadic
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 from opcert.backends.contract import close_backend
 from opcert.backends.lookup import parse_backend_options
+from opcert.certificate.setup import read_scope
 from opcert.errors import OpcertError, SpecError, SuiteError
 from opcert.isolation.supervised import start_backend
 from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
-from opcert.suite.claims import Waivers, read_claim, read_waivers
+from opcert.suite.claims import Waivers
 from opcert.suite.suite import Suite, SuiteCase
 from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import WAIVABLE_KINDS, Verdict, unverified_reasons
+from opcert.verdicts.verdict import Verdict, unverified_reasons
 
 # Statuses that do not block conformance; pytest reports them as skipped.
 SKIPPED_STATUSES = ("unsupported", "implementation-defined", "out-of-claim", "waived")
@@ -72,17 +73,12 @@ def case_ids(test_file: Path, operator: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class SuiteRun:
-    """The certification of one suite, with its waivers and the claimed operators."""
+class Conforms:
+    """Runs cases of a suite on the backend, and fails the test of each that does not pass."""
 
     certification: Certification
-    waivers: Waivers | None = None
-    claimed: Collection[str] = ()
-
-    def verdict(self, case: str) -> Verdict:
-        """Return the verdict of a case; run it unless it has already run."""
-        verdict = self.certification.verdict(case, retain=False)
-        return verdict if self.waivers is None else self.waivers.apply(verdict)
+    waivers: Waivers | None
+    claimed: Collection[str]
 
     def verdicts(self) -> list[Verdict]:
         """Return all verdicts after the last case has run.
@@ -96,14 +92,6 @@ class SuiteRun:
         if mistakes := self.waivers.unused(verdicts):
             raise SpecError(mistakes)
         return [self.waivers.apply(verdict) for verdict in verdicts]
-
-
-class Conforms:
-    """Runs a case of the suite on the backend, and fails the test unless the case passes."""
-
-    def __init__(self, suite: Suite, run: SuiteRun) -> None:
-        self._suite = suite
-        self._run = run
 
     def __call__(
         self,
@@ -122,8 +110,10 @@ class Conforms:
             SuiteError: they differ.
         """
         if inputs is not None:
-            _check_example(self._suite.cases[case], inputs, attributes or {}, outputs)
-        verdict = self._run.verdict(case)
+            stated = self.certification.suite.cases[case]
+            _check_example(stated, inputs, attributes or {}, outputs)
+        verdict = self.certification.verdict(case, retain=False)
+        verdict = verdict if self.waivers is None else self.waivers.apply(verdict)
         text = f"{verdict.status} ({verdict.kind or verdict.observed}): {verdict.detail}"
         if verdict.status in SKIPPED_STATUSES:
             pytest.skip(text)
@@ -161,7 +151,7 @@ def _is_same(stated: Literal, array: Array) -> bool:
     )
 
 
-_RUNS = pytest.StashKey[dict[Path, SuiteRun]]()
+_RUNS = pytest.StashKey[dict[Path, Conforms]]()
 # pytest has options of its own for the others.
 _SETTINGS = ("isolated", "feature_level", "claim", "waivers")
 
@@ -199,32 +189,24 @@ def conforms(request: pytest.FixtureRequest) -> Conforms:
     """Return the function that runs a case of the test file's suite."""
     folder = request.path.resolve().parent.parent
     runs = request.config.stash[_RUNS]
-    suite = read_suite(folder)
     if folder not in runs or _DAMAGE:
         try:
             if _DAMAGE:
                 raise _DAMAGE.pop()
-            runs[folder] = _start_run(suite, request.config)
+            runs[folder] = _start_run(read_suite(folder), request.config)
         except OpcertError as error:
             pytest.exit(f"opcert: error: {error}", returncode=2)
-    return Conforms(suite, runs[folder])
+    return runs[folder]
 
 
-def _start_run(suite: Suite, config: pytest.Config) -> SuiteRun:
+def _start_run(suite: Suite, config: pytest.Config) -> Conforms:
     options = parse_backend_options(config.getoption("backend_option"))
     settings = RunSettings(**{name: config.getoption(name) for name in _SETTINGS})
     # All files are read before the backend starts, which may change the working directory.
-    claim = None if settings.claim is None else read_claim(settings.claim, suite)
-    waivers = None
-    if settings.waivers is not None:
-        device = options.get("device")
-        waivers = read_waivers(settings.waivers, suite, device, kinds=WAIVABLE_KINDS)
-    level = settings.feature_level
-    if claim is not None:
-        level = claim.feature_level(level)
+    claim, waivers, level = read_scope(settings, suite, options)
     backend = start_backend(config.getoption("backend"), options, settings.isolated)
     claimed = () if claim is None else claim.content.operators
-    return SuiteRun(Certification(backend, suite, level, claim), waivers, claimed)
+    return Conforms(Certification(backend, suite, level, claim), waivers, claimed)
 
 
 def session_result(config: pytest.Config) -> tuple[int, list[str]]:

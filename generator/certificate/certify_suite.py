@@ -18,16 +18,17 @@ from opcert.certificate.setup import (
     current_platform,
     merged_clusters,
     plain_text,
+    read_scope,
 )
 from opcert.cluster import ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.run.settings import RunSettings
-from opcert.suite.claims import Waivers, read_claim, read_waivers
+from opcert.suite.claims import Waivers
 from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import FAILURE_STATUSES, WAIVABLE_KINDS, Verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from opcert.workers import Workers
 
 # Called with each verdict, its number, and the number of cases to run.
@@ -91,12 +92,7 @@ def certify(
     opened = open_suite(suite, given.specs, given.operator, given.profile)
     selected = given.operator or "*"
     options = dict(options or {})
-    # Read before the backend starts, which may change the current folder.
-    claim = None if given.claim is None else read_claim(given.claim, opened, selected)
-    known, device = None, options.get("device")
-    if given.waivers is not None:
-        known = read_waivers(given.waivers, opened, device, kinds=WAIVABLE_KINDS)
-    level = given.feature_level if claim is None else claim.feature_level(given.feature_level)
+    claim, known, level = read_scope(given, opened, options)
     platform = current_platform()
     setup = Setup(backend, options, replace(given, feature_level=level), claim)
     with _execution(setup, opened, cluster) as execution:

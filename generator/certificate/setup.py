@@ -24,14 +24,34 @@ from opcert.errors import printable_line
 from opcert.isolation.supervised import start_backend
 from opcert.run.outcome import IsolatedBackend
 from opcert.run.settings import RunSettings
-from opcert.suite.claims import Claim
+from opcert.suite.claims import Claim, Waivers, read_claim, read_waivers
 from opcert.suite.suite import Suite
 from opcert.suite.support import Support, checked_support
 from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import redact_text
+from opcert.verdicts.verdict import WAIVABLE_KINDS, redact_text
 
 # Returns a certification on a backend, given keyword arguments for one batch.
 StartCertification: TypeAlias = Callable[..., Certification]
+
+
+def read_scope(
+    settings: RunSettings, suite: Suite, options: Mapping[str, Any]
+) -> tuple[Claim | None, Waivers | None, str | None]:
+    """Return the claim and the waivers of a run, and its feature level.
+
+    They are read before the backend starts, which may change the current folder.
+
+    Raises:
+        OpcertError: a file is at fault.
+    """
+    claim = waivers = None
+    if settings.claim is not None:
+        claim = read_claim(settings.claim, suite, settings.operator or "*")
+    if settings.waivers is not None:
+        device = options.get("device")
+        waivers = read_waivers(settings.waivers, suite, device, kinds=WAIVABLE_KINDS)
+    level = settings.feature_level
+    return claim, waivers, level if claim is None else claim.feature_level(level)
 
 
 def stated_arguments(source: object, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -132,44 +132,17 @@ class TriedCall:
 
 @dataclass(frozen=True)
 class ClaimDraft:
-    """A draft: a description of its run, the scope of each operator, and the claimed calls."""
+    """A draft: its text, the scope of each operator, and what of it was declined or failed.
 
-    run: str
-    feature_level: str | None
+    `declined` are claimed cases that were declined, unlike similar ones. `remarks` state why the
+    backend would not be conformant with this claim.
+    """
+
+    text: str
     operators: Mapping[str, Mapping[str, Any]]
-    claimed: Sequence[TriedCall]
-
-    @property
-    def declined(self) -> list[str]:
-        """The claimed cases that were declined; similar cases were not."""
-        return [call.case.id for call in self.claimed if call.declined]
-
-    @property
-    def failed(self) -> list[str]:
-        """The claimed cases that failed."""
-        return [call.case.id for call in self.claimed if call.failed]
-
-    @property
-    def remarks(self) -> list[str]:
-        """Why the backend would not be conformant with this claim."""
-        groups = (("failed", self.failed), ("were declined", self.declined))
-        return [
-            f"{len(cases)} of the claimed calls {result}, such as {cases[0]}"
-            for result, cases in groups
-            if cases
-        ]
-
-    @property
-    def text(self) -> str:
-        """The text of the claim's file."""
-        comments = [f"Draft of a claim: {self.run}; keep what you want to claim", *self.remarks]
-        # A line break in an option would otherwise end the comment.
-        lines = ["# " + "".join(filter(str.isprintable, comment)) for comment in comments]
-        level = {"feature_level": self.feature_level} if self.feature_level is not None else {}
-        content = {**level, "operators": self.operators}
-        # Mappings get a line for each entry, lists a single line.
-        text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
-        return "\n".join([*lines, text])
+    declined: Sequence[str]
+    failed: Sequence[str]
+    remarks: Sequence[str]
 
 
 def draft_claim(
@@ -201,7 +174,22 @@ def draft_claim(
     arguments = "".join(f", {key}={value!r}" for key, value in chosen.options.items())
     of_suite = f"{suite_entry.profile} suite {suite_entry.digest[:12]}"
     run = f"{chosen.name} {chosen.version}{arguments} on {of_suite}"
-    return ClaimDraft(run, given.feature_level, operators, claimed)
+    declined = [call.case.id for call in claimed if call.declined]
+    failed = [call.case.id for call in claimed if call.failed]
+    remarks = [
+        f"{len(cases)} of the claimed calls {result}, such as {cases[0]}"
+        for result, cases in (("failed", failed), ("were declined", declined))
+        if cases
+    ]
+    comments = [f"Draft of a claim: {run}; keep what you want to claim", *remarks]
+    # A line break in an option would otherwise end the comment.
+    lines = ["# " + "".join(filter(str.isprintable, comment)) for comment in comments]
+    level = {} if given.feature_level is None else {"feature_level": given.feature_level}
+    # Mappings get a line for each entry, lists a single line.
+    text = yaml.safe_dump(
+        {**level, "operators": operators}, sort_keys=False, default_flow_style=None, width=100
+    )
+    return ClaimDraft("\n".join([*lines, text]), operators, declined, failed, remarks)
 
 
 def _tried_calls(certificate: Certificate, suite: Suite) -> dict[str, list[TriedCall]]:

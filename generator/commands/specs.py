@@ -177,12 +177,6 @@ def docs(
     ],
     settings: RunSettings,
     suite: options.SuiteOption = None,
-    strength: Annotated[
-        bool,
-        typer.Option(
-            "--strength", help="Include the strength: which faults of backends the suite finds."
-        ),
-    ] = False,
     quiet: options.QuietOption = False,
 ) -> None:
     """Write Markdown: the guides, and the rules and cases of each operator.
@@ -194,12 +188,7 @@ def docs(
     check_marked_folder(out, *own)
     spec_files = read_specs_in(settings.specs, settings.operator or "*")
     opened = open_selected(suite, settings, quiet)
-    strengths = {
-        file.spec.operator: measure_strength(file, opened.operators[file.spec.operator])
-        for file in spec_files
-        if strength and file.spec.operator in opened.operators
-    }
-    replace_marked_folder(out, render_docs(spec_files, opened, strengths), *own)
+    replace_marked_folder(out, render_docs(spec_files, opened), *own)
     echo_line(f"wrote {out / 'index.md'} and the other pages")
 
 

@@ -22,7 +22,6 @@ from opcert.errors import OpcertError, visible_text
 from opcert.report.explain import CaseDescription, describe_case
 from opcert.specification.expressions import DocumentedTensor
 from opcert.specification.files import SpecFile
-from opcert.strength.strength import Strength
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import RuleCases, cases_by_rule, valid_calls
 from opcert.suite.suite import Suite
@@ -40,9 +39,7 @@ def page_name(operator: str) -> str:
     return f"{operator.replace('/', '-')}.md"
 
 
-def operator_markdown(
-    spec_file: SpecFile, suite: Suite, strength: Strength | None = None
-) -> dict[str, bytes]:
+def operator_markdown(spec_file: SpecFile, suite: Suite) -> dict[str, bytes]:
     """Return the page of an operator, and that of its cases if `suite` has any, by file name.
 
     Raises:
@@ -80,7 +77,6 @@ def operator_markdown(
         "cases": defaultdict(lambda: RuleCases((), (), ()), cases),
         "open_counts": Counter((c.ambiguity or c.open_elements, c.expects) for c in indexed),
         "violations": violations,
-        "strength": strength,
     }
     pages = {page: render("operator.md.jinja", **names)}
     if operator is not None:
@@ -190,12 +186,8 @@ _PACKAGES = {
 _LINK = re.compile(r"!?\[([^\]]*)\]\(([\w./-]+)(?:#[\w-]+)?\)")
 
 
-def render_docs(
-    spec_files: Iterable[SpecFile], suite: Suite, strengths: Mapping[str, Strength]
-) -> FileContents:
+def render_docs(spec_files: Iterable[SpecFile], suite: Suite) -> FileContents:
     """Return every file by name: guides, pages of operators, an index and Sphinx's configuration.
-
-    The pages of operators in `strengths` state their strength.
 
     Raises:
         OpcertError: the suite was generated from another text of a spec.
@@ -204,7 +196,7 @@ def render_docs(
     files = {name: _with_own_links(name, text, guides) for name, text in guides.items()}
     for spec_file in spec_files:
         spec = spec_file.spec
-        pages = operator_markdown(spec_file, suite, strengths.get(spec.operator))
+        pages = operator_markdown(spec_file, suite)
         files |= {f"operators/{name}": text for name, text in pages.items()}
         counts = case_counts(suite.operators.get(spec.operator)) or ("none here",) * 3
         operators.append((spec, f"operators/{page_name(spec.operator)}", counts))

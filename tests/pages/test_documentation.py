@@ -15,7 +15,6 @@ from markdown_it import MarkdownIt
 from opcert.report.documentation import GUIDES, operator_markdown, plain, read_guides, render_docs
 from opcert.specification.files import read_specs_in
 from opcert.specification.model import Ambiguity, Erratum, Example, Law, Rule, Spec
-from opcert.strength.strength import Strength, Survivor
 from opcert.system import write_files
 from tests.faults.finding import core_suite
 from tests.guides.guides import ROOT, Guide
@@ -40,7 +39,7 @@ def names(request: pytest.FixtureRequest) -> tuple[str, ...]:
 def pages(names: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Guide]:
     """The Markdown of the operators, parsed."""
     folder = tmp_path_factory.mktemp("a b") / "docs"
-    write_files(folder, render_docs([spec(name) for name in names], core_suite(), {}).items())
+    write_files(folder, render_docs([spec(name) for name in names], core_suite()).items())
     return {path.relative_to(folder).as_posix(): Guide(path) for path in folder.rglob("*.md")}
 
 
@@ -146,23 +145,17 @@ def test_a_text_brings_no_markup(text: str) -> None:
     assert unescape(html.removeprefix("<p>").removesuffix("</p>\n")) == " ".join(text.split())
 
 
-def test_without_cases_and_with_strength_the_page_says_so(tmp_path: Path) -> None:
+def test_without_cases_the_page_says_so(tmp_path: Path) -> None:
     write_specs(tmp_path)
     (spec_file,) = read_specs_in(tmp_path)
-    late, short = (Survivor(text, ("a < b",), "take(1)") for text in ("it is late", "it is short"))
-    strength = Strength(spec_file.spec.operator, 8, (late, late), 3, (short,))
-    (page,) = operator_markdown(spec_file, core_suite(), strength).values()
+    (page,) = operator_markdown(spec_file, core_suite()).values()
     assert b"has no cases of this operator" in page
-    assert b"Systematic faults found: 3 of 4." in page
-    assert b"Random faults found: 8 of 10, so 49.0 to 94.3 % of such faults" in page
-    assert page.count(b"| it is short, if a \\< b | `take(1)` |") == 1
-    assert page.count(b"| it is late, if a \\< b | `take(1)` |") == 1
 
 
 @pytest.mark.slow
 def test_the_strict_build_of_sphinx_makes_a_site_that_needs_no_network(tmp_path: Path) -> None:
     pytest.importorskip("myst_parser", reason="Sphinx is missing: pip install 'opcert[docs]'")
-    write_files(tmp_path / "docs", render_docs([spec("VariadicSplit-1")], core_suite(), {}).items())
+    write_files(tmp_path / "docs", render_docs([spec("VariadicSplit-1")], core_suite()).items())
     sphinx = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"]
     result = subprocess.run(
         [*sphinx, tmp_path / "docs", tmp_path / "site"], capture_output=True, text=True, check=False
