@@ -285,19 +285,3 @@ def test_a_worker_that_lacks_the_folder_generates_the_suite(tmp_path: Path) -> N
     suite.digest = "0" * 64
     with pytest.raises(OpcertError, match="put the suite into a folder that all machines share"):
         certify("reference", suite, case="*-i8-*", cluster=WorkersHere())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--cluster", "nowhere"), "expected the address of a dask scheduler"),
-        (("--cluster", "x", "--jobs", "2"), "--jobs and --cluster contradict each other"),
-        (("--cluster-resources", "GPU=1"), "--cluster-resources needs --cluster"),
-        (("--cluster", "x", "--cluster-resources", "GPU"), "a number above 0 for GPU"),
-        (("--cluster", "x", "--cluster-resources", "=1"), "expected NAME=AMOUNT"),
-    ],
-)
-def test_mistakes_are_one_line(options: tuple[str, ...], message: str) -> None:
-    done = opcert("certify", *options)
-    assert done.exit_code == 2
-    assert message in " ".join(done.stderr.split())

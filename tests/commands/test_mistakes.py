@@ -4,12 +4,16 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from opcert.suite.suite import core_suite_folder
 from tests import samples
 from tests.command_line import opcert
+from tests.commands.test_help import LOADED
+from tests.small_suite import write
 
 BACKEND = "class Backend:\n    name, version = 'b', '1'\n    def run(self, *_): return []\n"
 CASE = "dml-split/example-1"
@@ -58,6 +62,7 @@ FILES: Mapping[str, str] = {
     "tabs.yaml": "operator:\tx\n",
 }
 
+INSIDE = str(core_suite_folder() / "new")
 CERTIFY = ("certify", "--in-process", "--case", CASE)
 GPU = ("--backend-option", "device=GPU")
 
@@ -81,30 +86,10 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("schema", "spec"), r"unexpected argument 'spec'; see `opcert schema --help`"),
     (("certify", "--case", "a", "--case", "b"), r"--case: found 2 times; expected once"),
     (("certify", "-b", "a", "--backend", "b"), r"--backend: found 2 times; expected once"),
-    (("docs",), r"missing option '--out FOLDER'; see `opcert docs --help`"),
-    (("claim",), r"missing option '--out FILE'; see `opcert claim --help`"),
-    (("explain",), r"missing argument CASE; see `opcert explain --help`"),
-    (("report",), r"missing argument PATH; see `opcert report --help`"),
-    (("verify",), r"missing argument PATH; see `opcert verify --help`"),
-    (("driver-check",), r"missing argument COMMAND; see `opcert driver-check --help`"),
     # numbers
-    (("certify", "--timeout", "abc"), r"--timeout: found 'abc'; expected a number of seconds"),
-    (("certify", "--timeout", "0"), r"--timeout: found '0'; expected a number of seconds, at l"),
-    (("certify", "--timeout", "-5"), r"--timeout: found '-5'; expected a number of seconds, at"),
-    (("certify", "--timeout", "5s"), r"--timeout: found '5s'; expected a number of seconds"),
-    (("certify", "--timeout", "inf"), r"--timeout: found 'inf'; expected a number of seconds"),
-    (("claim", "-o", "c", "--timeout", "nan"), r"--timeout: found 'nan'; expected a number of se"),
-    (("certify", "--memory", "4G"), r"--memory: found '4G'; expected a whole number of MiB"),
-    (("certify", "--memory", "-1"), r"--memory: found '-1'; expected a whole number of MiB"),
-    (("explore", "--memory", "1.5"), r"--memory: found '1.5'; expected a whole number of MiB"),
-    (("explore", "--minutes", "0"), r"--minutes: found '0'; expected a number of minutes, at l"),
-    (("explore", "--seed", "x"), r"--seed: found 'x'; expected a whole number"),
-    (("generate", "--seed", "1.5"), r"--seed: found '1.5'; expected a whole number"),
-    (("generate", "--jobs", "0"), r"--jobs: found '0'; expected a number of worker processes, at"),
     (("generate", "--profile", "large"), r"--profile: unknown profile 'large'; expected smoke, c"),
     (("generate", "--profile", "Core"), r"--profile: unknown profile 'Core'; expected smoke, core"),
     (("generate", "--format", "npy"), r"unknown format 'npy'; expected suite, onnx-backend-test o"),
-    (("driver-check", "x", "--timeout", "0"), r"--timeout: found '0'; expected a number of secon"),
     # options that need or contradict others
     (("certify", "-q", "-v"), r"--quiet and --verbose contradict each other; choose one"),
     (("certify", "--sign", "key.pem"), r"--sign needs --out, the folder of the certificate to si"),
@@ -122,15 +107,11 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("certify", "--operator", "OPENVINO/*"), r"no operator matches 'OPENVINO/\*'; "),
     (("certify", "--operator", "onnx/Slice-13"), r"no operator matches 'onnx/Slice-13'; did you"),
     (("certify", "--operator", ""), r"no operator matches ''; expected one of "),
-    (("claim", "-o", "c.yaml", "--operator", "x"), r"no operator matches 'x'; expected one of "),
-    (("explore", "--operator", "*/Gater-8"), r"no operator .*; did you mean 'openvino/Gather-8'"),
-    (("generate", "-o", "s", "--operator", "x"), r"no operator matches 'x'; expected one of "),
-    (("coverage", "--operator", "Gather8"), r"no operator .*; did you mean 'openvino/Gather-8'"),
-    (("docs", "-o", "d", "--operator", "Pad"), r"no operator matches 'Pad'; did you mean 'openvi"),
     (("certify", "--case", "dml-split/exampel-1"), r"no case .*; did you mean 'dml-split/example"),
     (("certify", "--case", "nope", "-o", "new"), r"no case matches 'nope'; one is 'dml-split/"),
     (("certify", "--feature-level", "9"), r"no operator has feature level '9'; expected one of "),
     (("explain", "gather-8/exampel-1"), r"has no case .*; did you mean 'gather-8/example-1'\?"),
+    (("explain", CASE, "-b", "refrence"), r"unknown backend 'refrence'; did you mean 'reference'"),
     (("explain", "gather-8/*"), r"cases match 'gather-8/\*', expected one: gather-8/example-1, "),
     (("explain", "right"), r"right: is a folder; expected the id of a case, such as those in the"),
     (("explain", "several"), r"several: found certificates of 2 configurations; expected one"),
@@ -182,35 +163,6 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("driver-check", "./acme.py"), r"driver './acme.py' cannot be started: Permission denied"),
     (("certify", "--in-process", "-b", "driver:true"), r"a driver runs in a process of its own; o"),
     # certificates
-    (("report", "nowhere"), r"nowhere: No such file or directory; expected a certificate"),
-    (("report", "thesis"), r"thesis/certificate.json: No such file or directory; expected a cert"),
-    (("report", "notes.txt"), r"notes.txt:1:1: not JSON: .*; .*expected it as opcert wrote it"),
-    (("report", "nothing.json"), r"nothing.json: is empty; expected a certificate"),
-    (("report", "list.json"), r"list.json: is not a certificate; expected a certificate that"),
-    (("report", "old.json"), r"old.json: found schema 1; expected schema \d+; use the version of"),
-    (("report", "cut.json"), r"cut.json:\d+:\d+: not JSON: .*; the file was changed or truncated"),
-    (("report", "changed.json"), r"conformant: found false, but true follows from the rest; the"),
-    (("report", "several"), r"several: found certificates of 2 configurations; .*name several/fe"),
-    (("report", "right", "nowhere"), r"nowhere: No such file or directory; expected a certificat"),
-    (("report", "right", "-o", "thesis"), r"thesis: contains chapter.html, not part of a report "),
-    (("report", "right", "-o", "notes.txt"), r"notes.txt: is not a folder; expected a folder, o"),
-    (("explore", "--known", "nowhere"), r"nowhere: No such file or directory; expected a certific"),
-    (
-        ("explore", "--known", "waivers.yaml"),
-        r"waivers.yaml:1:\d+: not JSON: .*; the file was chan",
-    ),
-    (
-        ("explore", "--known", "list.json"),
-        r"list.json: is not a certificate; expected a certificat",
-    ),
-    (
-        ("explore", "--known", "old.json"),
-        r"old.json: found schema 1; expected schema \d+; use the v",
-    ),
-    (("explore", "--known", "several"), r"several: found certificates of 2 configurations; expect"),
-    (("verify", "nowhere"), r"nowhere: No such file or directory; expected a certificate"),
-    (("verify", "thesis"), r"thesis/certificate.json: No such file or directory; expected a cert"),
-    (("verify", "several"), r"several: found certificates of 2 configurations; expected one"),
     (
         ("verify", "right", "--key", "none.pem"),
         r"none.pem: No such file.*; expected the PEM file of",
@@ -219,22 +171,18 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("certify", "-o", "new", "--sign", "none.pem"), r"none.pem: No such file.*; expected the P"),
     (("certify", "-o", "new", "--sign", "key.pem"), r"key.pem: .*expected .*private key"),
     # folders and files to write
-    (("certify", "-o", "thesis"), r"thesis: contains chapter.html, not part of a submission that"),
-    (("certify", "-o", "notes.txt"), r"notes.txt: is not a folder; expected a folder, or a new p"),
-    (("certify", "-o", "notes.txt/new"), r"notes.txt: is not a folder; expected a folder, or a"),
-    (("certify", "-o", "locked"), r"locked: cannot be written: Permission denied; name another"),
     (("claim", "-o", "claim.yaml"), r"claim.yaml: exists; remove it or name another file with -"),
     (("claim", "-o", "locked/claim.yaml"), r"locked: cannot be written: Permission denied; name"),
-    (("docs", "-o", "thesis"), r"thesis: contains chapter.html, not part of the Markdown of `op"),
-    (("docs", "-o", "locked/docs"), r"locked: cannot be written: Permission denied; name another"),
-    (("generate", "-o", "thesis"), r"thesis: contains chapter.html, not part of a suite that opc"),
-    (("generate", "-o", "locked/suite"), r"locked: cannot be written: Permission denied; name a"),
     # suites and specs
-    (("certify", "--suite", "nowhere"), r"nowhere/manifest.json: .*expected a folder that `opcer"),
-    (("certify", "--suite", "thesis"), r"thesis/manifest.json: .*expected a folder that `opcert g"),
-    (("certify", "--suite", "notes.txt"), r"notes.txt/manifest.json: .*expected a folder that `"),
-    (("certify", "--suite", "suite"), r"suite/manifest.json: .*generate the suite again"),
-    (("coverage", "--suite", "old_suite"), r"old_suite/manifest.json: .*generate the suite again"),
+    (("report", "right", "-o", "new", "--suite", "nowhere"), r"nowhere/manifest.json: .*expected"),
+    (("report", "right", "-o", "new", "--suite", "small"), r"name the folder of the certificate"),
+    (("report", "stranger.json", "-o", "new"), r"a case that its suite does not have"),
+    (("report", "excerpt.json", "-o", "new"), r"excerpt whose elements do not lie in an output"),
+    (("certify", "--cluster", "nowhere"), r"expected the address of a dask scheduler"),
+    (("certify", "--cluster", "x", "--jobs", "2"), r"--jobs and --cluster contradict each other"),
+    (("certify", "--cluster-resources", "GPU=1"), r"--cluster-resources needs --cluster, the ad"),
+    (("certify", "--cluster", "x", "--cluster-resources", "GPU"), r"a number above 0 for GPU"),
+    (("certify", "--cluster", "x", "--cluster-resources", "=1"), r"expected NAME=AMOUNT, such"),
     (("certify", "--specs", "nowhere"), r"no spec in nowhere; expected a folder with \*.yaml fil"),
     (("certify", "--specs", "thesis"), r"no spec in thesis; expected a folder with \*.yaml files"),
     (("certify", "--specs", "specs"), r"^specs/a.yaml:1:1: .*missing"),
@@ -257,9 +205,101 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ),
 ]
 
+OPTIONS = {name: {o for p in command.params for o in p.opts} for name, command in LOADED.items()}
+# What these commands need besides.
+NEEDED = {
+    "claim": ("-o", "c.yaml"),
+    "docs": ("-o", "d"),
+    "explain": (CASE,),
+    "generate": ("-o", "s"),
+    "report": ("right",),
+    "verify": ("right",),
+}
+# The mistakes of every command that has an option or an argument of this kind.
+MISTAKES += [
+    ((name,), rf"missing (argument [A-Z]+|option '--\w+ [A-Z]+'); see `opcert {name} --help`")
+    for name, command in LOADED.items()
+    if any(parameter.required for parameter in command.params)
+]
+NUMBERS = {
+    "--timeout": ("a number of seconds, at least 0.001", ["abc", "0", "-5", "5s", "inf", "nan"]),
+    "--memory": ("a whole number of MiB", ["4G", "-1", "1.5"]),
+    "--minutes": ("a number of minutes, at least 0.01", ["0", "x"]),
+    "--seed": ("a whole number", ["1.5", "x"]),
+    "--jobs": ("a number of worker processes, at least 1", ["0", "x"]),
+    "--max-crashes": ("a whole number, at least 1", ["0"]),
+}
+MISTAKES += [
+    ((name, option, text), rf"{option}: found '{text}'; expected {expected}")
+    for option, (expected, texts) in NUMBERS.items()
+    for name in OPTIONS
+    if option in OPTIONS[name]
+    for text in texts
+]
+MISTAKES += [
+    ((name, *NEEDED.get(name, ()), "--operator", "x/y"), r"no operator matches 'x/y'; expected one")
+    for name in OPTIONS
+    if "--operator" in OPTIONS[name]
+]
+NO_SUITES = {
+    "nowhere": r"nowhere/manifest.json: .*expected a folder that `opcert generate` wrote",
+    "thesis": r"thesis/manifest.json: .*expected a folder that `opcert generate` wrote",
+    "notes.txt": r"notes.txt/manifest.json: .*expected a folder that `opcert generate` wrote",
+    "suite": r"suite/manifest.json: .*generate the suite again",
+    "old_suite": r"old_suite/manifest.json: .*generate the suite again",
+}
+MISTAKES += [
+    ((name, *NEEDED.get(name, ()), "--suite", path), message)
+    for name in OPTIONS
+    # A report is made of a suite if it is written.
+    if "--suite" in OPTIONS[name] and name != "report"
+    for path, message in NO_SUITES.items()
+]
+NO_CERTIFICATES = {
+    "nowhere": r"nowhere: No such file or directory; expected a certificate",
+    "thesis": r"thesis/certificate.json: No such file or directory; expected a certificate",
+    "notes.txt": r"notes.txt: not JSON: .*; .*expected it as opcert wrote it",
+    "nothing.json": r"nothing.json: not JSON: .*; .*expected it as opcert wrote it",
+    "list.json": r"list.json: is not a certificate; expected a certificate that",
+    "old.json": r"old.json: found schema 1; expected schema \d+; use the version of",
+    "cut.json": r"cut.json: not JSON: .*; the file was changed or truncated",
+    "changed.json": r"conformant: found false, but true follows from the rest; the file",
+    "several": r"several: found certificates of 2 configurations; .*name several/feed=dynamic or",
+}
+READERS = [
+    ("report",),
+    ("report", "right"),
+    ("verify",),
+    ("explore", "--known"),
+    ("waivers", "-o", "new.yaml", "--from"),
+]
+MISTAKES += [
+    ((*reader, path), message) for reader in READERS for path, message in NO_CERTIFICATES.items()
+]
+WRITERS = {
+    ("certify",): "a submission",
+    ("docs",): "the Markdown of `opcert docs`",
+    ("generate",): "a suite",
+    ("report", "right"): "a report",
+    ("report", "right", "faulty"): "a report",
+}
+MISTAKES += [
+    ((*writer, "-o", place), message)
+    for writer, kind in WRITERS.items()
+    for place, message in {
+        "thesis": rf"thesis: contains chapter.html, not part of {kind} that opcert wrote; move it",
+        "notes.txt": r"notes.txt: is not a folder; expected a folder, or a new path",
+        "notes.txt/new": r"notes.txt: is not a folder; expected a folder, or a new path",
+        "locked/new": r"locked: cannot be written: Permission denied; name another folder",
+        INSIDE: "is inside the suite .*; expected a path outside",
+    }.items()
+    # A suite may be written over the core suite's.
+    if (writer, place) != (("generate",), INSIDE)
+]
+
 # A message says what was expected, or what to do.
 ADVICE = re.compile(
-    r"expected|did you mean|see `opcert|need|choose|quote|name another|remove|generate the suite "
+    r"expected|did you mean|see `opcert|need|choose|quote|name (another|the folder)|remove|generate the suite "
     r"again|one is|\(at \w+\.py:\d|use the version|a backend in a file|omit|takes no options|"
     r"does not|cannot|missing"
 )
@@ -270,9 +310,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a user."""
     folder = tmp_path_factory.mktemp("user")
     certificate = samples.right().to_json()
+    first, *others = samples.right().verdicts
+    stranger = samples.right().replace(verdicts=(replace(first, case="a/b"), *others))
+    write(folder / "small")
     made = {
         "changed.json": certificate.replace('"conformant": true', '"conformant": false'),
         "cut.json": certificate[:2000],
+        "stranger.json": stranger.to_json(),
+        "excerpt.json": re.sub(r'"start": \d+', '"start": 9999999', samples.faulty().to_json()),
+        "faulty/certificate.json": samples.faulty().to_json(),
         "right/certificate.json": certificate,
         "several/feed=static/certificate.json": certificate,
         "several/feed=dynamic/certificate.json": certificate,
@@ -316,6 +362,7 @@ def test_a_mistake_is_explained_in_one_line(
     assert place or not others, others
     assert ADVICE.search(first), first
     assert files(folder) == before
+    assert not Path(INSIDE).exists()
 
 
 def test_there_are_more_than_a_hundred_mistakes() -> None:

@@ -3,17 +3,14 @@
 import json
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import read_certificate
-from opcert.suite.suite import core_suite_folder
 from tests import samples
 from tests.command_line import WRONG, opcert, opcert_program
-from tests.small_suite import contents, files
+from tests.small_suite import contents
 from tests.suite_of_levels import write_specs
 
 DML = ["--operator", "directml/DML_OPERATOR_SPLIT"]
@@ -28,11 +25,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name / "certificate.json").write_text(certificate.to_json())
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def changed(path: str, certificate: Certificate) -> None:
-    Path(path).mkdir()
-    (Path(path) / "certificate.json").write_text(certificate.to_json())
 
 
 @pytest.mark.parametrize("given", ["faulty", "faulty/certificate.json"])
@@ -86,46 +78,6 @@ def test_a_single_report_replaces_one_of_several(folder: Path) -> None:
     assert "side-by-side.html" not in contents(folder / "html")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["empty"], "empty/certificate.json: No such file"),
-        (["notes.txt"], "notes.txt:1:1: not JSON"),
-        (["right", "notes.txt"], "notes.txt:1:1: not JSON"),
-        (["right", "--out", "right"], "right: contains certificate.json, not part of a report"),
-        (["right", "--out", "notes.txt"], "notes.txt: is not a folder; expected a folder"),
-        (["right", "faulty", "--out", "right"], "right: contains certificate.json"),
-        (["right", "--out", str(core_suite_folder() / "html")], "is inside the suite"),
-        (
-            ["right", "--out", "html", "--suite", "small"],
-            "name the folder of the certificate's suite by --suite",
-        ),
-        (["right", "--out", "html", "--suite", "nowhere"], "nowhere/manifest.json"),
-        (["stranger", "--out", "html"], "a case that its suite does not have"),
-        (["excerpt", "--out", "html"], "excerpt whose elements do not lie in an output"),
-    ],
-)
-def test_invalid_arguments_exit_2_and_change_nothing(
-    folder: Path, arguments: list[str], message: str
-) -> None:
-    Path("empty").mkdir()
-    Path("notes.txt").write_text("no certificate")
-    first, *others = samples.right().verdicts
-    changed("stranger", samples.right().replace(verdicts=(replace(first, case="a/b"), *others)))
-    changed("excerpt", samples.faulty())
-    text = Path("excerpt/certificate.json").read_text()
-    Path("excerpt/certificate.json").write_text(re.sub(r'"start": \d+', '"start": 9999999', text))
-    for name, data in files().items():
-        (folder / "small" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "small" / name).write_bytes(data)
-    before = contents(folder)
-    result = opcert("report", *arguments)
-    assert result.exit_code == 2
-    assert message in " ".join(result.stderr.replace("│", "").split())
-    assert contents(folder) == before
-    assert not (core_suite_folder() / "html").exists()
-
-
 def test_the_page_of_another_suite_is_made_with_that_suite(tmp_path: Path) -> None:
     (tmp_path / "specs").mkdir()
     write_specs(tmp_path / "specs")
@@ -166,13 +118,6 @@ def test_certify_writes_the_report_next_to_the_certificate(
     stated = read_certificate(tmp_path / "certificate.json").files
     assert set(stated) == set(left) - {"certificate.json"}
     assert opcert("verify", tmp_path).exit_code == 0
-
-
-def test_an_unfinished_run_has_no_report(tmp_path: Path) -> None:
-    backend = f"{WRONG}:AcceptsEverything"
-    result = opcert("certify", "-x", "--backend", backend, "--out", tmp_path)
-    assert result.exit_code == 1
-    assert set(contents(tmp_path)) == {"certificate.json"}
 
 
 @pytest.mark.parametrize(
