@@ -12,16 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
+from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
-from opcert.certificate.file import (
-    CERTIFICATE_FILE,
-    CLAIM_FILE,
-    MAX_CERTIFICATE_BYTES,
-    SIGNATURE_FILE,
-    WAIVERS_FILE,
-    file_digest,
-    json_differences,
-)
 from opcert.certificate.setup import plain_text
 from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
@@ -53,7 +45,7 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
     `read_certificate` has already checked its counts and its conclusion. If the certificate is of
     another suite, nothing else is checked.
     """
-    differences = list(json_differences(certificate.to_dict()["suite"], suite.identity))
+    differences = list(stored.json_differences(certificate.to_dict()["suite"], suite.identity))
     if differences:
         return [
             Finding(
@@ -166,7 +158,7 @@ def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
         yield Finding("causes", text)
         return
     stated, following = (c.to_dict() for c in (certificate, certificate.replace(causes=causes)))
-    place, was, follows = next(json_differences(stated, following))
+    place, was, follows = next(stored.json_differences(stated, following))
     text = f"found {was}; expected {follows}, which follows from the verdicts"
     yield Finding(".".join(place), text)
 
@@ -214,12 +206,12 @@ def folder_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]
         text = f"found {MAX_FILES} files or more; only the first ones were checked"
         yield Finding(str(folder), text)
     for name in names:
-        if name not in {CERTIFICATE_FILE, SIGNATURE_FILE, *certificate.files}:
+        if name not in {stored.CERTIFICATE_FILE, stored.SIGNATURE_FILE, *certificate.files}:
             yield Finding(name, "the certificate does not name this file; expected no other files")
     for name, expected in certificate.files.items():
         place = f"files.{name}"
         try:
-            digest = file_digest(name, _content(folder, name))
+            digest = stored.file_digest(name, _content(folder, name))
         except OSError as error:
             text = f"found {error.strerror}; expected a file with the digest {expected}"
             yield Finding(place, text)
@@ -239,9 +231,9 @@ def _content(folder: Path, name: str) -> bytes:
     if any((folder / parent).is_symlink() for parent in Path(name).parents):
         raise OSError(0, "a link in the path, which is not followed")
     with open_untrusted(folder / name) as file:
-        if os.fstat(file.fileno()).st_size > MAX_CERTIFICATE_BYTES:
-            raise OSError(0, f"more than {MAX_CERTIFICATE_BYTES >> 20} MiB")
-        return file.read(MAX_CERTIFICATE_BYTES)
+        if os.fstat(file.fileno()).st_size > stored.MAX_CERTIFICATE_BYTES:
+            raise OSError(0, f"more than {stored.MAX_CERTIFICATE_BYTES >> 20} MiB")
+        return file.read(stored.MAX_CERTIFICATE_BYTES)
 
 
 def _name_findings(certificate: Certificate) -> Iterator[Finding]:
@@ -249,8 +241,8 @@ def _name_findings(certificate: Certificate) -> Iterator[Finding]:
     finished = certificate.is_finished
     run = "such a run" if finished else "an unfinished run"
     written = {REPORT_FILE, JUNIT_FILE} if finished else set[str]()
-    written |= {CLAIM_FILE} if certificate.claim else set()
-    written |= {WAIVERS_FILE} if certificate.waivers else set()
+    written |= {stored.CLAIM_FILE} if certificate.claim else set()
+    written |= {stored.WAIVERS_FILE} if certificate.waivers else set()
     for name in sorted(certificate.files.keys() - written):
         yield Finding(f"files.{name}", f"opcert writes no such file for {run}")
     for name in sorted(written - certificate.files.keys()):
@@ -260,8 +252,8 @@ def _name_findings(certificate: Certificate) -> Iterator[Finding]:
 def _scope_file_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
     """Yield the differences between claim, waivers and their files next to the certificate."""
     entries: Mapping[str, tuple[str, ClaimEntry | WaiversEntry | None, Any, type[BaseModel]]] = {
-        CLAIM_FILE: ("claim", certificate.claim, ClaimContent, ClaimContent),
-        WAIVERS_FILE: ("waivers", certificate.waivers, tuple[Waiver, ...], Waiver),
+        stored.CLAIM_FILE: ("claim", certificate.claim, ClaimContent, ClaimContent),
+        stored.WAIVERS_FILE: ("waivers", certificate.waivers, tuple[Waiver, ...], Waiver),
     }
     for name, (part, entry, form, model) in entries.items():
         named = certificate.files.get(name)
@@ -292,7 +284,7 @@ def report_findings(folder: Path, certificate: Certificate, suite: Suite) -> Ite
         except OSError:
             # A finding about the file says so.
             continue
-        found, digest = file_digest(name, content), file_digest(name, expected)
+        found, digest = stored.file_digest(name, content), stored.file_digest(name, expected)
         if found != digest:
             text = f"found {found}; opcert renders this certificate with digest {digest}"
             yield Finding(f"files.{name}", text)

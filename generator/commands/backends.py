@@ -242,12 +242,7 @@ def backends() -> None:
 @takes_settings("operator", "specs", "profile", "feature_level", "isolated", "timeout", "memory")
 def claim(
     *,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="File to write the claim to; it must not exist."
-        ),
-    ],
+    out: Annotated[Path, options.out("FILE", "File to write the claim to; it must not exist.")],
     backend: options.BackendOption = "reference",
     backend_option: options.BackendOptions = None,
     suite: options.SuiteOption = None,

@@ -10,43 +10,19 @@ import typer
 import yaml
 
 from opcert import __version__, verification
-from opcert.certificate import file
+from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.file import (
-    CERTIFICATE_FILE,
-    EXPECTED,
-    Sign,
-    load_public_key,
-    parse_certificate,
-    read_certificate,
-    read_certificate_bytes,
-    signature_error,
-    write_signature,
-)
 from opcert.commands import options
 from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
 from opcert.errors import OpcertError, did_you_mean, printable_line
-from opcert.report.files import (
-    REPORT,
-    conclusion_line,
-    console,
-    print_certificate,
-    print_side_by_side,
-    render_side_by_side,
-    report_files,
-)
+from opcert.report import files as reports
 from opcert.report.side_by_side import SideBySide
 from opcert.run.settings import RunSettings
 from opcert.specification.files import shipped_operators
+from opcert.suite import writing
 from opcert.suite.generation import open_certified_suite
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.suite.support import unknown_operators
-from opcert.suite.writing import (
-    check_marked_folder,
-    path_of_new_file,
-    refuse_path_in_suite,
-    replace_marked_folder,
-)
 from opcert.system import check_output_folder, write_files
 from opcert.verdicts.bugs import bugs_of
 from opcert.verification import Finding
@@ -80,10 +56,10 @@ def certificate_file(path: Path) -> Path:
     """
     if not path.is_dir():
         return path
-    file = path / CERTIFICATE_FILE
+    file = path / stored.CERTIFICATE_FILE
     if not file.exists():
         names = sorted(
-            folder.name for folder in path.iterdir() if (folder / CERTIFICATE_FILE).is_file()
+            folder.name for folder in path.iterdir() if (folder / stored.CERTIFICATE_FILE).is_file()
         )
         if names:
             listed = names if len(names) <= 20 else [*names[:19], "...", names[-1]]
@@ -120,11 +96,8 @@ def report(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FOLDER",
-            help="Folder for the HTML page, and for the JUnit XML of a single certificate.",
+        options.out(
+            "FOLDER", "Folder for the HTML page, and for the JUnit XML of a single certificate."
         ),
     ] = None,
     suite: options.SuiteOption = None,
@@ -147,25 +120,25 @@ def report(
     """
     if fail_on is not None and len(certificates) == 1:
         raise OpcertError("--fail-on compares certificates: found one; name a former one before it")
-    read = [read_certificate(certificate_file(path)) for path in certificates]
+    read = [stored.read_certificate(certificate_file(path)) for path in certificates]
     if out is not None:
-        refuse_path_in_suite(check_output_folder(out), suite)
-        check_marked_folder(out, *REPORT)
+        writing.refuse_path_in_suite(check_output_folder(out), suite)
+        writing.check_marked_folder(out, *reports.REPORT)
     if quiet:
         for certificate in read:
-            echo_line(conclusion_line(certificate))
+            echo_line(reports.conclusion_line(certificate))
     elif len(read) == 1:
-        print_certificate(read[0], console())
+        reports.print_certificate(read[0], reports.console())
     else:
-        print_side_by_side(read, console())
+        reports.print_side_by_side(read, reports.console())
     if out is not None:
         if len(read) == 1:
             entry = read[0].suite
             opened = open_certified_suite(entry, suite, settings.specs, **options.generation(quiet))
-            files = report_files(read[0], opened)
+            files = reports.report_files(read[0], opened)
         else:
-            files = render_side_by_side(read)
-        replace_marked_folder(out, files, *REPORT)
+            files = reports.render_side_by_side(read)
+        writing.replace_marked_folder(out, files, *reports.REPORT)
         echo_line(f"wrote {', '.join(str(out / name) for name in files if '/' not in name)}")
     if fail_on and any(c.new_causes or c.regressed for c in SideBySide(read).changes):
         raise typer.Exit(ExitCode.FAILURE)
@@ -196,10 +169,10 @@ def verify(
     """
     file = certificate_file(path)
     if path.is_dir() and file.is_symlink():
-        raise OpcertError(f"{file}: a link, which is not followed; {EXPECTED}")
+        raise OpcertError(f"{file}: a link, which is not followed; {stored.EXPECTED}")
     # Read once, so that all checks apply to the signed bytes.
-    content = read_certificate_bytes(file)
-    certificate = parse_certificate(content, file)
+    content = stored.read_certificate_bytes(file)
+    certificate = stored.parse_certificate(content, file)
     findings, unchecked = _check_signature(file, content, key)
     findings += verification.form_findings(file.name, content, certificate)
     if path.is_dir():
@@ -222,7 +195,7 @@ def verify(
     remarks = "" if made_by == __version__ else remarks
     if unchecked:
         remarks += f"; not checked: {', '.join(unchecked)}"
-    _finish(findings, conclusion_line(certificate), remarks)
+    _finish(findings, reports.conclusion_line(certificate), remarks)
 
 
 def _finish(findings: Sequence[Finding], conclusion: str, remarks: str) -> None:
@@ -246,11 +219,11 @@ def _check_signature(
         signed = signature is not None
         return [], ["the signature (no --key)" if signed else "who made it (no signature)"]
 
-    public_key = load_public_key(key)
+    public_key = stored.load_public_key(key)
     place = f"{file.name}.sig"
     if signature is None:
         return [Finding(place, f"found none; expected a signature for {key}")], []
-    error = signature_error(signature, content, public_key)
+    error = stored.signature_error(signature, content, public_key)
     return [Finding(place, error)] if error else [], []
 
 
@@ -272,15 +245,15 @@ def sign(
     """
     file = certificate_file(path)
     signer = load_signer(key)
-    content = read_certificate_bytes(file)
-    parse_certificate(content, file)
-    announcer(quiet)(f"wrote {write_signature(file, signer(content))}")
+    content = stored.read_certificate_bytes(file)
+    stored.parse_certificate(content, file)
+    announcer(quiet)(f"wrote {stored.write_signature(file, signer(content))}")
 
 
-def load_signer(path: Path) -> Sign:
+def load_signer(path: Path) -> stored.Sign:
     """Return a function that signs with a key; warn if other users can read the key."""
-    signer = file.load_signer(path)
-    if file.is_exposed(path):
+    signer = stored.load_signer(path)
+    if stored.is_exposed(path):
         warn(f"other users can read {path}; restrict it with chmod 600")
     return signer
 
@@ -290,12 +263,7 @@ def waivers(
     certificate: Annotated[
         Path, typer.Option("--from", metavar="PATH", help="A certificate.json, or its folder.")
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="File to write the waivers to; it must not exist."
-        ),
-    ],
+    out: Annotated[Path, options.out("FILE", "File to write the waivers to; it must not exist.")],
     quiet: options.QuietOption = False,
 ) -> None:
     """Draft a waiver for each bug that a certificate has, and each kind of failure.
@@ -304,8 +272,8 @@ def waivers(
 
     Exit codes: 0 written; 1 nothing to waive; 2 invalid input.
     """
-    read = read_certificate(certificate_file(certificate))
-    target = path_of_new_file(out, None)
+    read = stored.read_certificate(certificate_file(certificate))
+    target = writing.path_of_new_file(out, None)
     if not read.causes:
         echo_line("nothing was written: the certificate has no bugs")
         raise typer.Exit(ExitCode.FAILURE)

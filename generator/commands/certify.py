@@ -11,18 +11,10 @@ from typing import Annotated
 import typer
 
 from opcert.backends.lookup import parse_backend_options
+from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
 from opcert.certificate.certify_suite import certify as certify_suite
-from opcert.certificate.file import (
-    CERTIFICATE_FILE,
-    CLAIM_FILE,
-    WAIVERS_FILE,
-    Sign,
-    read_certificate,
-    submission_path,
-    write_submission,
-)
 from opcert.commands import options
 from opcert.commands.certificates import (
     certificate_file,
@@ -34,14 +26,7 @@ from opcert.commands.options import ExitCode, announcer, echo_line, takes_settin
 from opcert.commands.parsing import case_progress
 from opcert.errors import OpcertError
 from opcert.isolation.supervised import Configuration, configurations
-from opcert.report.files import (
-    SIDE_BY_SIDE_FILE,
-    conclusion_line,
-    console,
-    print_certificate,
-    render_side_by_side,
-    report_files,
-)
+from opcert.report import files as reports
 from opcert.run.settings import OPTIONS, RunSettings
 from opcert.suite.suite import Suite
 from opcert.system import check_output_folder, interrupts_wait, write_files
@@ -63,12 +48,7 @@ def certify(
     suite: options.SuiteOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FOLDER",
-            help="Folder for the certificate and its report, without other files.",
-        ),
+        options.out("FOLDER", "Folder for the certificate and its report, without other files."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the run of the certificate in --out.")
@@ -113,7 +93,9 @@ def certify(
         for place in (folder, *(folder / each.name for each in selected)):
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
-        targets = {each.name: submission_path(folder / each.name, suite) for each in selected}
+        targets = {
+            each.name: stored.submission_path(folder / each.name, suite) for each in selected
+        }
     opened = options.open_selected(suite, settings, quiet)
     check_selection(opened, settings.operator, settings.case)
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
@@ -125,7 +107,10 @@ def certify(
             former=former,
             copies={
                 name: source.content
-                for name, source in ((CLAIM_FILE, settings.claim), (WAIVERS_FILE, settings.waivers))
+                for name, source in (
+                    (stored.CLAIM_FILE, settings.claim),
+                    (stored.WAIVERS_FILE, settings.waivers),
+                )
                 if isinstance(source, YamlSource)
             },
             signer=signer,
@@ -159,10 +144,10 @@ def _former_certificates(out: Path, selected: Sequence[Configuration]) -> Mappin
     Raises:
         OpcertError: no configuration has a certificate, or one cannot be read.
     """
-    files = {each.name: out / each.name / CERTIFICATE_FILE for each in selected}
-    former = {name: read_certificate(file) for name, file in files.items() if file.exists()}
+    files = {each.name: out / each.name / stored.CERTIFICATE_FILE for each in selected}
+    former = {name: stored.read_certificate(file) for name, file in files.items() if file.exists()}
     if not former:
-        first = out / selected[0].name / CERTIFICATE_FILE
+        first = out / selected[0].name / stored.CERTIFICATE_FILE
         # Other configurations may have certificates here: they are listed then.
         certificate_file(first.parent)
         raise OpcertError(f"{first}: No such file; expected the certificate to continue")
@@ -183,7 +168,7 @@ class _Request:
     folder: Path | None
     targets: Mapping[str, Path]
     copies: Mapping[str, bytes]
-    signer: Sign | None
+    signer: stored.Sign | None
     former: Mapping[str, Certificate]
     as_json: bool
     quiet: bool
@@ -213,8 +198,10 @@ class _Request:
         ]
         echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
         if self.folder is not None and len(certificates) > 1:
-            write_files(self.folder, render_side_by_side(certificates).items())
-            announcer(self.quiet)(f"wrote {self.folder / SIDE_BY_SIDE_FILE}, a report over all")
+            write_files(self.folder, reports.render_side_by_side(certificates).items())
+            announcer(self.quiet)(
+                f"wrote {self.folder / reports.SIDE_BY_SIDE_FILE}, a report over all"
+            )
         return max(codes.values())
 
     def run(self, configuration: Configuration) -> tuple[ExitCode, Certificate]:
@@ -248,9 +235,9 @@ class _Request:
         if self.as_json:
             typer.echo(certificate.to_json(), nl=False)
         elif self.quiet:
-            echo_line(conclusion_line(certificate))
+            echo_line(reports.conclusion_line(certificate))
         else:
-            print_certificate(certificate, console())
+            reports.print_certificate(certificate, reports.console())
         if interrupted:
             warn(f"{interrupted}; the remaining cases are not-run")
             return ExitCode.INTERRUPTED, certificate
@@ -260,16 +247,18 @@ class _Request:
         """Write the certificate of an unfinished run, from which `--resume` goes on."""
         # If this fails, the run goes on: its end writes the certificate again.
         with suppress(OpcertError):
-            write_submission(certificate, target, self.copies)
+            stored.write_submission(certificate, target, self.copies)
 
     def _write(self, certificate: Certificate, target: Path) -> Certificate:
         """Write a certificate and the files next to it; return the written certificate.
 
         Only a finished run has a report.
         """
-        reports = report_files(certificate, self.suite) if certificate.is_finished else {}
+        files = dict(self.copies)
+        if certificate.is_finished:
+            files |= reports.report_files(certificate, self.suite)
         with interrupts_wait():
-            written = write_submission(certificate, target, {**self.copies, **reports}, self.signer)
+            written = stored.write_submission(certificate, target, files, self.signer)
         announcer(self.quiet)(f"wrote {target}{' and its signature' if self.signer else ''}")
         return written
 

@@ -94,6 +94,13 @@ BackendOptions = Annotated[
         help="An argument for the backend's constructor; repeatable.",
     ),
 ]
+
+
+def out(metavar: str, text: str) -> Any:
+    """Return the declaration of where a command writes."""
+    return typer.Option("--out", "-o", metavar=metavar, help=text)
+
+
 SuiteOption = Annotated[
     Path | None,
     typer.Option("--suite", metavar="FOLDER", help="Use another suite than the core suite."),

@@ -89,10 +89,7 @@ def _distinguished_arithmetics(operator: OperatorSuite) -> Iterator[str]:
 def generate(
     *,
     out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FOLDER", help="Folder for the suite; replaces an earlier one."
-        ),
+        Path, options.out("FOLDER", "Folder for the suite; replaces an earlier one.")
     ] = Path("generated"),
     settings: RunSettings,
     format_: Annotated[
@@ -169,12 +166,7 @@ def coverage(
 @takes_settings("specs", "operator", "profile")
 def docs(
     *,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FOLDER", help="Folder for the Markdown, without other files."
-        ),
-    ],
+    out: Annotated[Path, options.out("FOLDER", "Folder for the Markdown, without other files.")],
     settings: RunSettings,
     suite: options.SuiteOption = None,
     quiet: options.QuietOption = False,

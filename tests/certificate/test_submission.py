@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from opcert import read_certificate, verification
-from opcert.certificate.file import file_digest, submission_path, write_submission
+from opcert.certificate.file import (
+    MAX_CERTIFICATE_BYTES,
+    file_digest,
+    submission_path,
+    write_submission,
+)
 from opcert.errors import OpcertError
 from opcert.report.files import report_files
 from tests import handed_in
@@ -183,11 +188,9 @@ def test_a_certificate_that_contradicts_itself_is_refused_with_one_message(
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_files_that_are_too_large_are_not_read(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(verification, "MAX_CERTIFICATE_BYTES", 8)
-    assert "files.claim.yaml: found more than 0 MiB" in opcert("verify", folder).stdout
+def test_files_that_are_too_large_are_not_read(folder: Path) -> None:
+    os.truncate(folder / "claim.yaml", MAX_CERTIFICATE_BYTES + 1)
+    assert "files.claim.yaml: found more than 256 MiB" in opcert("verify", folder).stdout
 
 
 def test_only_so_many_files_are_checked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

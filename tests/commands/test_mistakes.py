@@ -299,9 +299,9 @@ MISTAKES += [
 
 # A message says what was expected, or what to do.
 ADVICE = re.compile(
-    r"expected|did you mean|see `opcert|need|choose|quote|name (another|the folder)|remove|generate the suite "
-    r"again|one is|\(at \w+\.py:\d|use the version|a backend in a file|omit|takes no options|"
-    r"does not|cannot|missing"
+    r"expected|did you mean|see `opcert|need|choose|quote|name (another|the folder)|remove|"
+    r"generate the suite again|one is|\(at \w+\.py:\d|use the version|a backend in a file|"
+    r"omit|takes no options|does not|cannot|missing"
 )
 
 
