@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, TypeAlias
 
 from opcert.backends.contract import Backend
 from opcert.certificate.certificate import Certificate, ClaimEntry, Selection, WaiversEntry
-from opcert.certificate.execution import Execution, LocalExecution
+from opcert.certificate.execution import LocalExecution
 from opcert.certificate.file import json_differences
 from opcert.certificate.remote import RemoteExecution
 from opcert.certificate.setup import (
@@ -31,6 +31,7 @@ from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from opcert.workers import Workers
 
+Execution: TypeAlias = LocalExecution | RemoteExecution
 # Called with each verdict, its number, and the number of cases to run.
 OnVerdict = Callable[[Verdict, int, int], None]
 

@@ -12,7 +12,6 @@ from typing import Any
 from uuid import uuid4
 
 from opcert.certificate.certificate import ClusterEntry, WorkerPlatform
-from opcert.certificate.execution import Execution
 from opcert.certificate.file import json_differences
 from opcert.certificate.setup import Setup, stated_arguments
 from opcert.certificate.worker import RemoteRun, Site, Task, confirm, describe, end, run_batch
@@ -21,6 +20,7 @@ from opcert.errors import BackendError
 from opcert.suite.format import SuiteEntry
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
+from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Batch, Certification, batches
 from opcert.verdicts.confirmation import Confirmed
 from opcert.verdicts.verdict import Evidence, Verdict
@@ -39,8 +39,11 @@ class _RemoteBackend:
         raise NotImplementedError
 
 
-class RemoteExecution(Execution):
-    """Makes the calls on workers, each with a backend of its own."""
+class RemoteExecution:
+    """Makes the calls of a run on workers, each with a backend of its own.
+
+    Its attributes are those of `LocalExecution`; `backend` has the declarations only.
+    """
 
     def __init__(self, cluster: Workers | None, setup: Setup, suite: Suite) -> None:
         """Start the backend on the workers of a cluster, or in processes of this machine.
@@ -48,6 +51,7 @@ class RemoteExecution(Execution):
         Raises:
             OpcertError: it cannot be started, or the workers have different versions of it.
         """
+        self._suite, self.diagnosis = suite, Diagnosis(suite)
         self._id = uuid4().hex
         self._stack = ExitStack()
         self._is_cluster = cluster is not None
@@ -58,16 +62,13 @@ class RemoteExecution(Execution):
         self._changed: set[str] = set()
         self._cases: Counter[WorkerPlatform] = Counter()
         try:
-            self._run = self._remote_run(setup, suite)
+            self._remote = self._remote_run(setup, suite)
             sites = self._started(setup, suite)
             # What they have in common is that of the first.
             site = sites[0]
-            super().__init__(
-                _RemoteBackend(site.backend.name, site.backend.version, site.support),
-                site.backend,
-                site.run.model_copy(update={"jobs": len(sites)}),
-                suite,
-            )
+            self.entry = site.backend
+            self.backend = _RemoteBackend(self.entry.name, self.entry.version, site.support)
+            self.run = site.run.model_copy(update={"jobs": len(sites)})
             for other in sites:
                 self._check(other)
         except BaseException:
@@ -98,7 +99,7 @@ class RemoteExecution(Execution):
             # They start while this process reads the suite.
             suite.select(setup.settings.operator or "*", "")
 
-        starts = self._workers.each(partial(describe, self._run), numbers())
+        starts = self._workers.each(partial(describe, self._remote), numbers())
         try:
             return [self._workers.result(future) for _, future in starts]
         except TaskKilledError as error:
@@ -126,17 +127,17 @@ class RemoteExecution(Execution):
         sought: set[str] = set()
 
         def tasks() -> Iterator[Task]:
-            for batch in batches(self.suite, cases):
+            for batch in batches(self._suite, cases):
                 yield _task(certification, batch, sought)
 
-        for task, future in self._workers.each(partial(run_batch, self._run), tasks()):
+        for task, future in self._workers.each(partial(run_batch, self._remote), tasks()):
             batch, platform = task.batch, None
             if task.repeats:
                 sought.discard(batch.operator)
             try:
                 report = self._workers.result(future)
             except TaskKilledError as error:
-                verdicts: Sequence[Verdict] = [*_crashes(self.suite, batch, error)]
+                verdicts: Sequence[Verdict] = [*_crashes(self._suite, batch, error)]
             else:
                 self._check(report.site)
                 self._changed |= report.changed
@@ -171,7 +172,7 @@ class RemoteExecution(Execution):
     def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
         """Confirm failures on one of the workers; none if the cluster is lost meanwhile."""
         try:
-            return self._workers.call(partial(confirm, self._run), (verdicts, repeated))
+            return self._workers.call(partial(confirm, self._remote), (verdicts, repeated))
         except (ClusterLostError, TaskKilledError):
             return Confirmed()
 

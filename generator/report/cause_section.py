@@ -8,13 +8,8 @@ from opcert.backends.lookup import load_code
 from opcert.certificate.certificate import Certificate
 from opcert.programs.case_programs import case_call_text, case_reason, is_self_contained
 from opcert.programs.program import step_text, write_program
+from opcert.report import side_by_side
 from opcert.report.explain import describe_case
-from opcert.report.side_by_side import (
-    KIND_MEANINGS,
-    STATUS_MARKS,
-    STATUS_MEANINGS,
-    meaning_of_failure,
-)
 from opcert.run.comparison import excerpt_rows
 from opcert.run.outcome import FATAL_OUTCOMES
 from opcert.suite.format import IndexedCase
@@ -61,7 +56,7 @@ def cause_section(
         "number": number,
         "cause": cause,
         "status": verdict.status,
-        "kinds": {kind: meaning_of_failure(kind) for kind in cause.kinds},
+        "kinds": {kind: side_by_side.meaning_of_failure(kind) for kind in cause.kinds},
         "case": case.id,
         "line": operator.describe_call(case),
         "call": [
@@ -234,13 +229,13 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
         "statuses": [
             {
                 "name": status,
-                "mark": STATUS_MARKS[status],
+                "mark": side_by_side.STATUS_MARKS[status],
                 "failure": status in FAILURE_STATUSES,
-                "meaning": STATUS_MEANINGS[status],
+                "meaning": side_by_side.STATUS_MEANINGS[status],
             }
             for status in STATUSES
         ],
-        "kinds": [{"name": kind, "meaning": KIND_MEANINGS[kind]} for kind in kinds],
+        "kinds": [{"name": kind, "meaning": side_by_side.KIND_MEANINGS[kind]} for kind in kinds],
         "rules": [*rules],
         "levels": [*levels],
         "cases": rows,

@@ -11,32 +11,18 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
+from rich import progress as bars
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict
 from opcert.errors import OpcertError, printable_line, visible_text
+from opcert.report import side_by_side
 from opcert.report.junit import junit_xml
 from opcert.report.page import ReportPage, scope_parts
-from opcert.report.side_by_side import (
-    STATUS_MARKS,
-    STATUS_MEANINGS,
-    SideBySide,
-    command_line,
-    describe_rejections,
-)
 from opcert.suite.suite import Suite
 from opcert.system import FileContents, template_environment
 from opcert.verdicts.bugs import Bug, bugs_of
@@ -155,14 +141,14 @@ def progress(console: Console) -> Iterator[OnVerdict]:
             thread.join()
         return
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failures]}"),
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TextColumn("{task.fields[failures]}"),
         Rate(),
-        TimeRemainingColumn(),
+        bars.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    with bars.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("certifying", total=None, failures="")
 
         def update_bar(verdict: Verdict, number: int, total: int) -> None:
@@ -181,10 +167,10 @@ def progress(console: Console) -> Iterator[OnVerdict]:
         yield update_bar
 
 
-class Rate(ProgressColumn):
+class Rate(bars.ProgressColumn):
     """The number of cases per second."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: bars.Task) -> Text:
         """Return the rate, or nothing before it is known."""
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
@@ -244,7 +230,7 @@ def conclusion_line(certificate: Certificate) -> str:
     for operator, names in certificate.excluded.items():
         about.append(f"{operator} without {', '.join(names)}")
     if certificate.rejections["adapter"]:
-        about.append(describe_rejections(certificate))
+        about.append(side_by_side.describe_rejections(certificate))
     word = "Conformant" if certificate.conformant else "Not conformant"
     line = certificate.conclusion.replace(word, word.upper(), 1)
     line += f": {backend.name} {backend.version} on {', '.join(about)}"
@@ -259,7 +245,7 @@ def conclusion_line(certificate: Certificate) -> str:
 
 def print_side_by_side(certificates: Sequence[Certificate], console: Console) -> None:
     """Print the counts by operator and certificate, each conclusion, and the changes."""
-    comparison = SideBySide(certificates)
+    comparison = side_by_side.SideBySide(certificates)
     names = (f"{column.number}. {column.name}" for column in comparison.columns)
     table = Table("operator", *map(table_cell, names))
     for operator in comparison.operators:
@@ -328,9 +314,9 @@ def render_report(certificate: Certificate, suite: Suite) -> FileContents:
         "report.html.jinja",
         page=ReportPage(certificate, suite),
         scope=[*scope_parts(certificate)],
-        command=command_line(certificate),
-        marks=STATUS_MARKS,
-        meanings=STATUS_MEANINGS,
+        command=side_by_side.command_line(certificate),
+        marks=side_by_side.STATUS_MARKS,
+        meanings=side_by_side.STATUS_MEANINGS,
     )
     return {REPORT_FILE: html, JUNIT_FILE: junit_xml(certificate)}
 
@@ -338,6 +324,8 @@ def render_report(certificate: Certificate, suite: Suite) -> FileContents:
 def render_side_by_side(certificates: Sequence[Certificate]) -> FileContents:
     """Return the page that compares certificates."""
     html = render_template(
-        "side_by_side.html.jinja", page=SideBySide(certificates), marks=STATUS_MARKS
+        "side_by_side.html.jinja",
+        page=side_by_side.SideBySide(certificates),
+        marks=side_by_side.STATUS_MARKS,
     )
     return {SIDE_BY_SIDE_FILE: html}
