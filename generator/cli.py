@@ -37,7 +37,6 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "opcert certify -b 'driver:./my_driver --fast' --timeout 5",
         ),
         "backends": ("backends", "opcert backends"),
-        "claim": ("backends", "opcert claim -b my_backend.py:Backend -o claim.yaml"),
         "explore": (
             "explore",
             "opcert explore -b my_backend.py:Backend --minutes 5",
@@ -63,6 +62,7 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "opcert verify results --key vendor.pub.pem",
         ),
         "sign": ("certificates", "opcert sign results --key vendor.key.pem"),
+        "claim": ("backends", "opcert claim --from results -o claim.yaml"),
         "waivers": ("certificates", "opcert waivers --from results -o waivers.yaml"),
         "explain": (
             "explain",

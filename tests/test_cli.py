@@ -1,7 +1,6 @@
 """The command line: exit codes, messages, and the files that it writes."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,14 +19,6 @@ SPLIT = "directml/DML_OPERATOR_SPLIT"
 @pytest.fixture(scope="module")
 def small_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_suite_files.write(tmp_path_factory.mktemp("suites") / "small")
-
-
-def test_help_names_every_command() -> None:
-    result = opcert("--help")
-    assert result.exit_code == 0
-    commands = "backends", "certify", "claim", "driver-check", "explore", "generate", "check"
-    for command in (*commands, "coverage", "docs", "explain", "schema", "verify"):
-        assert command in result.stdout
 
 
 def test_version_is_that_of_the_distribution() -> None:
@@ -60,50 +51,6 @@ def test_nothing_verified_exits_1(small_suite: Path) -> None:
     result = opcert("certify", "--suite", small_suite, "--backend", backend)
     assert result.exit_code == 1
     assert "nothing was verified" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("glob", "suggestion"),
-    [
-        ("dml-split/exampel-1", "did you mean 'dml-split/example-1'?"),
-        ("nope", "one is 'dml-split/"),
-    ],
-)
-def test_an_unknown_case_is_reported_with_a_known_one(
-    small_suite: Path, glob: str, suggestion: str
-) -> None:
-    result = opcert("certify", "--suite", small_suite, "--case", glob)
-    assert result.exit_code == 2
-    assert f"no case matches '{glob}'; {suggestion}" in result.stderr
-
-
-@pytest.mark.parametrize("below", ["", "deeper"])
-@pytest.mark.parametrize("command", [("certify",), ("claim",), ("docs",)])
-def test_a_file_in_the_place_of_a_folder_is_reported(
-    small_suite: Path, tmp_path: Path, command: tuple[str], below: str
-) -> None:
-    (tmp_path / "file").write_text("a thesis")
-    # The claim itself is a file.
-    out = tmp_path / "file" / below / ("claim.yaml" if command == ("claim",) else "")
-    result = opcert(*command, "--suite", small_suite, "--operator", SPLIT, "--out", out)
-    assert result.exit_code == 2
-    assert str(tmp_path / "file") in result.stderr
-    assert "folder" in result.stderr
-    assert "Errno" not in result.stderr
-    assert (tmp_path / "file").read_text() == "a thesis"
-
-
-@pytest.mark.parametrize("command", ["certify", "claim", "docs"])
-def test_a_folder_that_cannot_be_written_costs_no_run(
-    small_suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    # Root may write anywhere.
-    monkeypatch.setattr(os, "access", lambda path, how: how == os.R_OK or Path(path) != tmp_path)
-    out = tmp_path if command == "certify" else tmp_path / "out"
-    result = opcert(command, "--suite", small_suite, "--operator", SPLIT, "--out", out)
-    assert result.exit_code == 2
-    assert result.stderr.startswith(f"opcert: error: {tmp_path}: cannot be written: ")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_stopping_at_the_first_failure(small_suite: Path) -> None:

@@ -1,7 +1,6 @@
 """The commands about backends: `backends`, `claim` and `driver-check`."""
 
 import importlib
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,6 @@ from rich.console import Console
 from rich.table import Table
 
 from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.backends.contract import Backend
 from opcert.backends.lookup import (
     BUILT_IN_BACKENDS,
     DRIVER_PREFIX,
@@ -26,18 +24,16 @@ from opcert.backends.lookup import (
 )
 from opcert.backends.probing import DECLARED_SUPPORT
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.certify_suite import OnVerdict, certify
+from opcert.certificate.file import read_certificate
 from opcert.commands import options
-from opcert.commands.certificates import check_selection
+from opcert.commands.certificates import certificate_file
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
-from opcert.commands.parsing import case_progress
-from opcert.errors import OpcertError
 from opcert.isolation.supervised import check_driver
 from opcert.report.files import console, print_line, table_cell
 from opcert.run.settings import RunSettings
 from opcert.specification.files import shipped_operators
 from opcert.suite.format import IndexedCase
-from opcert.suite.generation import open_suite
+from opcert.suite.generation import open_certified_suite
 from opcert.suite.suite import Suite
 from opcert.suite.support import declared_support
 from opcert.suite.writing import path_of_new_file
@@ -145,27 +141,11 @@ class ClaimDraft:
     remarks: Sequence[str]
 
 
-def draft_claim(
-    backend: str | Backend,
-    suite: str | Path | Suite | None = None,
-    *,
-    options: Mapping[str, Any] | None = None,
-    progress: OnVerdict = lambda *_: None,
-    **settings: Any,
-) -> ClaimDraft:
-    """Run the cases of a suite on a backend, and draft a claim from the verdicts.
-
-    `settings` are those of `RunSettings`.
-
-    Raises:
-        OpcertError: as `certify` does.
-    """
-    given = RunSettings(**settings)
-    opened = open_suite(suite, given.specs, given.operator, given.profile)
-    certificate = certify(backend, opened, options=options, progress=progress, **settings)
+def draft_claim(certificate: Certificate, suite: Suite) -> ClaimDraft:
+    """Draft a claim from the verdicts of a certificate of a suite."""
     operators: dict[str, dict[str, Any]] = {}
     claimed: list[TriedCall] = []
-    for name, calls in _tried_calls(certificate, opened).items():
+    for name, calls in _tried_calls(certificate, suite).items():
         scope, in_scope = _largest_scope(calls)
         if scope:
             operators[name] = scope
@@ -184,7 +164,8 @@ def draft_claim(
     comments = [f"Draft of a claim: {run}; keep what you want to claim", *remarks]
     # A line break in an option would otherwise end the comment.
     lines = ["# " + "".join(filter(str.isprintable, comment)) for comment in comments]
-    level = {} if given.feature_level is None else {"feature_level": given.feature_level}
+    feature_level = certificate.selection.feature_level
+    level = {} if feature_level is None else {"feature_level": feature_level}
     # Mappings get a line for each entry, lists a single line.
     text = yaml.safe_dump(
         {**level, "operators": operators}, sort_keys=False, default_flow_style=None, width=100
@@ -239,34 +220,27 @@ def backends() -> None:
     print_backends(available_backends(), shipped_operators(), console())
 
 
-@takes_settings("operator", "specs", "profile", "feature_level", "isolated", "timeout", "memory")
+@takes_settings("specs")
 def claim(
     *,
+    certificate: options.CertificateOption,
     out: Annotated[Path, options.out("FILE", "File to write the claim to; it must not exist.")],
-    backend: options.BackendOption = "reference",
-    backend_option: options.BackendOptions = None,
     suite: options.SuiteOption = None,
     settings: RunSettings,
     quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
 ) -> None:
-    """Run a backend, and draft a claim from the verdicts.
+    """Draft a claim from a certificate: what the backend supported in its run.
 
     Exit codes: 0 written; 1 nothing to claim; 2 invalid input.
     """
-    arguments = parse_backend_options(backend_option)
+    read = read_certificate(certificate_file(certificate))
     target = path_of_new_file(out, suite)
-    opened = options.open_selected(suite, settings, quiet)
-    check_selection(opened, settings.operator)
-    with case_progress(quiet, verbose) as on_verdict:
-        draft = draft_claim(
-            backend, opened, options=arguments, progress=on_verdict, **settings.changes()
-        )
+    generation = options.generation(quiet)
+    opened = open_certified_suite(read.suite, suite, settings.specs, **generation)
+    draft = draft_claim(read, opened)
     if not draft.operators:
         echo_line("nothing was written: the backend declined every valid call, or none was run")
         raise typer.Exit(ExitCode.FAILURE)
-    if os.path.lexists(target):
-        raise OpcertError(f"{target}: exists by now; remove it or name another file with --out")
     write_files(target.parent, [(target.name, draft.text.encode())])
     echo_line(f"wrote {target}")
     for remark in draft.remarks:

@@ -260,9 +260,7 @@ def load_signer(path: Path) -> stored.Sign:
 
 def waivers(
     *,
-    certificate: Annotated[
-        Path, typer.Option("--from", metavar="PATH", help="A certificate.json, or its folder.")
-    ],
+    certificate: options.CertificateOption,
     out: Annotated[Path, options.out("FILE", "File to write the waivers to; it must not exist.")],
     quiet: options.QuietOption = False,
 ) -> None:

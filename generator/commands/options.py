@@ -60,20 +60,6 @@ def number(
     return read
 
 
-def _complete_backend() -> list[str]:
-    from opcert.backends.lookup import BUILT_IN_BACKENDS, registered_backends
-
-    return [*BUILT_IN_BACKENDS, *registered_backends()]
-
-
-def _complete_operator() -> list[str]:
-    from opcert.specification.files import shipped_operators
-
-    return shipped_operators()
-
-
-_COMPLETIONS = {"operator": _complete_operator, "profile": lambda: [*PROFILES]}
-
 # -- options that several commands have
 
 _BACKEND = typer.Option(
@@ -82,7 +68,6 @@ _BACKEND = typer.Option(
     metavar="BACKEND",
     help="The backend: a built-in name, an entry point, file.py:attribute, module:attribute or "
     "driver:COMMAND.",
-    autocompletion=_complete_backend,
 )
 BackendOption = Annotated[str, _BACKEND]
 OptionalBackendOption = Annotated[str | None, _BACKEND]
@@ -104,6 +89,9 @@ def out(metavar: str, text: str) -> Any:
 SuiteOption = Annotated[
     Path | None,
     typer.Option("--suite", metavar="FOLDER", help="Use another suite than the core suite."),
+]
+CertificateOption = Annotated[
+    Path, typer.Option("--from", metavar="PATH", help="A certificate.json, or its folder.")
 ]
 ClusterOption = Annotated[
     str | None,
@@ -185,7 +173,6 @@ def _parameter(name: str) -> Parameter:
         metavar=option.metavar,
         help=option.help,
         parser=parser,
-        autocompletion=_COMPLETIONS.get(name),
     )
     annotation = Annotated[kind, declaration]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -23,7 +23,7 @@ from opcert.specification.model import json_schema
 from opcert.strength.strength import Strength, Survivor, measure_strength
 from opcert.suite.coverage import Coverage, measure_coverage
 from opcert.suite.format import StoredArray
-from opcert.suite.formats import FORMATS, SUITE
+from opcert.suite.formats import SUITE
 from opcert.suite.generation import generate as generate_suite
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import RuleCounts, check_specs
@@ -99,7 +99,6 @@ def generate(
             metavar="NAME",
             help="suite; onnx-backend-test, for the runner of ONNX; or safetensors, which adds "
             "files of this format to the suite.",
-            autocompletion=lambda: [SUITE, *FORMATS],
         ),
     ] = SUITE,
     seed: options.SeedOption = 0,

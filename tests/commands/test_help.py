@@ -12,7 +12,6 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from opcert.cli import COMMANDS, Opcert, app
-from tests.at_length import at_length
 from tests.command_line import WRONG, opcert, opcert_program
 from tests.small_suite import write
 
@@ -66,7 +65,7 @@ def test_commands_that_take_the_same_thing_name_the_option_alike() -> None:
     assert all(("-o" in each) == ("--out" in each) for each in options.values())
     assert all(("-q" in each) == ("--quiet" in each) for each in options.values())
     # Whatever runs a backend limits it.
-    for name in ("certify", "claim", "explore", "driver-check"):
+    for name in ("certify", "explore", "driver-check"):
         assert {"--timeout", "--memory", "--backend-option"} <= options[name]
 
 
@@ -122,18 +121,9 @@ def test_an_error_has_colours_in_terminals_only(forced: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "completion"),
-    at_length(
-        [
-            ("opcert certify --operator openvino/Slice", "openvino/Slice-8"),
-            ("opcert certify -b onnx", "onnxruntime"),
-            ("opcert generate --profile st", "stress"),
-            ("opcert cert", "certify"),
-        ],
-        4,
-    ),
+    ("words", "completion"), [("opcert cert", "certify"), ("opcert certify --oper", "--operator")]
 )
-def test_a_shell_completes_commands_and_values(words: str, completion: str) -> None:
+def test_a_shell_completes_commands_and_options(words: str, completion: str) -> None:
     count = len(words.split()) - 1
     asked = {"COMP_WORDS": words, "COMP_CWORD": f"{count}", "_OPCERT_COMPLETE": "complete_bash"}
     program = "import sys; sys.argv[0] = 'opcert'; from opcert.cli import main; main()"

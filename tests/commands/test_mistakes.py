@@ -64,6 +64,7 @@ FILES: Mapping[str, str] = {
 
 INSIDE = str(core_suite_folder() / "new")
 CERTIFY = ("certify", "--in-process", "--case", CASE)
+CLAIM = ("claim", "--from", "right", "-o")
 GPU = ("--backend-option", "device=GPU")
 
 # Each mistake: the command line, and a pattern of the message.
@@ -171,8 +172,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("certify", "-o", "new", "--sign", "none.pem"), r"none.pem: No such file.*; expected the P"),
     (("certify", "-o", "new", "--sign", "key.pem"), r"key.pem: .*expected .*private key"),
     # folders and files to write
-    (("claim", "-o", "claim.yaml"), r"claim.yaml: exists; remove it or name another file with -"),
-    (("claim", "-o", "locked/claim.yaml"), r"locked: cannot be written: Permission denied; name"),
+    ((*CLAIM, "claim.yaml"), r"claim.yaml: exists; remove it or name another file with --out"),
+    ((*CLAIM, "locked/claim.yaml"), r"locked: cannot be written: Permission denied; name"),
     # suites and specs
     (("report", "right", "-o", "new", "--suite", "nowhere"), r"nowhere/manifest.json: .*expected"),
     (("report", "right", "-o", "new", "--suite", "small"), r"name the folder of the certificate"),
@@ -208,7 +209,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
 OPTIONS = {name: {o for p in command.params for o in p.opts} for name, command in LOADED.items()}
 # What these commands need besides.
 NEEDED = {
-    "claim": ("-o", "c.yaml"),
+    "claim": (*CLAIM, "c.yaml")[1:],
     "docs": ("-o", "d"),
     "explain": (CASE,),
     "generate": ("-o", "s"),
@@ -271,6 +272,7 @@ READERS = [
     ("report", "right"),
     ("verify",),
     ("explore", "--known"),
+    ("claim", "-o", "new.yaml", "--from"),
     ("waivers", "-o", "new.yaml", "--from"),
 ]
 MISTAKES += [

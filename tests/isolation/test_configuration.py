@@ -89,11 +89,8 @@ def test_load_needs_one_configuration() -> None:
     assert load(f"{FILE}:Several", mode="all").version == "1 CPU 0 all"
 
 
-@pytest.mark.parametrize("command", ["claim", "explore"])
-def test_claim_and_explore_need_one_configuration(command: str, tmp_path: Path) -> None:
-    backend = ("--backend", f"{FILE}:Several", "--backend-option", "device=all")
-    out = ("--out", tmp_path / "claim.yaml") if command == "claim" else ()
-    result = opcert(command, *backend, *out)
+def test_explore_needs_one_configuration() -> None:
+    result = opcert("explore", "--backend", f"{FILE}:Several", "--backend-option", "device=all")
     assert result.exit_code == 2
     text = "device=all means several configurations; choose one: device=CPU, device=GPU.0, "
     assert text in result.stderr

@@ -4,19 +4,19 @@ import json
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from opcert import Certificate, certify
 from opcert.arrays.element_types import TYPE_SETS, Array
-from opcert.commands.backends import draft_claim
+from opcert.commands.backends import ClaimDraft, draft_claim
 from opcert.errors import SpecError
 from opcert.report.files import conclusion_line
 from opcert.suite.claims import read_claim
 from opcert.suite.suite import Suite
 from tests import wrong_backends as wrong
-from tests.command_line import WRONG, opcert
+from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.few_cases import few_cases
 from tests.wrong_backends import Attributes, Inputs
@@ -51,6 +51,11 @@ class DeclinesSomeSizes(wrong.Right):
 @pytest.fixture
 def claim(tmp_path: Path) -> Path:
     return tmp_path / "claim.yaml"
+
+
+def drafted(backend: object, **settings: Any) -> ClaimDraft:
+    """Return a draft of a claim from a run."""
+    return draft_claim(certify(backend, few_cases(), **settings), few_cases())  # type: ignore[arg-type]
 
 
 def claiming(
@@ -283,7 +288,7 @@ def test_a_missing_claim_is_reported(claim: Path) -> None:
 def test_a_draft_excludes_what_was_declined_and_is_then_certified(
     claim: Path, backend: wrong.Right, absent: dict[str, list[object]]
 ) -> None:
-    draft = draft_claim(backend, few_cases(), operator=PARTS)
+    draft = drafted(backend, operator=PARTS)
     for part, values in absent.items():
         assert not set(values) & set(draft.operators[PARTS][part])
     assert claiming(claim, draft.text, backend).conformant
@@ -291,55 +296,67 @@ def test_a_draft_excludes_what_was_declined_and_is_then_certified(
 
 def test_a_draft_excludes_rules(claim: Path) -> None:
     operator = "openvino/Broadcast-1"
-    draft = draft_claim(DeclinesOneBehaviour(), few_cases(), operator=operator)
+    draft = drafted(DeclinesOneBehaviour(), operator=operator)
     assert len(draft.operators[operator]["excluded"]) == 1
     assert claiming(claim, draft.text, DeclinesOneBehaviour(), operator).conformant
 
 
 def test_a_draft_claims_what_failed(claim: Path) -> None:
-    draft = draft_claim(wrong.ThroughFloat16(), few_cases(), operator=PARTS)
+    draft = drafted(wrong.ThroughFloat16(), operator=PARTS)
     assert "f32" in draft.operators[PARTS]["types"]
     assert f"{len(draft.failed)} of the claimed calls failed" in draft.text.splitlines()[1]
     assert not claiming(claim, draft.text, wrong.ThroughFloat16()).conformant
 
 
 def test_a_draft_claims_what_was_only_sometimes_declined_and_says_so() -> None:
-    draft = draft_claim(DeclinesSomeSizes(), few_cases(), operator=PARTS)
+    draft = drafted(DeclinesSomeSizes(), operator=PARTS)
     assert draft.declined
     assert f"{len(draft.declined)} of the claimed calls were declined" in draft.text
 
 
 def test_a_draft_has_the_feature_level_that_was_run(claim: Path) -> None:
-    draft = draft_claim(wrong.Right(), few_cases(), operator=SPLIT, feature_level="1_0")
+    draft = drafted(wrong.Right(), operator=SPLIT, feature_level="1_0")
     certificate = claiming(claim, draft.text, operator=SPLIT)
     assert certificate.selection.feature_level == "1_0"
     assert certificate.conformant
 
 
 class TestTheCommand:
-    ARGUMENTS: ClassVar = ("claim", "--suite", few_cases().folder, "--operator", SPLIT, "--out")
+    SUITE: ClassVar = ("--suite", few_cases().folder)
 
-    def test_writes_what_certify_accepts_with_a_description_of_the_run(self, claim: Path) -> None:
-        result = opcert(*self.ARGUMENTS, claim.parent / "new" / "claim.yaml")
-        assert result.exit_code == 0
-        written = claim.parent / "new" / "claim.yaml"
+    @pytest.fixture
+    def certificate(self, tmp_path: Path) -> Path:
+        path = tmp_path / "certificate.json"
+        path.write_text(certify("reference", few_cases(), operator=SPLIT).to_json())
+        return path
+
+    def test_writes_what_certify_accepts_with_a_description_of_the_run(
+        self, certificate: Path
+    ) -> None:
+        written = certificate.parent / "new" / "claim.yaml"
+        result = opcert("claim", "--from", certificate, "-o", written, *self.SUITE)
+        assert result.exit_code == 0, result.output
         assert written.read_text().startswith("# Draft of a claim: reference ")
         assert few_cases().digest[:12] in written.read_text().splitlines()[0]
-        assert opcert("certify", *self.ARGUMENTS[1:-1], "--claim", written).exit_code == 0
+        run = ("certify", *self.SUITE, "--operator", SPLIT)
+        assert opcert(*run, "--claim", written).exit_code == 0
 
-    def test_leaves_a_file_that_exists_as_it_is(self, claim: Path) -> None:
+    def test_leaves_a_file_that_exists_as_it_is(self, certificate: Path, claim: Path) -> None:
         claim.write_text("mine")
-        result = opcert(*self.ARGUMENTS, claim)
+        result = opcert("claim", "--from", certificate, "-o", claim, *self.SUITE)
         assert result.exit_code == 2
         assert f"{claim}: exists" in result.stderr
         assert claim.read_text() == "mine"
 
-    def test_writes_nothing_where_everything_is_declined(self, claim: Path) -> None:
-        result = opcert(*self.ARGUMENTS, claim, "--backend", f"{WRONG}:SupportsNothing")
+    def test_writes_nothing_where_everything_is_declined(self, tmp_path: Path, claim: Path) -> None:
+        declined = certify(wrong.SupportsNothing(), few_cases(), operator=SPLIT)
+        (tmp_path / "declined.json").write_text(declined.to_json())
+        result = opcert("claim", "--from", tmp_path / "declined.json", "-o", claim, *self.SUITE)
         assert result.exit_code == 1
         assert not claim.exists()
 
-    def test_does_not_write_into_a_suite(self) -> None:
-        result = opcert(*self.ARGUMENTS, few_cases().folder / "claim.yaml")
+    def test_does_not_write_into_a_suite(self, certificate: Path) -> None:
+        inside = few_cases().folder / "claim.yaml"
+        result = opcert("claim", "--from", certificate, "-o", inside, *self.SUITE)
         assert result.exit_code == 2
         assert "inside the suite" in result.stderr

@@ -154,7 +154,7 @@ def test_the_commands_generate_what_the_core_suite_lacks(
         ("report", out, "--out", tmp_path / "html"),
         ("explain", "transpose-1/example-1"),
         ("coverage", "--operator", LACKING),
-        ("claim", "--operator", LACKING, "--out", tmp_path / "claim.yaml"),
+        ("claim", "--from", out, "--out", tmp_path / "claim.yaml"),
         ("docs", "--operator", LACKING, "--out", tmp_path / "docs"),
     ):
         result = opcert(*command)
