@@ -13,13 +13,7 @@ from typing import Any, TypeAlias
 
 from opcert.backends.contract import Backend, declared_reuse
 from opcert.backends.lookup import SourceFiles, in_process_backend, with_reference_specs
-from opcert.certificate.certificate import (
-    BackendEntry,
-    ClusterEntry,
-    Platform,
-    Run,
-    WorkerPlatform,
-)
+from opcert.certificate.certificate import BackendEntry, ClusterEntry, Platform, Run, WorkerPlatform
 from opcert.errors import printable_line
 from opcert.isolation.supervised import start_backend
 from opcert.run.outcome import IsolatedBackend

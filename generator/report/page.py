@@ -9,12 +9,7 @@ from typing import Any
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.certificate.certificate import Certificate
 from opcert.report.cause_section import cause_section, detail_data, list_data
-from opcert.report.side_by_side import (
-    KIND_MEANINGS,
-    Tally,
-    count_statuses,
-    describe_rejections,
-)
+from opcert.report.side_by_side import KIND_MEANINGS, Tally, count_statuses, describe_rejections
 from opcert.suite.format import IndexedCase, RuleText
 from opcert.suite.suite import Suite
 from opcert.verdicts.bugs import Bug, bugs_of

@@ -8,13 +8,7 @@ from time import perf_counter
 
 from opcert.backends.contract import Backend
 from opcert.errors import OpcertError, did_you_mean
-from opcert.run.comparison import (
-    CallRecord,
-    Difference,
-    Excerpt,
-    FailureKind,
-    compare_outputs,
-)
+from opcert.run.comparison import CallRecord, Difference, Excerpt, FailureKind, compare_outputs
 from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome
 from opcert.run.session import run_case, run_repeatedly
 from opcert.suite.claims import Claim, Scope
@@ -23,12 +17,7 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.suite.support import Support, checked_support
 from opcert.verdicts.judging import Judge
-from opcert.verdicts.verdict import (
-    DECISIVE_BREACHES,
-    FAILURE_STATUSES,
-    Verdict,
-    redact_outcome,
-)
+from opcert.verdicts.verdict import DECISIVE_BREACHES, FAILURE_STATUSES, Verdict, redact_outcome
 
 # The number of cases of a batch: enough to show a state that lasts for many calls, and few enough
 # that the last batches keep all processes busy.

@@ -28,11 +28,7 @@ from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.reduction import Candidate, Reduction, StepMaker, elements_to_read, is_small
 from opcert.verdicts.reproduction import ReproducedCall, Reproduction, SerializedCall, calls_of_case
 from opcert.verdicts.trying import try_conditions
-from opcert.verdicts.verdict import (
-    FAILURE_STATUSES,
-    Verdict,
-    judge,
-)
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, judge
 
 # The maximum number of causes to confirm, and of failures to try for each cause.
 MAX_CAUSES, MAX_TRIES = 50, 3

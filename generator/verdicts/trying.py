@@ -11,12 +11,7 @@ from opcert.suite.support import declared_support
 from opcert.verdicts.case_levels import CaseLevels, LevelledCalls
 from opcert.verdicts.cause_text import Cause, condition_of
 from opcert.verdicts.causes import Diagnosis
-from opcert.verdicts.fresh import (
-    FreshCall,
-    have_different_elements,
-    likeness,
-    unmatched_terms,
-)
+from opcert.verdicts.fresh import FreshCall, have_different_elements, likeness, unmatched_terms
 
 # How many fresh calls that match a condition are made, and how many that lack one term of it; and
 # how many are drawn at the most.
