@@ -229,11 +229,21 @@ def partly() -> Certificate:
         (wrong.Right, {"operator": "*"}, 'selection.operator was "directml/*" and now is "*"'),
         (wrong.Right, {"feature_level": "2_1"}, "selection.feature_level was null and now is"),
         (f"{WRONG}:Right", {}, "run.timeout was null and now is 60.0"),
+        (wrong.Right, {"claim": "claim.yaml"}, "claim was null and now is"),
+        (wrong.Right, {"waivers": "waivers.yaml"}, "waivers was null and now is"),
     ],
 )
 def test_another_run_is_refused(
-    partly: Certificate, backend: Any, arguments: dict[str, Any], message: str
+    partly: Certificate,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    backend: Any,
+    arguments: dict[str, Any],
+    message: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("claim.yaml").write_text("operators:\n  directml/DML_OPERATOR_SPLIT: {}\n")
+    Path("waivers.yaml").write_text(f"- {{case: '*', {REST}}}\n")
     backend = backend if isinstance(backend, str) else backend()
     with pytest.raises(OpcertError) as caught:
         certify(
@@ -246,49 +256,30 @@ def test_another_run_is_refused(
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("kind", ["claim", "waivers"])
-def test_another_claim_and_other_waivers_are_refused(
-    partly: Certificate, tmp_path: Path, kind: str
+@pytest.mark.parametrize(
+    ("entry", "parts", "message"),
+    [
+        ("suite", {"digest": "0" * 64}, "suite.digest was"),
+        ("platform", {"opcert": "0.0.1"}, "platform.opcert was"),
+        ("platform", {"numpy": "1.0"}, "platform.numpy was"),
+        ("run", {"isolated": True, "memory": 1 << 30}, "run.isolated was"),
+        ("verdicts", {}, "its cases are not those of the suite"),
+    ],
+)
+def test_a_certificate_of_another_environment_or_of_other_cases_is_refused(
+    partly: Certificate, entry: str, parts: dict[str, Any], message: str
 ) -> None:
-    file = tmp_path / "file.yaml"
-    texts = {
-        "claim": "operators:\n  directml/DML_OPERATOR_SPLIT: {}\n",
-        "waivers": f"- {{case: '*', {REST}}}\n",
-    }
-    file.write_text(texts[kind])
-    with pytest.raises(OpcertError, match=f"{kind} was null and now is"):
+    first, *others = partly.verdicts
+    changed = (replace(first, case="dml-split/other"), *others)
+    part = getattr(partly, entry).model_copy(update=parts) if parts else changed
+    with pytest.raises(OpcertError, match=message):
         certify(
             wrong.Right(),
             core_suite(),
             operator=SPLIT,
             case="*f32*",
-            resume=partly,
-            **{kind: file},  # type: ignore[arg-type]
+            resume=partly.replace(**{entry: part}),
         )
-
-
-@pytest.mark.parametrize(
-    ("entry", "parts"),
-    [
-        ("suite", {"digest": "0" * 64}),
-        ("platform", {"opcert": "0.0.1"}),
-        ("platform", {"numpy": "1.0"}),
-        ("run", {"isolated": True, "memory": 1 << 30}),
-    ],
-)
-def test_a_certificate_of_another_environment_is_refused(
-    partly: Certificate, entry: str, parts: dict[str, Any]
-) -> None:
-    former = partly.replace(**{entry: getattr(partly, entry).model_copy(update=parts)})
-    with pytest.raises(OpcertError, match=f"{entry}.{next(iter(parts))} was"):
-        certify(wrong.Right(), core_suite(), operator=SPLIT, case="*f32*", resume=former)
-
-
-def test_a_certificate_of_other_cases_is_refused(partly: Certificate) -> None:
-    first, *others = partly.verdicts
-    former = partly.replace(verdicts=(replace(first, case="dml-split/other"), *others))
-    with pytest.raises(OpcertError, match="its cases are not those of the suite"):
-        certify(wrong.Right(), core_suite(), operator=SPLIT, case="*f32*", resume=former)
 
 
 class InterruptedAtItsEnd(wrong.Right):

@@ -213,13 +213,6 @@ def test_a_type_that_the_document_does_not_define_is_not_reported_as_passed() ->
     assert table.count("not defined</") == len(undefined)
 
 
-@each_page
-def test_every_status_has_a_mark_and_a_name(of: MakeCertificate) -> None:
-    text = page(of).text
-    for status in {verdict.status for verdict in of().verdicts}:
-        assert f"{STATUS_MARKS[status]} {status}" in text
-
-
 def test_the_certificate_of_the_test_has_every_status() -> None:
     assert {verdict.status for verdict in samples.faulty().verdicts} == set(STATUSES)
 
@@ -389,7 +382,3 @@ def test_feature_levels_count_their_cases() -> None:
             in page(samples.faulty).links
         )
         assert row in text
-
-
-def test_the_same_certificate_gives_the_same_bytes() -> None:
-    assert report_files(samples.faulty(), samples.suite()) == files(samples.faulty)

@@ -128,12 +128,9 @@ def test_a_cause_has_a_case_with_its_observation(wrong: Certificate) -> None:
     assert f"    {wrong.causes[0].representative}: {first_line[:60]}" in text(screen)
 
 
-def test_the_conclusion_gives_the_reasons(wrong: Certificate) -> None:
+def test_the_conclusion_gives_the_reasons_the_part_and_the_selection(wrong: Certificate) -> None:
     assert conclusion_line(wrong).startswith("NOT CONFORMANT: right 1 on core suite")
     assert "x accepted" in conclusion_line(wrong)
-
-
-def test_the_conclusion_names_the_part_and_the_selection() -> None:
     certificate = certify("reference", operator="directml/*SPLIT", feature_level="2_1")
     assert conclusion_line(certificate).startswith("CONFORMANT for 1 of 5 operators, ")
     assert "operator directml/*SPLIT, feature_level 2_1" in conclusion_line(certificate)

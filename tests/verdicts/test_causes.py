@@ -190,20 +190,8 @@ def test_conditions_that_match_the_same_cases_are_both_stated() -> None:
     )
 
 
-def test_every_failure_has_one_cause() -> None:
-    came = samples.faulty().verdicts
-    found = Diagnosis(samples.suite()).causes(came)
-    counted = Counter(case for cause in found for case in (*cause.cases, *cause.attributed))
-    assert counted == Counter(each.case for each in came if each.status in FAILURE_STATUSES)
-
-
 def test_passing_verdicts_have_no_causes() -> None:
     assert not Diagnosis(samples.suite()).causes(samples.right().verdicts)
-
-
-def test_the_same_verdicts_give_the_same_causes() -> None:
-    came = samples.faulty().verdicts
-    assert Diagnosis(samples.suite()).causes(came) == Diagnosis(samples.suite()).causes(came)
 
 
 def test_types_and_ranks_explain_failures_where_the_spec_is_missing() -> None:
@@ -240,7 +228,8 @@ def test_failures_without_a_pattern_have_a_cause(seed: int, share: float) -> Non
         lambda case: random.choice(kinds[case.expects]) if random.random() < share else None,
     )
     found = core()[1].causes(came)
-    assert sum(len(cause.cases) for cause in found) == sum(v.status == "fail" for v in came)
+    counted = Counter(case for cause in found for case in cause.cases)
+    assert counted == Counter(v.case for v in came if v.status in FAILURE_STATUSES)
 
 
 def test_an_uncredited_rejection_belongs_to_the_cause_of_its_baseline() -> None:

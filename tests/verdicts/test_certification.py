@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,7 +10,7 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
-from opcert.errors import BackendError, OpcertError
+from opcert.errors import BackendError
 from opcert.report.files import conclusion_line
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import Verdict
@@ -36,23 +35,12 @@ def test_an_ambiguous_call_has_to_return_a_list_of_arrays() -> None:
     assert found == {("fail", "type")}
 
 
-@cache
-def of_the_reference() -> Certificate:
-    return certify("reference", few_cases())
-
-
 def test_the_reference_is_conformant_and_bit_exact() -> None:
-    certificate = of_the_reference()
+    certificate = certify("reference", few_cases())
     assert certificate.conformant
     assert certificate.grade == "bit-exact"
     assert len(certificate.operators) == 5
-
-
-def test_every_case_of_the_manifest_has_one_verdict() -> None:
-    certificate = of_the_reference()
     assert [v.case for v in certificate.verdicts] == [case.id for _, case in few_cases()]
-    assert len({v.case for v in certificate.verdicts}) == len(certificate.verdicts)
-    assert sum(certificate.counts.values()) == len(certificate.verdicts)
 
 
 @pytest.mark.parametrize(
@@ -65,18 +53,14 @@ def test_a_backend_that_computes_nothing_gets_no_certificate(
     certificate = certify(backend(), few_cases(), operator=DML)
     assert not certificate.conformant
     assert certificate.grade is None
+    if backend is wrong.SupportsNothing:
+        assert certificate.reasons == ["nothing was verified"]
 
 
 def test_a_rejection_is_not_credited_where_the_valid_baseline_fails() -> None:
     certificate = certify(wrong.RejectsEverything(), few_cases(), operator=DML)
     assert kinds(certificate).keys() == {"rejected", "uncredited"}
     assert not certificate.counts["pass"]
-
-
-def test_declining_everything_verifies_nothing() -> None:
-    certificate = certify(wrong.SupportsNothing(), few_cases(), operator=DML)
-    assert certificate.counts["unsupported"] > 0
-    assert certificate.reasons == ["nothing was verified"]
 
 
 @pytest.mark.parametrize(
@@ -132,13 +116,6 @@ def test_declared_exclusions_do_not_count_against_a_backend() -> None:
     assert certificate.operators["openvino/Slice-8"]["pass"] > 0
 
 
-def test_malformed_declared_support_is_an_error_of_the_backend() -> None:
-    backend = wrong.Right()
-    backend.support = {"openvino/Slice-8": {"how": "native", "type": ["f32"]}}  # type: ignore[attr-defined]
-    with pytest.raises(BackendError, match="did you mean 'types'"):
-        certify(backend, few_cases())
-
-
 def test_ambiguous_cases_never_decide() -> None:
     certificate = certify(
         wrong.AcceptsEverything(), core_suite(), operator=DML, case="*zero-sizes*"
@@ -159,11 +136,6 @@ def test_an_older_feature_level_puts_cases_out_of_scope() -> None:
     assert newest.counts["out-of-claim"] == 0
     assert 0 < oldest.counts["pass"] < newest.counts["pass"]
     assert oldest.conformant
-
-
-def test_an_unknown_feature_level_is_reported() -> None:
-    with pytest.raises(OpcertError, match="feature level '5_0'"):
-        certify("reference", few_cases(), feature_level="5_0")
 
 
 def test_stopping_at_a_failure_leaves_the_rest_not_run() -> None:
@@ -211,6 +183,7 @@ def test_a_backend_that_exits_the_process_is_an_outcome() -> None:
         ({"types": "f32"}, "found 'f32'"),
         ({"ranks": 4}, "found 4"),
         ({"excluded": ["slice-8/backward"]}, "did you mean 'slice-8/backwards'"),
+        ({"type": ["f32"]}, "did you mean 'types'"),
         (3, "found 3"),
     ],
 )

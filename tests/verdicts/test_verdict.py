@@ -73,91 +73,78 @@ def test_each_operator_that_was_tried_or_claimed_must_have_been_verified(
     assert unverified_reasons(verdicts, claimed) == messages
 
 
-def test_a_valid_call_that_is_rejected_fails_with_the_reason() -> None:
-    verdict = judged(VALID, Outcome("rejected", reason="ValueError: no"))
-    assert (verdict.status, verdict.kind) == ("fail", "rejected")
-    assert "ValueError: no" in verdict.detail
-
-
-def test_a_malformed_answer_is_no_rejection() -> None:
-    fault = Difference("protocol", "b'done' is no line of JSON")
-    for case, baseline in ((VALID, None), (REJECTED, verdict_of_baseline("pass"))):
-        verdict = judged(case, Outcome("rejected", fault=fault), baseline)
-        assert (verdict.status, verdict.kind) == ("fail", "protocol")
-        assert verdict.detail == f"{fault.text}\n    contract: {BACKEND_CONTRACT['protocol']}"
-
-
-def test_a_must_reject_call_that_gives_outputs_is_accepted() -> None:
-    verdict = judged(REJECTED, Outcome("outputs", []), verdict_of_baseline("pass"))
-    assert (verdict.status, verdict.kind) == ("fail", "accepted")
-
-
-@pytest.mark.parametrize(
-    ("baseline", "status", "kind"),
-    [
-        (verdict_of_baseline("pass"), "pass", None),
-        (verdict_of_baseline("fail", "bits"), "pass", None),
-        (verdict_of_baseline("unsupported"), "unsupported", None),
-        (verdict_of_baseline("fail", "value"), "fail", "uncredited"),
-        (verdict_of_baseline("fail", "rejected"), "fail", "uncredited"),
-    ],
-)
-def test_a_rejection_is_credited_if_its_baseline_passed(
-    baseline: Verdict, status: str, kind: str | None
-) -> None:
-    verdict = judged(REJECTED, Outcome("rejected", reason="ValueError: no"), baseline)
-    assert (verdict.status, verdict.kind) == (status, kind)
-
-
-def test_not_implemented_is_unsupported_for_either_expectation() -> None:
-    for case in (VALID, REJECTED):
-        assert (
-            judged(case, Outcome("unsupported"), verdict_of_baseline("pass")).status
-            == "unsupported"
+OPEN, OPEN_REJECTED = {**VALID, "ambiguity": "open"}, {**REJECTED, "ambiguity": "open"}
+PASSED, REJECTS = verdict_of_baseline("pass"), Outcome("rejected", reason="ValueError: no")
+WROTE, MALFORMED = Difference("mutated-input", "wrote"), Difference("protocol", "no line of JSON")
+CONTRACT = f"no line of JSON\n    contract: {BACKEND_CONTRACT['protocol']}"
+# Each case with what came of it and its baseline, and its status, kind and a part of its detail.
+JUDGED: list[tuple[dict[str, Any], Outcome, Verdict | None, str, str | None, str]] = [
+    (VALID, REJECTS, None, "fail", "rejected", "rejected a valid call: ValueError: no"),
+    (VALID, Outcome("unsupported"), None, "unsupported", None, ""),
+    (VALID, Outcome("outputs", fault=WROTE), None, "fail", "mutated-input", "wrote"),
+    (VALID, Outcome("rejected", fault=MALFORMED), None, "fail", "protocol", CONTRACT),
+    (REJECTED, Outcome("outputs", []), PASSED, "fail", "accepted", "violates example-1/rule"),
+    (REJECTED, Outcome("unsupported"), PASSED, "unsupported", None, ""),
+    (REJECTED, Outcome("rejected", fault=WROTE), PASSED, "fail", "mutated-input", "wrote"),
+    (REJECTED, Outcome("rejected", fault=MALFORMED), PASSED, "fail", "protocol", CONTRACT),
+    # A rejection is credited if its baseline passed.
+    (REJECTED, REJECTS, PASSED, "pass", None, "rejected: ValueError: no"),
+    (REJECTED, REJECTS, verdict_of_baseline("fail", "bits"), "pass", None, "rejected: "),
+    (
+        REJECTED,
+        REJECTS,
+        verdict_of_baseline("unsupported"),
+        "unsupported",
+        None,
+        "does not support",
+    ),
+    (REJECTED, REJECTS, verdict_of_baseline("fail", "value"), "fail", "uncredited", "did not pass"),
+    (REJECTED, REJECTS, verdict_of_baseline("fail", "rejected"), "fail", "uncredited", "not pass"),
+    # An ambiguous case keeps what was observed, and decides nothing but a breach of the contract.
+    (OPEN, REJECTS, None, "implementation-defined", None, "the reference gives outputs; fail: rej"),
+    (OPEN, Outcome("not-run", reason="given up"), None, "not-run", None, "given up"),
+    *(
+        (case, Outcome(end, reason="it ended"), None, end, None, "it ended")
+        for case in (OPEN, OPEN_REJECTED)
+        for end in ("crash", "hang")
+    ),
+    *(
+        (
+            OPEN,
+            Outcome("outputs", fault=Difference(kind, "wrong")),
+            None,
+            "fail",
+            kind,
+            BACKEND_CONTRACT[kind],
         )
+        for kind in sorted(DECISIVE_BREACHES)
+    ),
+    *(
+        (
+            OPEN,
+            Outcome("outputs", fault=Difference(kind, "other")),
+            None,
+            "implementation-defined",
+            None,
+            "",
+        )
+        for kind in ("value", "shape", "unstable")
+    ),
+]
 
 
-def test_a_fault_fails_with_its_kind() -> None:
-    fault = Difference("mutated-input", "wrote")
-    for case in (VALID, REJECTED):
-        observed: Observed = "outputs" if case is VALID else "rejected"
-        verdict = judged(case, Outcome(observed, fault=fault), verdict_of_baseline("pass"))
-        assert (verdict.status, verdict.kind) == ("fail", "mutated-input")
-
-
-def test_an_ambiguous_case_keeps_what_was_observed() -> None:
-    verdict = judged({**VALID, "ambiguity": "open"}, Outcome("rejected", reason="E: no"))
-    assert (verdict.status, verdict.kind) == ("implementation-defined", None)
-    assert verdict.observed == "rejected"
-    assert "the reference gives outputs" in verdict.detail
-
-
-@pytest.mark.parametrize("observed", ["crash", "hang"])
-@pytest.mark.parametrize("case", [VALID, REJECTED])
-def test_no_reading_of_a_document_asks_for_a_crash(
-    case: dict[str, Any], observed: Observed
+@pytest.mark.parametrize(("case", "outcome", "baseline", "status", "kind", "detail"), JUDGED)
+def test_an_outcome_has_a_status_a_kind_and_a_reason(
+    case: dict[str, Any],
+    outcome: Outcome,
+    baseline: Verdict | None,
+    status: str,
+    kind: str | None,
+    detail: str,
 ) -> None:
-    verdict = judged({**case, "ambiguity": "open"}, Outcome(observed, reason="it ended"))
-    assert (verdict.status, verdict.kind) == (observed, None)
-
-
-def test_an_ambiguous_case_that_did_not_run_is_not_run() -> None:
-    verdict = judged({**VALID, "ambiguity": "open"}, Outcome("not-run", reason="given up"))
-    assert (verdict.status, verdict.detail) == ("not-run", "given up")
-
-
-@pytest.mark.parametrize("kind", sorted(DECISIVE_BREACHES))
-def test_the_contract_holds_in_an_ambiguous_case(kind: FailureKind) -> None:
-    outcome = Outcome("outputs", [], fault=Difference(kind, "wrong"))
-    verdict = judged({**VALID, "ambiguity": "open"}, outcome)
-    assert (verdict.status, verdict.kind) == ("fail", kind)
-    assert BACKEND_CONTRACT[kind] in verdict.detail
-
-
-@pytest.mark.parametrize("kind", ["value", "shape", "unstable"])
-def test_the_outputs_of_an_ambiguous_call_do_not_decide(kind: FailureKind) -> None:
-    outcome = Outcome("outputs", [], fault=Difference(kind, "other"))
-    assert judged({**VALID, "ambiguity": "open"}, outcome).status == "implementation-defined"
+    verdict = judged(case, outcome, baseline)
+    assert (verdict.status, verdict.kind, verdict.observed) == (status, kind, outcome.observed)
+    assert detail in verdict.detail
 
 
 @pytest.mark.parametrize("kind", [*BACKEND_CONTRACT, "uncredited"])
