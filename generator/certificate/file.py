@@ -270,7 +270,7 @@ def _own_files(folder: Path) -> list[str]:
 
 
 def write_submission(
-    certificate: Certificate, target: Path, files: Mapping[str, bytes], sign: Sign | None = None
+    certificate: Certificate, target: Path, files: Mapping[str, bytes]
 ) -> Certificate:
     """Write `files`, and to `target` the certificate with their digests; return it.
 
@@ -282,9 +282,8 @@ def write_submission(
     digests = {name: file_digest(name, files[name]) for name in sorted(files)}
     certificate = certificate.replace(files=digests)
     text = certificate.to_json().encode()
-    signature = {} if sign is None else {SIGNATURE_FILE: sign(text)}
     # The certificate comes last: until then, an earlier one shows that the files are not its own.
-    contents = {**files, **signature, CERTIFICATE_FILE: text}
+    contents = {**files, CERTIFICATE_FILE: text}
     write_files(target.parent, contents.items(), _own_files(target.parent))
     return certificate
 

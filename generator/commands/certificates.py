@@ -244,18 +244,12 @@ def sign(
     Exit codes: 0 signed; 2 invalid input, or not a certificate.
     """
     file = certificate_file(path)
-    signer = load_signer(key)
+    signer = stored.load_signer(key)
+    if stored.is_exposed(key):
+        warn(f"other users can read {key}; restrict it with chmod 600")
     content = stored.read_certificate_bytes(file)
     stored.parse_certificate(content, file)
     announcer(quiet)(f"wrote {stored.write_signature(file, signer(content))}")
-
-
-def load_signer(path: Path) -> stored.Sign:
-    """Return a function that signs with a key; warn if other users can read the key."""
-    signer = stored.load_signer(path)
-    if stored.is_exposed(path):
-        warn(f"other users can read {path}; restrict it with chmod 600")
-    return signer
 
 
 def waivers(

@@ -19,7 +19,6 @@ from opcert.commands import options
 from opcert.commands.certificates import (
     certificate_file,
     check_selection,
-    load_signer,
     warn_of_unknown_operators,
 )
 from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
@@ -59,12 +58,6 @@ def certify(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the certificate instead of a summary.")
     ] = False,
-    sign: Annotated[
-        Path | None,
-        typer.Option(
-            "--sign", metavar="KEY", help="PEM file of the Ed25519 private key that signs."
-        ),
-    ] = None,
     quiet: options.QuietOption = False,
     verbose: options.VerboseOption = False,
 ) -> None:
@@ -72,9 +65,10 @@ def certify(
 
     Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
     """
-    _check_options(out, sign=sign, resume=resume, quiet=quiet, verbose=verbose)
-    # Before the run, so that a wrong key wastes no run.
-    signer = None if sign is None else load_signer(sign)
+    if resume and out is None:
+        raise OpcertError("--resume needs --out, the folder of the certificate to continue")
+    if quiet and verbose:
+        raise OpcertError("--quiet and --verbose contradict each other; choose one")
     # Read once: the folder gets copies of what the run has read.
     settings = replace(
         settings,
@@ -113,29 +107,12 @@ def certify(
                 )
                 if isinstance(source, YamlSource)
             },
-            signer=signer,
             as_json=as_json,
             quiet=quiet,
             verbose=verbose,
         )
         code = request.run(selected[0])[0] if len(selected) == 1 else request.run_all(selected)
     raise typer.Exit(code)
-
-
-def _check_options(
-    out: Path | None, *, sign: Path | None, resume: bool, quiet: bool, verbose: bool
-) -> None:
-    """Check that no option lacks or contradicts another one.
-
-    Raises:
-        OpcertError: one does.
-    """
-    if sign is not None and out is None:
-        raise OpcertError("--sign needs --out, the folder of the certificate to sign")
-    if resume and out is None:
-        raise OpcertError("--resume needs --out, the folder of the certificate to continue")
-    if quiet and verbose:
-        raise OpcertError("--quiet and --verbose contradict each other; choose one")
 
 
 def _former_certificates(out: Path, selected: Sequence[Configuration]) -> Mapping[str, Certificate]:
@@ -168,7 +145,6 @@ class _Request:
     folder: Path | None
     targets: Mapping[str, Path]
     copies: Mapping[str, bytes]
-    signer: stored.Sign | None
     former: Mapping[str, Certificate]
     as_json: bool
     quiet: bool
@@ -258,8 +234,8 @@ class _Request:
         if certificate.is_finished:
             files |= reports.report_files(certificate, self.suite)
         with interrupts_wait():
-            written = stored.write_submission(certificate, target, files, self.signer)
-        announcer(self.quiet)(f"wrote {target}{' and its signature' if self.signer else ''}")
+            written = stored.write_submission(certificate, target, files)
+        announcer(self.quiet)(f"wrote {target}")
         return written
 
 

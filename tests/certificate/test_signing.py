@@ -48,9 +48,9 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def original(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("signed") / "out"
-    result = opcert("certify", *CASES, "--out", folder, "--sign", keys / "key.pem")
-    assert result.exit_code == 0
-    assert f"wrote {folder / 'certificate.json'} and its signature" in result.stderr
+    assert opcert("certify", *CASES, "--out", folder).exit_code == 0
+    result = opcert("sign", folder, "--key", keys / "key.pem")
+    assert (result.exit_code, result.output) == (0, f"wrote {folder / 'certificate.json.sig'}\n")
     return folder
 
 
@@ -151,12 +151,13 @@ def test_an_unsigned_run_removes_an_earlier_signature(folder: Path) -> None:
         ("locked.pem", "is encrypted; decrypt it into a pipe: <(openssl pkey -in "),
     ],
 )
-def test_a_wrong_key_costs_no_run(keys: Path, tmp_path: Path, name: str, message: str) -> None:
-    result = opcert("certify", "--out", tmp_path / "out", "--sign", keys / name)
+def test_a_wrong_key_does_not_sign(keys: Path, folder: Path, name: str, message: str) -> None:
+    (folder / "certificate.json.sig").unlink()
+    result = opcert("sign", folder, "--key", keys / name)
     assert result.exit_code == 2
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
-    assert not (tmp_path / "out").exists()
+    assert not (folder / "certificate.json.sig").exists()
 
 
 @pytest.mark.parametrize(
@@ -174,16 +175,14 @@ def test_a_wrong_public_key_is_reported(folder: Path, keys: Path, name: str, mes
     assert message in result.stderr
 
 
-def test_a_certificate_is_signed_after_the_run(keys: Path, folder: Path) -> None:
+def test_a_signature_replaces_an_earlier_one(keys: Path, folder: Path) -> None:
     signature = folder / "certificate.json.sig"
     before = signature.read_bytes()
-    signature.unlink()
-    done = opcert("sign", folder, "--key", keys / "key.pem")
-    assert (done.exit_code, done.output) == (0, f"wrote {signature}\n")
-    # Ed25519 signatures of the same bytes are equal.
-    assert signature.read_bytes() == before
     opcert("sign", folder / "certificate.json", "--key", keys / "other.pem")
     assert opcert("verify", folder, "--key", keys / "other.pub.pem").exit_code == 0
+    opcert("sign", folder, "--key", keys / "key.pem")
+    # Ed25519 signatures of the same bytes are equal.
+    assert signature.read_bytes() == before
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
@@ -204,21 +203,14 @@ def test_what_is_no_certificate_is_not_signed(keys: Path, folder: Path) -> None:
     assert not (folder / "certificate.json.sig").exists()
 
 
-def test_signing_needs_out(keys: Path) -> None:
-    result = opcert("certify", "--sign", keys / "key.pem")
-    assert result.exit_code == 2
-    assert "--sign needs --out" in result.stderr
-
-
-def test_a_key_that_other_users_can_read_causes_a_warning(keys: Path, tmp_path: Path) -> None:
-    shutil.copy(keys / "key.pem", tmp_path / "key.pem")
-    (tmp_path / "key.pem").chmod(0o644)
-    arguments = ("certify", *CASES, "--out", tmp_path / "out", "--sign")
-    warning = (
-        f"opcert: warning: other users can read {tmp_path / 'key.pem'}; restrict it with chmod 600"
-    )
-    assert warning in opcert(*arguments, tmp_path / "key.pem").stderr
-    assert "other users" not in opcert(*arguments, keys / "key.pem").stderr
+def test_a_key_that_other_users_can_read_causes_a_warning(
+    keys: Path, folder: Path, tmp_path: Path
+) -> None:
+    exposed = Path(shutil.copy(keys / "key.pem", tmp_path / "key.pem"))
+    exposed.chmod(0o644)
+    warning = f"opcert: warning: other users can read {exposed}; restrict it with chmod 600"
+    assert warning in opcert("sign", folder, "--key", exposed).stderr
+    assert "other users" not in opcert("sign", folder, "--key", keys / "key.pem").stderr
 
 
 @pytest.mark.slow
@@ -228,7 +220,7 @@ def test_without_the_package_the_extra_is_named(folder: Path, keys: Path) -> Non
         "from opcert.cli import main; main()"
     )
     for arguments, code in (
-        (["certify", "--out", folder.parent / "new", "--sign", keys / "key.pem"], 2),
+        (["sign", folder, "--key", keys / "key.pem"], 2),
         (["verify", folder, "--key", keys / "key.pub.pem"], 2),
         (["verify", folder], 0),
     ):

@@ -93,7 +93,6 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("generate", "--format", "npy"), r"unknown format 'npy'; expected suite, onnx-backend-test o"),
     # options that need or contradict others
     (("certify", "-q", "-v"), r"--quiet and --verbose contradict each other; choose one"),
-    (("certify", "--sign", "key.pem"), r"--sign needs --out, the folder of the certificate to si"),
     (("certify", "--resume"), r"--resume needs --out, the folder of the certificate to continue"),
     (("certify", "--resume", "-o", "new"), r"/new/certificate.json: No such file; expected the ce"),
     (("certify", "--resume", "-o", "several"), r"several: found certificates of 2 configurations"),
@@ -169,8 +168,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
         r"none.pem: No such file.*; expected the PEM file of",
     ),
     (("verify", "right", "--key", "notes.txt"), r"notes.txt: .*expected .*public key"),
-    (("certify", "-o", "new", "--sign", "none.pem"), r"none.pem: No such file.*; expected the P"),
-    (("certify", "-o", "new", "--sign", "key.pem"), r"key.pem: .*expected .*private key"),
+    (("sign", "right", "--key", "none.pem"), r"none.pem: No such file.*; expected the PEM file"),
+    (("sign", "right", "--key", "key.pem"), r"key.pem: .*expected .*private key"),
     # folders and files to write
     ((*CLAIM, "claim.yaml"), r"claim.yaml: exists; remove it or name another file with --out"),
     ((*CLAIM, "locked/claim.yaml"), r"locked: cannot be written: Permission denied; name"),
