@@ -55,9 +55,6 @@ def certify(
     settings: RunSettings,
     cluster: options.ClusterOption = None,
     cluster_resources: options.ClusterResourcesOption = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the certificate instead of a summary.")
-    ] = False,
     quiet: options.QuietOption = False,
     verbose: options.VerboseOption = False,
 ) -> None:
@@ -76,8 +73,6 @@ def certify(
         waivers=None if settings.waivers is None else read_source(settings.waivers),
     )
     selected = configurations(backend, parse_backend_options(backend_option), settings.isolated)
-    if as_json and len(selected) > 1:
-        raise OpcertError("--json prints one certificate; choose one configuration, or use --out")
     # Resolved before the backend runs, which may change the current folder.
     folder = None if out is None else out.absolute()
     targets: Mapping[str, Path] = {}
@@ -107,7 +102,6 @@ def certify(
                 )
                 if isinstance(source, YamlSource)
             },
-            as_json=as_json,
             quiet=quiet,
             verbose=verbose,
         )
@@ -146,7 +140,6 @@ class _Request:
     targets: Mapping[str, Path]
     copies: Mapping[str, bytes]
     former: Mapping[str, Certificate]
-    as_json: bool
     quiet: bool
     verbose: bool
 
@@ -208,9 +201,7 @@ class _Request:
         _warn_of_doubts(certificate)
         if target is not None:
             certificate = self._write(certificate, target)
-        if self.as_json:
-            typer.echo(certificate.to_json(), nl=False)
-        elif self.quiet:
+        if self.quiet:
             echo_line(reports.conclusion_line(certificate))
         else:
             reports.print_certificate(certificate, reports.console())

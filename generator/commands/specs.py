@@ -170,7 +170,7 @@ def docs(
     suite: options.SuiteOption = None,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Write Markdown: the guides, and the rules and cases of each operator.
+    """Write Markdown: the rules and the cases of each operator.
 
     `python -m sphinx -W FOLDER SITE` makes a site of it; the extra `docs` installs Sphinx.
     """

@@ -1,6 +1,5 @@
 """`opcert report`, and what `certify` writes and prints."""
 
-import json
 import os
 import re
 from pathlib import Path
@@ -118,33 +117,6 @@ def test_certify_writes_the_report_next_to_the_certificate(
     stated = read_certificate(tmp_path / "certificate.json").files
     assert set(stated) == set(left) - {"certificate.json"}
     assert opcert("verify", tmp_path).exit_code == 0
-
-
-@pytest.mark.parametrize(
-    ("backend", "code"),
-    [("Right", 0), pytest.param("ThroughFloat16", 1, marks=pytest.mark.slow)],
-)
-def test_json_is_the_certificate_and_nothing_else(backend: str, code: int, tmp_path: Path) -> None:
-    named = f"{WRONG}:{backend}"
-    result = opcert("certify", "--json", "--backend", named, *SMALL, "--out", tmp_path)
-    assert result.exit_code == code
-    assert result.stdout == (tmp_path / "certificate.json").read_text()
-    assert json.loads(result.stdout)["conformant"] is (code == 0)
-
-
-def test_json_of_several_configurations_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "b.py").write_text(
-        "from tests.wrong_backends import Right\n"
-        "class Backend(Right):\n"
-        "    configurations = {'device': ['a', 'b']}\n"
-        "    def __init__(self, device='a'):\n"
-        "        super().__init__()\n"
-    )
-    backend = ["--backend", f"{tmp_path / 'b.py'}:Backend", "--backend-option", "device=all"]
-    result = opcert("certify", "--json", *backend, *SMALL)
-    assert result.exit_code == 2
-    assert "--json prints one certificate; choose one configuration" in result.stderr
-    assert result.stdout == ""
 
 
 @pytest.mark.parametrize("no_colour", [pytest.param(False, marks=pytest.mark.slow), True])

@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 from html import unescape
 from pathlib import Path
@@ -12,12 +11,12 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from opcert.report.documentation import GUIDES, operator_markdown, plain, read_guides, render_docs
+from opcert.report.documentation import operator_markdown, plain, render_docs
 from opcert.specification.files import read_specs_in
 from opcert.specification.model import Ambiguity, Erratum, Example, Law, Rule, Spec
 from opcert.system import write_files
 from tests.faults.finding import core_suite
-from tests.guides.guides import ROOT, Guide
+from tests.guides.guides import Guide
 from tests.shipped import CORE, SPECS, spec
 from tests.suite_of_levels import write_specs
 
@@ -168,24 +167,3 @@ def test_the_strict_build_of_sphinx_makes_a_site_that_needs_no_network(tmp_path:
             r'<(?:script|link|img)[^>]*(?:src|href)="(https?:[^"]*)"', path.read_text()
         )
         assert not loaded, path
-
-
-def test_every_readme_of_the_checkout_is_a_guide() -> None:
-    folders = ("specs", "generator", "reference", "generated", "tests")
-    readmes = [path for folder in folders for path in (ROOT / folder).rglob("README.md")]
-    names = {path.relative_to(ROOT).as_posix() for path in readmes} | {"README.md"}
-    assert names == {*GUIDES} == read_guides().keys()
-
-
-def test_every_guide_but_that_to_the_tests_is_installed() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    folders = project["package-dir"]
-    shipped = set()
-    for package, globs in project["package-data"].items():
-        name, _, rest = package.rpartition(".") if package not in folders else (package, "", "")
-        folder = ROOT / folders[name] / rest
-        shipped |= {path for pattern in globs for path in folder.glob(pattern)}
-    assert {name for name in GUIDES if ROOT / name not in shipped} == {
-        "README.md",
-        "tests/README.md",
-    }
