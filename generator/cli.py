@@ -65,7 +65,7 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "claim": ("backends", "opcert claim --from results -o claim.yaml"),
         "waivers": ("certificates", "opcert waivers --from results -o waivers.yaml"),
         "explain": (
-            "explain",
+            "certificates",
             "opcert explain CASE",
             "opcert explain CASE --program -b my_backend.py:Backend > call.py",
             "opcert explain CASE --program -b onnxruntime --native > call.py",

@@ -2,9 +2,7 @@
 
 import base64
 import json
-import os
 import re
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib.util import find_spec
@@ -185,11 +183,6 @@ def _load_key(path: Path, kind: Literal["private", "public"]) -> Any:
     if not isinstance(key, ed25519.Ed25519PrivateKey | ed25519.Ed25519PublicKey):
         raise OpcertError(f"{path}: is a key of another algorithm; {expected}")
     return key
-
-
-def is_exposed(path: Path) -> bool:
-    """Whether other users can read the file of a key."""
-    return os.name == "posix" and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def signature_error(text: bytes, data: bytes, key: "Ed25519PublicKey") -> str | None:

@@ -75,16 +75,14 @@ def certify(
     selected = configurations(backend, parse_backend_options(backend_option), settings.isolated)
     # Resolved before the backend runs, which may change the current folder.
     folder = None if out is None else out.absolute()
-    targets: Mapping[str, Path] = {}
     former: Mapping[str, Certificate] = {}
     # Before a suite is generated, which may take long.
     if folder is not None:
         for place in (folder, *(folder / each.name for each in selected)):
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
-        targets = {
-            each.name: stored.submission_path(folder / each.name, suite) for each in selected
-        }
+        for configuration in selected:
+            stored.submission_path(folder / configuration.name, suite)
     opened = options.open_selected(suite, settings, quiet)
     check_selection(opened, settings.operator, settings.case)
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
@@ -92,7 +90,6 @@ def certify(
             certify=partial(certify_suite, backend, cluster=connected, **settings.changes()),
             suite=opened,
             folder=folder,
-            targets=targets,
             former=former,
             copies={
                 name: source.content
@@ -129,15 +126,14 @@ def _former_certificates(out: Path, selected: Sequence[Configuration]) -> Mappin
 class _Request:
     """The arguments of the command line, prepared.
 
-    `certify` runs a configuration. `targets` are the paths of certificates by configuration, and
-    `former` the certificates to resume. The folder of each gets `copies` of claim and waivers;
-    `folder` gets a report over all, if there are several.
+    `certify` runs a configuration. `former` are the certificates to resume. Each configuration has
+    a folder in `folder`, with `copies` of claim and waivers; `folder` gets a report over all, if
+    there are several.
     """
 
     certify: Callable[..., Certificate]
     suite: Suite
     folder: Path | None
-    targets: Mapping[str, Path]
     copies: Mapping[str, bytes]
     former: Mapping[str, Certificate]
     quiet: bool
@@ -176,7 +172,8 @@ class _Request:
     def run(self, configuration: Configuration) -> tuple[ExitCode, Certificate]:
         """Certify one configuration, write and print its certificate; return the exit code, too."""
         interrupted = ""
-        target = self.targets.get(configuration.name)
+        place = None if self.folder is None else self.folder / configuration.name
+        target = None if place is None else place / stored.CERTIFICATE_FILE
         former = self.former.get(configuration.name)
         if former is not None:
             reached = len(former.verdicts) - former.counts["not-run"]
