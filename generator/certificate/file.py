@@ -12,17 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from opcert import system
 from opcert.certificate.certificate import FILE_NAME, SCHEMA, Certificate
 from opcert.errors import OpcertError
 from opcert.suite.writing import refuse_foreign_files, refuse_path_in_suite
-from opcert.system import (
-    STAGE,
-    check_output_folder,
-    files_below,
-    open_untrusted,
-    read_limited,
-    write_files,
-)
 from opcert.yaml_files import describe_first_error
 
 # Only signatures need the package cryptography, which is an extra, and they import it.
@@ -87,7 +80,7 @@ def read_certificate_bytes(path: Path) -> bytes:
         OpcertError: the file cannot be read, or is larger than any certificate.
     """
     try:
-        return read_limited(path, MAX_CERTIFICATE_BYTES)
+        return system.read_limited(path, MAX_CERTIFICATE_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{path}: {reason}; {EXPECTED}") from None
@@ -161,7 +154,7 @@ def _load_key(path: Path, kind: Literal["private", "public"]) -> Any:
 
     expected = f"expected the PEM file of an Ed25519 {kind} key"
     try:
-        data = read_limited(path, _MAX_KEY_BYTES, pipes=True)
+        data = system.read_limited(path, _MAX_KEY_BYTES, pipes=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{path}: {reason}; {expected}") from None
@@ -232,20 +225,20 @@ def submission_path(out: Path, suite: Path | None) -> Path:
     Raises:
         OpcertError: `out` is in a suite's folder, cannot be made, or holds other files.
     """
-    folder = check_output_folder(out)
+    folder = system.check_output_folder(out)
     target = folder / CERTIFICATE_FILE
     refuse_path_in_suite(target, suite)
     if target.is_dir():
         raise OpcertError(f"{target}: is a folder; expected a file or nothing")
     own = _own_files(folder)
-    refuse_foreign_files(folder, files_below(folder), own.__contains__, "a submission")
+    refuse_foreign_files(folder, system.files_below(folder), own.__contains__, "a submission")
     return target
 
 
 def _own_files(folder: Path) -> list[str]:
     """Return the names of the files in a folder that a run wrote, and nobody changed since."""
     # A run that was killed as it wrote has not put its certificate in place.
-    written = [_files_of_submission(folder), _files_of_submission(folder / STAGE)]
+    written = [_files_of_submission(folder), _files_of_submission(folder / system.STAGE)]
 
     def is_own(name: str) -> bool:
         if name == SIGNATURE_FILE:
@@ -253,13 +246,13 @@ def _own_files(folder: Path) -> list[str]:
         if not any(name in files for files in written):
             return False
         try:
-            with open_untrusted(folder / name) as file:
+            with system.open_untrusted(folder / name) as file:
                 digest = file_digest(name, file.read(MAX_CERTIFICATE_BYTES))
         except OSError:
             return False
         return any(files.get(name) == digest for files in written)
 
-    return [name for name in files_below(folder) if is_own(name)]
+    return [name for name in system.files_below(folder) if is_own(name)]
 
 
 def write_submission(
@@ -277,7 +270,7 @@ def write_submission(
     text = certificate.to_json().encode()
     # The certificate comes last: until then, an earlier one shows that the files are not its own.
     contents = {**files, CERTIFICATE_FILE: text}
-    write_files(target.parent, contents.items(), _own_files(target.parent))
+    system.write_files(target.parent, contents.items(), _own_files(target.parent))
     return certificate
 
 
@@ -288,7 +281,7 @@ def write_signature(certificate: Path, text: bytes) -> Path:
         OpcertError: it cannot be written.
     """
     target = certificate.with_name(SIGNATURE_FILE)
-    write_files(target.parent, [(SIGNATURE_FILE, text)])
+    system.write_files(target.parent, [(SIGNATURE_FILE, text)])
     return target
 
 
@@ -298,7 +291,7 @@ def _files_of_submission(folder: Path) -> dict[str, str]:
     The result is empty if the folder has no certificate.
     """
     try:
-        with open_untrusted(folder / CERTIFICATE_FILE) as file:
+        with system.open_untrusted(folder / CERTIFICATE_FILE) as file:
             content = file.read(MAX_CERTIFICATE_BYTES)
         data: Any = json.loads(content)
         if not data.keys() >= _CERTIFICATE_KEYS:
