@@ -263,8 +263,8 @@ def print_side_by_side(certificates: Sequence[Certificate], console: Console) ->
             f"{len(changes.fixed)} fixed, {len(changes.other)} changed otherwise",
         )
         for label, listed in (("new", changes.new_causes), ("fixed", changes.fixed_causes)):
-            for change in listed[:MAX_LISTED]:
-                print_line(console, f"    {label}: {change.cause.sentence}")
+            for cause in listed[:MAX_LISTED]:
+                print_line(console, f"    {label}: {cause.sentence}")
         for case in regressed[:MAX_LISTED]:
             print_line(console, f"    regressed: {case}")
         if hidden := len(regressed[MAX_LISTED:]):

@@ -230,27 +230,17 @@ class Column:
 
 
 @dataclass(frozen=True)
-class CauseChange:
-    """A cause, with the numbers of its failing cases in the first certificate and in the other."""
-
-    cause: Cause
-    before: int
-    after: int
-
-
-@dataclass(frozen=True)
 class Changes:
     """The causes and the cases whose results differ between the first certificate and another one.
 
     A new cause has no counterpart in the first certificate. A fixed one has none in the other, in
-    which at least one of its cases passes. The others remain. `regressed` cases passed in the
-    first certificate and fail in the other; `fixed` is the reverse.
+    which at least one of its cases passes. `regressed` cases passed in the first certificate and
+    fail in the other; `fixed` is the reverse.
     """
 
     column: Column
-    new_causes: Sequence[CauseChange]
-    fixed_causes: Sequence[CauseChange]
-    remaining_causes: Sequence[CauseChange]
+    new_causes: Sequence[Cause]
+    fixed_causes: Sequence[Cause]
     regressed: Sequence[str]
     fixed: Sequence[str]
     other: Sequence[str]
@@ -295,21 +285,17 @@ class SideBySide:
             fixed = [case for case in differing if _passes_then_fails(case, column, first)]
             rest = [case for case in differing if case not in {*regressed, *fixed}]
             before, after = first.certificate.causes, column.certificate.causes
-            former = [[other for other in before if _is_same(other, cause)] for cause in after]
-            counted = [
-                CauseChange(cause, sum(len(other.cases) for other in same), len(cause.cases))
-                for cause, same in zip(after, former, strict=True)
+            new = [
+                cause for cause in after if not any(_is_same(former, cause) for former in before)
             ]
-            continued = {id(other) for same in former for other in same}
             gone = [
-                CauseChange(cause, len(cause.cases), 0)
+                cause
                 for cause in before
                 # What the other run did not select, or does not support, is not fixed.
-                if id(cause) not in continued and any(map(column.passes, cause.cases))
+                if any(map(column.passes, cause.cases))
+                and not any(_is_same(cause, current) for current in after)
             ]
-            new = [change for change in counted if not change.before]
-            remaining = [change for change in counted if change.before]
-            yield Changes(column, new, gone, remaining, regressed, fixed, rest)
+            yield Changes(column, new, gone, regressed, fixed, rest)
 
 
 def _is_same(former: Cause, current: Cause) -> bool:
