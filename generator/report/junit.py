@@ -39,12 +39,7 @@ def _totals(element: ElementTree.Element, seconds: float) -> dict[str, str]:
     tags = Counter(case[0].tag if len(case) else "" for case in element.iter("testcase"))
     counts = {"failures": tags["failure"], "errors": tags["error"], "skipped": tags["skipped"]}
     counts = {"tests": tags.total(), **counts}
-    return {**{name: str(count) for name, count in counts.items()}, "time": _time(seconds)}
-
-
-def _time(seconds: float) -> str:
-    """Return seconds without an exponent, as build servers read them."""
-    return f"{seconds:.6f}"
+    return {**{name: str(count) for name, count in counts.items()}, "time": f"{seconds:.6f}"}
 
 
 def _test_case(verdict: Verdict, bug: str | None) -> ElementTree.Element:
@@ -53,7 +48,8 @@ def _test_case(verdict: Verdict, bug: str | None) -> ElementTree.Element:
         "testcase",
         classname=visible_text(verdict.operator),
         name=visible_text(verdict.case),
-        time=_time(verdict.seconds),
+        # Without an exponent, as build servers read them.
+        time=f"{verdict.seconds:.6f}",
     )
     if verdict.status == "pass":
         return test_case

@@ -25,7 +25,7 @@ from opcert.verdicts.earlier_calls import (
     FreshProcess,
 )
 from opcert.verdicts.fresh import FreshCall
-from opcert.verdicts.reduction import Candidate, Reduction, StepMaker, elements_to_read, is_small
+from opcert.verdicts.reduction import Candidate, StepMaker, elements_to_read, is_small, reduced
 from opcert.verdicts.reproduction import ReproducedCall, Reproduction, SerializedCall, calls_of_case
 from opcert.verdicts.trying import try_conditions
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, judge
@@ -147,20 +147,19 @@ class Confirmation:
                 if reproductions[case].reproduced != "never":
                     break
 
-    def _confirm_failure(self, verdict: Verdict) -> Reproduction:
+    def _confirm_failure(self, verdict: Verdict) -> None:
         """Reproduce one failure, and update its verdict."""
         reproduction = self._reproduce(verdict)
         self._confirmed.reproductions[verdict.case] = reproduction
         if reproduction.reproduced == "alone":
             text = "confirmed: it fails alone in a fresh process"
             self._confirmed.verdicts[verdict.case] = verdict.confirmed(text, is_state=False)
-            return reproduction
+            return
         others = len(reproduction.calls) - 1
         after = f"it fails after {others} other call{'s' * (others > 1)}"
         text = f"its case passes alone; {after if others > 0 else 'it was not reproduced'}"
         needs_others = any(call.case != verdict.case for call in reproduction.calls)
         self._confirmed.verdicts[verdict.case] = _as_state(verdict, text, needs_others)
-        return reproduction
 
     def _reproduce(self, verdict: Verdict) -> Reproduction:
         """Find the fewest calls that fail as a case did in the run.
@@ -350,15 +349,15 @@ class Confirmation:
             rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
             inverted_data = [call.inverted_data for call in reproduction.calls]
             maker = StepMaker(spec_file, rule)
-            smaller = Reduction(maker, inverted_data, fails).reduce(Candidate.from_step(first))
+            smaller = reduced(maker, Candidate.from_step(first), inverted_data, fails)
             if smaller is None:
                 continue
             steps = maker.steps(smaller, inverted_data)
             # The reduction used one process, in which earlier calls may have had an effect.
             self._backend.restart()
             if fails(steps) and max(map(elements_to_read, steps)) <= MAX_LISTED:
-                reduced = tuple(SerializedCall.from_step(step) for step in steps)
-                whole = reproduction.model_copy(update={"reduced": reduced})
+                calls = tuple(map(SerializedCall.from_step, steps))
+                whole = reproduction.model_copy(update={"reduced": calls})
                 self._confirmed.reproductions[name] = whole
 
     def _write_native(self) -> None:

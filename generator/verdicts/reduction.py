@@ -143,39 +143,33 @@ class StepMaker:
         )
 
 
-class Reduction:
-    """Reduces a failing call of one operator."""
+def reduced(
+    maker: StepMaker,
+    start: Candidate,
+    inverted_data: Sequence[bool],
+    fails: Fails,
+    seconds: float | None = None,
+) -> Candidate | None:
+    """Return the smallest call found that fails as `start` does, or None if none is smaller.
 
-    def __init__(self, maker: StepMaker, inverted_data: Sequence[bool], fails: Fails) -> None:
-        """Prepare to reduce a call of which `maker` makes steps.
-
-        Each item of `inverted_data` is a call that the failure needs: True if every bit of its data
-        is inverted. `fails` makes these calls and returns whether the last one fails in the same
-        way.
-        """
-        self._maker = maker
-        self._inverted_data = inverted_data
-        self._fails = fails
-
-    def reduce(self, start: Candidate, seconds: float | None = None) -> Candidate | None:
-        """Return the smallest call found that fails as `start` does, or None if none is smaller.
-
-        It takes `seconds`, by default `SECONDS`.
-        """
-        best = start
-        deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
-        steps = self._maker.steps(start, self._inverted_data)
-        progress = bool(steps)
-        while progress and not is_small(steps[0]):
-            progress = False
-            for candidate in _smaller_candidates(best):
-                if time.monotonic() > deadline:
-                    break
-                smaller = self._maker.steps(candidate, self._inverted_data)
-                if smaller and self._fails(smaller):
-                    best, steps, progress = candidate, smaller, True
-                    break
-        return None if best is start else best
+    `maker` makes its steps. Each item of `inverted_data` is a call that the failure needs: True if
+    every bit of its data is inverted. `fails` makes these calls and returns whether the last one
+    fails in the same way. The search takes `seconds`, by default `SECONDS`.
+    """
+    best = start
+    deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
+    steps = maker.steps(start, inverted_data)
+    progress = bool(steps)
+    while progress and not is_small(steps[0]):
+        progress = False
+        for candidate in _smaller_candidates(best):
+            if time.monotonic() > deadline:
+                break
+            smaller = maker.steps(candidate, inverted_data)
+            if smaller and fails(smaller):
+                best, steps, progress = candidate, smaller, True
+                break
+    return None if best is start else best
 
 
 def is_small(step: Step) -> bool:

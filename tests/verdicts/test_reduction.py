@@ -8,7 +8,7 @@ import pytest
 from opcert.arrays.layouts import C_ORDER
 from opcert.cases.conditions import Conditions
 from opcert.run.session import Session, Step, step_of
-from opcert.verdicts.reduction import Candidate, Reduction, StepMaker, is_small
+from opcert.verdicts.reduction import Candidate, StepMaker, is_small, reduced
 from tests import shipped
 from tests.at_length import at_length
 from tests.faults.catalogue import FAULTS
@@ -28,7 +28,7 @@ NAMES = [
 ]
 
 
-def reduced(name: str) -> tuple[Candidate, list[Step], str | None]:
+def smaller_call(name: str) -> tuple[Candidate, list[Step], str | None]:
     """Return the first failing call of a fault made smaller, its step, and the rule it breaks."""
     verdict = found(name)
     assert verdict is not None
@@ -43,7 +43,7 @@ def reduced(name: str) -> tuple[Candidate, list[Step], str | None]:
 
     spec_file = core_suite().spec_files[operator.index.operator]
     maker = StepMaker(spec_file, rule)
-    smaller = Reduction(maker, [False], fails).reduce(start, ENOUGH_SECONDS) or start
+    smaller = reduced(maker, start, [False], fails, ENOUGH_SECONDS) or start
     steps = maker.steps(smaller)
     assert fails(steps)
     return smaller, steps, rule
@@ -51,7 +51,7 @@ def reduced(name: str) -> tuple[Candidate, list[Step], str | None]:
 
 @pytest.mark.parametrize("name", at_length((each for each in NAMES if each in FAULTS), 4))
 def test_a_reduced_call_fails_in_the_same_way_and_violates_the_same_rule(name: str) -> None:
-    smaller, steps, rule = reduced(name)
+    smaller, steps, rule = smaller_call(name)
     conditions = Conditions(core_suite().spec_files[FAULTS[name].operator].spec)
     assert conditions.check(smaller.call).violated == (() if rule is None else (rule,))
     assert conditions.ambiguity(smaller.call) is None
@@ -60,7 +60,7 @@ def test_a_reduced_call_fails_in_the_same_way_and_violates_the_same_rule(name: s
 
 
 def test_a_call_of_rank_7_that_fails_for_its_rank_keeps_it() -> None:
-    _, (step,), _ = reduced("broadcast-1/rank-7-rejected")
+    _, (step,), _ = smaller_call("broadcast-1/rank-7-rejected")
     assert max(each.ndim for each in step.inputs.values()) == 7
     assert sum(each.size for each in step.inputs.values()) <= 60
 
@@ -84,7 +84,7 @@ def test_tensors_of_a_variadic_input_are_removed() -> None:
     def fails(steps: Sequence[Step]) -> bool:
         return len(steps[0].inputs) > 2
 
-    smallest = Reduction(StepMaker(spec_file), [False], fails).reduce(start, ENOUGH_SECONDS)
+    smallest = reduced(StepMaker(spec_file), start, [False], fails, ENOUGH_SECONDS)
     assert smallest is not None
     assert list(smallest.inputs) == ["inputs[0]", "inputs[1]", "inputs[2]"]
     assert smallest.layouts.keys() == set(smallest.data_inputs) == smallest.inputs.keys()
