@@ -67,43 +67,39 @@ def test_cases_of_one_signature_are_in_one_batch() -> None:
                 assert home.setdefault((case.operator, str(types)), number) == number
 
 
-@pytest.mark.parametrize("workers", [{}, {"count": 5, "lost_calls": 1}])
+@pytest.mark.parametrize(
+    "how",
+    [{"jobs": 2}, {"cluster": WorkersHere()}, {"cluster": WorkersHere(count=5, lost_calls=1)}],
+)
 @pytest.mark.parametrize(
     ("backend", "options"),
     [
-        ("reference", {}),
         (f"{WRONG}:AcceptsEverything", {}),
+        pytest.param("reference", {}, marks=pytest.mark.slow),
         pytest.param(f"{WRONG}:DeclinesHighRanks", {}, marks=pytest.mark.slow),
         pytest.param(f"{WRONG}:CachesByShape", {}, marks=pytest.mark.slow),
         pytest.param(CRASHES, ENDS, marks=pytest.mark.slow),
     ],
 )
 def test_the_verdicts_are_those_of_one_process(
-    backend: str,
-    options: Mapping[str, str],
-    workers: Mapping[str, Any],
+    backend: str, options: Mapping[str, str], how: Mapping[str, Any]
 ) -> None:
     alone = run(backend, options=options)
-    divided = run(backend, options=options, cluster=WorkersHere(**workers))
+    divided = run(backend, options=options, **how)
     assert results(divided) == results(alone)
     assert [cause.sentence for cause in divided.causes] == [
         cause.sentence for cause in alone.causes
     ]
     assert (divided.backend, divided.run.isolated) == (alone.backend, alone.run.isolated)
     assert len(divided.run.repeated) == len(alone.run.repeated)
+    assert verify_certificate(divided, few_cases()) == []
+    if "jobs" in how:
+        assert divided.run.cluster is None
+        assert command_line(divided).endswith(" --jobs 2")
+        assert not multiprocessing.active_children()
+        return
     assert divided.run.cluster is not None
     assert sum(worker.cases for worker in divided.run.cluster.platforms) == len(divided.verdicts)
-    assert [*verify_certificate(divided, few_cases())] == []
-
-
-def test_two_processes_reach_the_verdicts_of_one() -> None:
-    alone, two = (run(f"{WRONG}:AcceptsEverything", jobs=jobs) for jobs in (1, 2))
-    assert results(two) == results(alone)
-    assert [cause.sentence for cause in two.causes] == [cause.sentence for cause in alone.causes]
-    assert len(two.run.repeated) == len(alone.run.repeated)
-    assert two.run.cluster is None
-    assert command_line(two).endswith(" --jobs 2")
-    assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": WorkersHere()}])

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from opcert.certificate.file import (
 from opcert.errors import OpcertError
 from opcert.report.files import report_files
 from tests import handed_in
+from tests import wrong_backends as wrong
 from tests.at_length import at_length
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
@@ -99,6 +101,25 @@ def reorder_the_claim(folder: Path) -> None:
     write_changed(folder, change)
 
 
+def forge(name: str, text: str = "forged") -> Callable[[Path], object]:
+    """Return a change that writes a file, and its digest into the certificate."""
+
+    def change(folder: Path) -> None:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+        named(name, sha256(text.encode()).hexdigest())(folder)
+
+    return change
+
+
+def omit(name: str) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        without(name)(folder)
+        write_changed(folder, lambda data: data["files"].pop(name))
+
+    return change
+
+
 DIGEST = "0123456789abcdef" * 4
 TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "another file": (
@@ -142,6 +163,21 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: write_changed(folder, lambda data: data.update(waivers=None)),
         r"files\.waivers\.yaml: opcert writes no such file for such a run",
     ),
+    "another report": (
+        forge("report.html"),
+        r"files\.report\.html: found .*; opcert renders this certificate",
+    ),
+    "other results": (
+        forge("junit.xml"),
+        r"files\.junit\.xml: found .*; opcert renders this certificate",
+    ),
+    "a file that is named": (forge("notes.txt"), r"files\.notes\.txt: opcert writes no such file"),
+    "no report": (omit("report.html"), r"files\.report\.html: missing file; expected one for"),
+    "no results": (omit("junit.xml"), r"files\.junit\.xml: missing file; expected one for"),
+    "another backend than the report's": (
+        lambda folder: write_changed(folder, lambda data: data["backend"].update(name="fine")),
+        r"files\.report\.html: found .*; opcert renders this certificate",
+    ),
     "another format": (reformat, r"certificate\.json: line 2 is not formatted as opcert"),
     "an additional line": (
         append_a_line,
@@ -150,7 +186,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", at_length(TAMPERINGS, 4))
+@pytest.mark.parametrize("name", at_length(TAMPERINGS, 6))
 def test_a_tampering_with_the_folder_is_found(folder: Path, name: str) -> None:
     change, expected = TAMPERINGS[name]
     change(folder)
@@ -332,3 +368,29 @@ def test_files_of_others_are_not_read(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(OpcertError, match="contains large"):
         submission_path(tmp_path, None)
     assert not read
+
+
+def test_the_report_of_another_version_is_not_compared(folder: Path) -> None:
+    forge("report.html")(folder)
+    write_changed(folder, lambda data: data["platform"].update(opcert="99.1"))
+    result = opcert("verify", folder)
+    assert result.exit_code == 0
+    assert "; made by opcert 99.1, checked with the rules of " in result.stdout
+    assert "the report (another version of opcert made it)" in result.stdout
+
+
+def test_an_unfinished_run_has_no_report(tmp_path: Path) -> None:
+    backend = f"{wrong.__file__}:ReturnsItsInput"
+    out = tmp_path / "out"
+    assert (
+        opcert(
+            "certify", "--backend", backend, "--case", "dml-split/*-f32-*", "-x", "--out", out
+        ).exit_code
+        == 1
+    )
+    assert {each.name for each in out.iterdir()} == {"certificate.json"}
+    assert opcert("verify", out).exit_code == 0
+    forge("report.html")(out)
+    result = opcert("verify", out)
+    assert result.exit_code == 1
+    assert "opcert writes no such file for an unfinished run" in result.stdout

@@ -172,6 +172,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("sign", "right", "--key", "key.pem"), r"key.pem: .*expected .*private key"),
     # folders and files to write
     ((*CLAIM, "claim.yaml"), r"claim.yaml: exists; remove it or name another file with --out"),
+    ((*CLAIM, INSIDE), r"is inside the suite .*; expected a path outside"),
     ((*CLAIM, "locked/claim.yaml"), r"locked: cannot be written: Permission denied; name"),
     # suites and specs
     (("report", "right", "-o", "new", "--suite", "nowhere"), r"nowhere/manifest.json: .*expected"),

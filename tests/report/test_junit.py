@@ -96,17 +96,3 @@ def test_a_rejection_that_is_not_credited_is_skipped() -> None:
     assert [skipped.get("message") for skipped in root.iter("skipped")] == [
         "fail: its baseline failed"
     ]
-
-
-def test_characters_outside_xml_are_escaped_and_the_others_are_kept() -> None:
-    odd = f"\x00\x01\x0b\x1f\ufffe{samples.HOSTILE_TEXT}\ttab"
-    verdict = Verdict("a/1", OPERATOR, "crash", None, "crash", (), odd)
-    made = certificate([verdict, replace(verdict, case="a/2", status="waived")])
-    named = made.replace(backend=made.backend.model_copy(update={"name": "<b>\x02"}))
-    root = parsed(named)
-    kept = samples.HOSTILE_TEXT.replace("\x07", "\\x07").replace("\x1b", "\\x1b")
-    escaped = "\\x00\\x01\\x0b\\x1f\\ufffe"
-    assert [error.text for error in root.iter("error")] == [f"{escaped}{kept}\ttab"]
-    (skipped,) = root.iter("skipped")
-    assert str(skipped.get("message")).startswith("waived: ")
-    assert root.get("name") == "opcert <b>\\x02 1"

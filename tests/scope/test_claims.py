@@ -272,11 +272,6 @@ def test_the_command_line_exits_2_and_prints_every_mistake_without_a_prefix(clai
     assert second.startswith(f"{claim}:4:16: unknown rule of {PARTS} 'sign'")
 
 
-def test_a_missing_claim_is_reported(claim: Path) -> None:
-    with pytest.raises(SpecError, match="cannot be read: No such file"):
-        certify("reference", claim=claim)
-
-
 @pytest.mark.parametrize(
     ("backend", "absent"),
     [
@@ -341,22 +336,9 @@ class TestTheCommand:
         run = ("certify", *self.SUITE, "--operator", SPLIT)
         assert opcert(*run, "--claim", written).exit_code == 0
 
-    def test_leaves_a_file_that_exists_as_it_is(self, certificate: Path, claim: Path) -> None:
-        claim.write_text("mine")
-        result = opcert("claim", "--from", certificate, "-o", claim, *self.SUITE)
-        assert result.exit_code == 2
-        assert f"{claim}: exists" in result.stderr
-        assert claim.read_text() == "mine"
-
     def test_writes_nothing_where_everything_is_declined(self, tmp_path: Path, claim: Path) -> None:
         declined = certify(wrong.SupportsNothing(), few_cases(), operator=SPLIT)
         (tmp_path / "declined.json").write_text(declined.to_json())
         result = opcert("claim", "--from", tmp_path / "declined.json", "-o", claim, *self.SUITE)
         assert result.exit_code == 1
         assert not claim.exists()
-
-    def test_does_not_write_into_a_suite(self, certificate: Path) -> None:
-        inside = few_cases().folder / "claim.yaml"
-        result = opcert("claim", "--from", certificate, "-o", inside, *self.SUITE)
-        assert result.exit_code == 2
-        assert "inside the suite" in result.stderr
