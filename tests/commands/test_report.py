@@ -71,12 +71,6 @@ def test_fail_on_new_exits_1_if_a_later_certificate_has_new_failures(
     assert opcert("report", former, later, "--fail-on", "new", "--quiet").exit_code == code
 
 
-def test_a_single_report_replaces_one_of_several(folder: Path) -> None:
-    assert opcert("report", "right", "faulty", "--out", "html").exit_code == 0
-    assert opcert("report", "right", "--out", "html").exit_code == 0
-    assert "side-by-side.html" not in contents(folder / "html")
-
-
 def test_the_page_of_another_suite_is_made_with_that_suite(tmp_path: Path) -> None:
     (tmp_path / "specs").mkdir()
     write_specs(tmp_path / "specs")

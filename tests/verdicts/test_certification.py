@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
 import pytest
 
 from opcert import Certificate, certify
@@ -281,44 +280,3 @@ def test_a_certificate_counts_the_rejections_of_the_adapter(isolated: bool) -> N
     total = sum(certificate.rejections.values())
     counted = f"{certificate.rejections['runtime']} of {total} rejections by the runtime itself"
     assert counted in conclusion_line(certificate)
-
-
-def test_a_wrong_first_call_gets_no_certificate() -> None:
-    class WarmsUp(wrong.Right):
-        def __init__(self) -> None:
-            super().__init__()
-            self.warm: set[str] = set()
-
-        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-            outputs = super().run(operator, inputs, attributes)
-            signature = f"{operator} {[(a.dtype, a.shape) for a in inputs.values()]}"
-            if signature in self.warm:
-                return outputs
-            self.warm.add(signature)
-            return [np.zeros_like(each) for each in outputs]
-
-    assert kinds(certify(WarmsUp(), few_cases(), operator=DML))["unstable"] > 0
-
-
-def test_outputs_are_checked_again_after_all_cases() -> None:
-    class Arena(wrong.Right):
-        """Hands out parts of one buffer, and begins anew at its end."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.arena, self.used = np.zeros(1 << 16, np.uint8), 0
-
-        def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-            return [self.placed(each) for each in super().run(operator, inputs, attributes)]
-
-        def placed(self, output: Array) -> Array:
-            if output.nbytes > self.arena.nbytes:
-                return output
-            if self.used + output.nbytes > self.arena.nbytes:
-                self.used = 0
-            place = self.arena[self.used : self.used + output.nbytes]
-            place[:] = np.frombuffer(output.tobytes(), np.uint8)
-            self.used += output.nbytes
-            return place.view(output.dtype).reshape(output.shape)
-
-    assert kinds(certify(Arena(), few_cases(), operator=DML))["aliased-output"] > 0
