@@ -69,7 +69,8 @@ def test_hostile_text_is_printed_in_one_line(arguments: tuple[str, ...], code: i
     assert result.exit_code == code
     assert hostile_lines(result.stdout) == hostile_lines(result.stderr) == []
     assert "\\x1b[2J\\x9b31mx" in result.output
-    assert code != 2 or result.stderr.count("\n") == 1
+    # A spec has a line for each mistake.
+    assert code != 2 or arguments[0] == "check" or result.stderr.count("\n") == 1
 
 
 def test_text_of_a_suite_or_a_certificate_cannot_forge_lines(suite: Path) -> None:
