@@ -226,7 +226,7 @@ def _content(folder: Path, name: str) -> bytes:
     """Return the content of a file next to a certificate.
 
     Raises:
-        OSError: it is missing, no file, too large, or behind a link.
+        OSError: it is missing, no file, too large, or reached by a link.
     """
     if any((folder / parent).is_symlink() for parent in Path(name).parents):
         raise OSError(0, "a link in the path, which is not followed")

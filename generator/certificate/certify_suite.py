@@ -238,8 +238,8 @@ def _complete(
             fresh |= confirmed.fresh
     certificate = complete(verdicts.values(), reproductions=reproductions, fresh=fresh)
     causes = execution.diagnosis.causes(certificate.verdicts, reproductions, fresh)
-    shown = {cause.representative for cause in causes} & certificate.excerpts.keys()
-    excerpts = {case: text for case, text in certificate.excerpts.items() if case in shown}
+    kept = {cause.representative for cause in causes} & certificate.excerpts.keys()
+    excerpts = {case: text for case, text in certificate.excerpts.items() if case in kept}
     certificate = certificate.replace(causes=causes, excerpts=excerpts)
     if interrupted:
         raise CertificationInterrupted(certificate, interrupted)

@@ -24,7 +24,7 @@ class Misnamed(Backend):
 
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a suite with a hostile text; beside it are a backend and a spec with some."""
+    """The folder of a suite with a hostile text, next to a backend and a spec with some."""
 
     def spoil(index: dict[str, list[dict[str, str]]]) -> None:
         index["cases"][0]["example"] = HOSTILE
@@ -45,7 +45,7 @@ def hostile_lines(text: str) -> list[str]:
 
 
 CERTIFY = ("certify", "--suite", "suite")
-# Commands that print hostile text, with their exit codes; one line on stderr tells of a mistake.
+# Commands that print hostile text, with their exit codes; one line on stderr reports a mistake.
 CALLS: list[tuple[tuple[str, ...], int]] = [
     ((*CERTIFY, *FEW, "--backend", "b.py:Backend"), 1),
     ((*CERTIFY, "--case", "*example*", "--out", HOSTILE), 0),
