@@ -11,7 +11,6 @@ from opcert.certificate.file import read_certificate
 from opcert.commands import options
 from opcert.commands.certificates import certificate_file
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
-from opcert.exploration.counterexample import result_text
 from opcert.exploration.explore import explore as run
 from opcert.run.settings import RunSettings
 
@@ -50,18 +49,9 @@ def explore(
     causes = () if known is None else read_certificate(certificate_file(known)).causes
     failures = 0
     for result in run(
-        backend,
-        options=arguments,
-        specs=settings.specs,
-        operator=settings.operator or "*",
-        minutes=minutes,
-        seed=seed,
-        isolated=settings.isolated,
-        timeout=settings.timeout,
-        memory=settings.memory_bytes,
-        known=causes,
+        backend, settings, options=arguments, minutes=minutes, seed=seed, known=causes
     ):
-        echo_lines(result_text(result, partial(setup_code, backend, arguments)))
+        echo_lines(result.text(partial(setup_code, backend, arguments)))
         failures += result.counterexample is not None
     echo_line(f"{failures} distinct new bug{'s' * (failures != 1)} found")
     raise typer.Exit(ExitCode.FAILURE if failures else ExitCode.SUCCESS)

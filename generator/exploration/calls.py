@@ -11,8 +11,7 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from opcert.arrays.calls import Call, group_variadic
-from opcert.arrays.element_types import Array, invert_bits, type_name
-from opcert.arrays.layouts import copy_in_layout
+from opcert.arrays.element_types import Array, type_name
 from opcert.arrays.patterns import materialize, materialize_numbered, with_special_values
 from opcert.cases.candidates import violating_alone
 from opcert.cases.conditions import Conditions
@@ -27,8 +26,8 @@ from opcert.specification.files import SpecFile, golden_outputs, read_specs_in
 from opcert.suite.support import CallProperties, Support
 from opcert.yaml_files import YamlPath
 
-# How many data patterns there are; the first means elements numbered from 1.
-_PATTERNS = 1 << 16
+# The choice of a data pattern, and how many there are; the first is elements numbered from 1.
+_PATTERN, _PATTERNS = "pattern of the data", 1 << 16
 # So many integers of a list are drawn singly; to search and to shrink more would take long.
 _MAX_DRAWN_SINGLY = 16
 # So many mutations of a call are tried in turn, until so many violate one rule.
@@ -132,12 +131,9 @@ def calls(operator: str, specs: str | Path | None = None) -> st.SearchStrategy[E
         base = of_operator.valid(draw)
         rejected = of_operator.rejected(draw, base) if draw(st.booleans()) else []
         step = rejected[0] if rejected else base.step
-        laid_out = {
-            name: copy_in_layout(array, step.layouts[name]) for name, array in step.inputs.items()
-        }
         return ExpectedCall(
             operator,
-            group_variadic(laid_out),
+            group_variadic(step.laid_out),
             step.attributes,
             step.golden,
             step.rule,
@@ -207,14 +203,22 @@ class OperatorCalls:
     def further(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[Step]:
         """Draw calls that follow from `base`.
 
-        They are the same call again, differ from it in one choice or in their data, or violate a
-        rule. There are none where what is drawn does not apply.
+        They are the same call again, differ from it in their data or in one choice and those whose
+        names begin with its name, or violate a rule. There are none where what is drawn does not
+        apply.
 
         Raises:
             SpecError: the spec contradicts itself or its reference on a call.
         """
-        kinds = [self._again, self.rejected, self._inverted, self._other]
-        return draw(st.sampled_from(kinds))(draw, base)
+        kind = draw(st.sampled_from(["repeated", "rejected", "other data", "other choice"]))
+        if kind == "repeated":
+            return [replace(base.step, relation=kind)]
+        if kind == "rejected":
+            return self.rejected(draw, base)
+        anew = _PATTERN if kind == "other data" else draw(st.sampled_from([*base.answers]))
+        kept = {name: a for name, a in base.answers.items() if not name.startswith(anew)}
+        drawn = self._drawn(draw, kept, f"with another {anew}")
+        return [] if drawn is None else [drawn.step]
 
     def rejected(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[Step]:
         """Return mutations of a valid call that violate exactly one rule, if some are found."""
@@ -236,26 +240,6 @@ class OperatorCalls:
                 break
         return steps
 
-    def _again(self, _: st.DrawFn, base: DrawnCall) -> Sequence[Step]:
-        return [replace(base.step, relation="repeated")]
-
-    def _inverted(self, _: st.DrawFn, base: DrawnCall) -> Sequence[Step]:
-        step = base.step
-        inputs = {
-            name: invert_bits(array) if name in step.data_inputs else array
-            for name, array in step.inputs.items()
-        }
-        golden = self._golden(base.call, inputs)
-        relation = "with every bit of the data inverted"
-        return [replace(step, inputs=inputs, golden=golden, relation=relation)]
-
-    def _other(self, draw: st.DrawFn, base: DrawnCall) -> Sequence[Step]:
-        """Draw the call again, but for one choice and those whose names begin with its name."""
-        anew = draw(st.sampled_from([*base.answers]))
-        kept = {name: a for name, a in base.answers.items() if not name.startswith(anew)}
-        drawn = self._drawn(draw, kept, f"with another {anew}")
-        return [] if drawn is None else [drawn.step]
-
     def _drawn(self, draw: st.DrawFn, former: Mapping[str, int], relation: str) -> DrawnCall | None:
         """Draw a call; None if there is no call, or none that is valid, small and supported."""
         choices = FromHypothesis(draw, former)
@@ -268,7 +252,7 @@ class OperatorCalls:
             return None
         except ExpressionError as error:
             raise self._mistake(error.place, str(error)) from None
-        inputs = self._inputs(call, choices.integer("data", 0, _PATTERNS - 1))
+        inputs = self._inputs(call, choices.integer(_PATTERN, 0, _PATTERNS - 1))
         step = self._step(call, inputs, self._golden(call, inputs), relation)
         return DrawnCall(call, choices.answers, step)
 

@@ -11,6 +11,7 @@ import pytest
 
 from opcert.exploration.explore import explore
 from opcert.isolation.messages import encode_message, pack_inputs
+from opcert.run.settings import RunSettings
 from tests.command_line import opcert
 
 SOURCE = Path(__file__).parents[2] / "generator" / "backends" / "examples" / "driver.cpp"
@@ -51,7 +52,9 @@ def test_it_passes_driver_check(driver: Path) -> None:
 
 @pytest.mark.slow
 def test_exploration_finds_no_counterexample(driver: Path) -> None:
-    explored = list(explore(f"driver:'{driver}'", operator="*/[VG]*-[18]", minutes=0.05))
+    explored = list(
+        explore(f"driver:'{driver}'", RunSettings(operator="*/[VG]*-[18]"), minutes=0.05)
+    )
     assert [each.operator for each in explored] == ["openvino/Gather-8", "openvino/VariadicSplit-1"]
     assert [each.counterexample for each in explored] == [None, None]
     assert all(each.tried > each.declined for each in explored)

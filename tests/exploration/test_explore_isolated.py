@@ -13,11 +13,10 @@ import psutil
 import pytest
 
 from opcert.backends.lookup import setup_code
-from opcert.errors import BackendError, OpcertError
-from opcert.exploration.counterexample import Counterexample, ExplorationResult, program_text
-from opcert.exploration.explore import explore
+from opcert.errors import BackendError
+from opcert.exploration.explore import Counterexample, ExplorationResult, explore
+from opcert.run.settings import RunSettings
 from tests.command_line import MISBEHAVING, WRONG, started
-from tests.wrong_backends import Right
 
 pytestmark = pytest.mark.slow
 
@@ -29,9 +28,11 @@ def driver(how: str) -> str:
     return f"driver:{shlex.join([sys.executable, str(HERE / 'driver' / 'misbehaving.py'), how])}"
 
 
-def alone(backend: str, **more: Any) -> ExplorationResult:
-    options = {"operator": DML, "minutes": 0.06, "timeout": 20, **more}
-    return next(explore(backend, **options))
+def alone(
+    backend: str, *, options: Any = None, minutes: float = 0.06, **settings: Any
+) -> ExplorationResult:
+    run = RunSettings(**{"operator": DML, "timeout": 20, **settings})
+    return next(explore(backend, run, options=options, minutes=minutes))
 
 
 def counterexample_of(backend: str, **more: Any) -> Counterexample:
@@ -43,7 +44,7 @@ def counterexample_of(backend: str, **more: Any) -> Counterexample:
 
 def program(counterexample: Counterexample, backend: str, folder: Path, **options: str) -> Path:
     target = folder / "shows.py"
-    target.write_text(program_text(counterexample, setup_code(backend, options)))
+    target.write_text(counterexample.program(setup_code(backend, options)))
     return target
 
 
@@ -145,9 +146,8 @@ def test_a_buffer_that_the_next_call_overwrites_is_found() -> None:
 
 def test_the_other_operators_are_explored_after_a_hang() -> None:
     options = {"how": "sleep"}
-    first, *_, last = explore(
-        f"{MISBEHAVING}:Misbehaves", options=options, operator="*[BV]*", minutes=0.1, timeout=1
-    )
+    run = RunSettings(operator="*[BV]*", timeout=1)
+    first, *_, last = explore(f"{MISBEHAVING}:Misbehaves", run, options=options, minutes=0.1)
     assert first.counterexample is not None
     assert first.operator != last.operator
     assert last.tried
@@ -155,7 +155,7 @@ def test_the_other_operators_are_explored_after_a_hang() -> None:
 
 def test_a_backend_that_cannot_be_made_again_is_an_error_after_the_result(tmp_path: Path) -> None:
     options = {"trace": str(tmp_path / "lost")}
-    explored = explore(f"{MISBEHAVING}:IsLost", options=options, operator=DML)
+    explored = explore(f"{MISBEHAVING}:IsLost", RunSettings(operator=DML), options=options)
     counterexample = next(explored).counterexample
     assert counterexample is not None
     assert (counterexample.fault.kind, counterexample.repeatable) == ("crash", False)
@@ -178,13 +178,3 @@ def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
     assert "nothing found" in output
     assert children
     assert not any(each.is_running() for each in children)
-
-
-def test_a_driver_needs_a_process_of_its_own() -> None:
-    with pytest.raises(BackendError, match="omit --in-process"):
-        list(explore(driver("right"), isolated=False))
-
-
-def test_an_object_cannot_be_isolated() -> None:
-    with pytest.raises(OpcertError, match="a backend object runs in this process"):
-        list(explore(Right(), isolated=True))

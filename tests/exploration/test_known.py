@@ -1,6 +1,5 @@
 """Exploring goes on after a finding: each bug once, and none that a certificate explains."""
 
-import json
 import re
 from dataclasses import replace
 from math import prod
@@ -9,12 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from opcert.exploration.explore import explore
 from opcert.run.session import step_of
 from opcert.verdicts.case_levels import NEIGHBOUR, LevelledCalls, case_levels
 from opcert.verdicts.cause_text import Cause, Term
 from tests.command_line import opcert
-from tests.exploration.several_bugs import Backend
 from tests.faults.fault import GATHER
 from tests.faults.finding import core_suite
 from tests.made_certificate import certificate as made_certificate
@@ -61,21 +58,6 @@ def test_each_bug_is_found_once(bugs: str, kinds: list[str], last: str, specs: P
 
 
 @pytest.mark.slow
-def test_two_bugs_that_fail_alike_are_found(specs: Path) -> None:
-    results = list(explore(lambda: Backend("i8,columns"), specs=specs, minutes=0.3))
-    steps = [each.counterexample.steps[-1] for each in results if each.counterexample]
-    assert sorted(step.inputs["data"].dtype.name for step in steps) == ["float32", "int8"]
-
-
-@pytest.mark.slow
-def test_all_that_was_found_is_tried_first_the_next_time(specs: Path) -> None:
-    bugs = explored("i8,count", specs), explored("i8,count", specs)
-    tried = [re.findall(r"(\d+) calls tried.* found \(", result.stdout) for result in bugs]
-    assert [len(numbers) for numbers in tried] == [2, 2]
-    assert max(map(int, tried[1])) <= 4
-
-
-@pytest.mark.slow
 def test_what_a_certificate_explains_is_not_found(specs: Path, certificate: Path) -> None:
     result = explored("i8,count", specs, "--known", certificate)
     assert FOUND.findall(result.stdout) == ["accepted"]
@@ -92,18 +74,6 @@ def test_the_certificate_of_another_backend_and_suite_explains_nothing(
     other.write_text(made_certificate([]).to_json())
     result = explored("i8", specs, "--known", other)
     assert (result.exit_code, FOUND.findall(result.stdout)) == (1, ["value"])
-
-
-@pytest.mark.slow
-def test_a_certificate_of_another_schema_is_refused(
-    specs: Path, certificate: Path, tmp_path: Path
-) -> None:
-    content = json.loads((certificate / "certificate.json").read_text())
-    old = tmp_path / "old.json"
-    old.write_text(json.dumps({**content, "schema": content["schema"] - 1}))
-    result = explored("i8", specs, "--known", old)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "use the version of opcert that wrote it" in result.stderr
 
 
 A, B = (Term(f"data {name}", ("1",), name) for name in "ab")

@@ -1,4 +1,4 @@
-"""The text of a counterexample: a program that fails likewise, an example for the spec."""
+"""The text of a counterexample: a program that fails likewise."""
 
 import subprocess
 import sys
@@ -7,24 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.arrays.layouts import C_ORDER, Layout, copy_in_layout, start_of
 from opcert.arrays.patterns import special_bits
 from opcert.backends.lookup import setup_code
-from opcert.exploration.counterexample import (
-    Counterexample,
-    ExplorationResult,
-    example_text,
-    program_text,
-    result_text,
-)
-from opcert.exploration.explore import explore
+from opcert.exploration.explore import Counterexample, ExplorationResult, explore
 from opcert.run.comparison import Difference
 from opcert.run.session import Step
-from opcert.specification.files import find_spec_files, read_spec
-from opcert.suite.spec_check import check_specs
+from opcert.run.settings import RunSettings
 from tests.at_length import at_length
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault, the_right_one
@@ -43,14 +34,12 @@ NAMES = [
     "variadic-split-1/identity",
     "variadic-split-1/accepts-axis-shape-two",
 ]
-# Those whose specs are checked whole, which takes seconds.
-CHECKED = ("dml-split/part-128", "variadic-split-1/accepts-axis-shape-two")
 
 
 @cache
 def counterexample(name: str) -> Counterexample:
     fault = FAULTS[name]
-    found = next(explore(fault.make, operator=fault.operator, minutes=0.2))
+    found = next(explore(fault.make, RunSettings(operator=fault.operator), minutes=0.2))
     assert found.counterexample is not None
     return found.counterexample
 
@@ -61,26 +50,13 @@ def runs(text: str, fault: Fault) -> None:
 
 @pytest.mark.parametrize("name", at_length(NAMES, 10))
 def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(name: str) -> None:
-    text = program_text(counterexample(name), "backend = made")
+    text = counterexample(name).program("backend = made")
     # A valid call that is rejected raises what the backend raises.
     with pytest.raises(
         ValueError if counterexample(name).fault.kind == "rejected" else AssertionError
     ):
         runs(text, FAULTS[name])
     runs(text, the_right_one(FAULTS[name].operator))
-
-
-@pytest.mark.parametrize("name", at_length(NAMES, 10))
-def test_the_example_can_be_pasted_into_the_spec(name: str, tmp_path: Path) -> None:
-    slug = name.partition("/")[0]
-    (path,) = [path for path in find_spec_files(None) if f"slug: {slug}\n" in path.read_text()]
-    block = "".join(f"  {line}\n" for line in example_text(counterexample(name)).splitlines())
-    text = path.read_text().replace("\nexamples:\n", f"\nexamples:\n{block}")
-    (tmp_path / path.name).write_text(text)
-    (entry,) = yaml.safe_load(example_text(counterexample(name)))
-    assert entry["id"] in [each.id for each in read_spec(tmp_path / path.name).spec.examples]
-    if name in CHECKED:
-        check_specs([tmp_path / path.name])
 
 
 def made_up(array: Array, layout: Layout = C_ORDER) -> Counterexample:
@@ -106,7 +82,7 @@ def test_a_printed_array_has_its_bits_and_its_layout(name: str, layout: Layout) 
     bits = np.array([*special_bits(name)[:4], 1, 0, 1, 1, 1, 1][:6], np.dtype(f"u{dtype.itemsize}"))
     array = (bits & 1 if name == "boolean" else bits).view(dtype).reshape(2, 3)
     backend = Keeps()
-    exec(program_text(made_up(array, layout), "backend = made"), {"made": backend})  # noqa: S102
+    exec(made_up(array, layout).program("backend = made"), {"made": backend})  # noqa: S102
     found = backend.given["data"]
     assert found.dtype == dtype
     assert found.tobytes() == array.tobytes()
@@ -118,33 +94,20 @@ def test_a_printed_array_has_its_bits_and_its_layout(name: str, layout: Layout) 
 def test_arrays_of_any_shape_are_printed(shape: tuple[int, ...]) -> None:
     array = np.arange(1, 1 + int(np.prod(shape)), dtype=np.int16).reshape(shape)
     backend = Keeps()
-    exec(program_text(made_up(array), "backend = made"), {"made": backend})  # noqa: S102
+    exec(made_up(array).program("backend = made"), {"made": backend})  # noqa: S102
     assert backend.given["data"].shape == shape
     assert np.array_equal(backend.given["data"], array)
 
 
-def test_the_example_lists_no_large_tensor() -> None:
-    array = np.arange(100, dtype=np.float32)
-    assert "{type: f32, shape: [100]}" in example_text(made_up(array))
-    assert "values: [0.0, 1.0]" in example_text(made_up(array[:2]))
-    assert "values" not in example_text(made_up(array[:2] * np.float32(np.nan)))
-
-
-def test_a_result_is_a_line_and_a_counterexample_adds_program_and_example() -> None:
+def test_a_result_is_a_line_and_a_counterexample_adds_a_program() -> None:
     def unused() -> str:
         pytest.fail("nothing was found, of which a program would be made")
 
-    assert (
-        result_text(ExplorationResult("a/B", 7, 0, None), unused)
-        == "a/B: 7 calls tried, nothing found"
-    )
-    assert result_text(ExplorationResult("a/B", 7, 2, None), str).startswith(
-        "a/B: 7 calls tried, 2 of them not"
-    )
-    text = result_text(ExplorationResult("a/B", 7, 0, made_up(np.zeros(2))), lambda: "backend = x")
-    assert text.startswith("a/B: 7 calls tried, found (value): all")
+    assert ExplorationResult("a/B", 7, 0, None).text(unused) == "a/B: 7 calls tried, nothing found"
+    result = ExplorationResult("a/B", 7, 2, made_up(np.zeros(2)))
+    text = result.text(lambda: "backend = x")
+    assert text.startswith("a/B: 7 calls tried, 2 of them not supported, found (value): all")
     assert "```python\n# a/B, value: all wrong\nimport numpy as np\n\nbackend = x\n" in text
-    assert "```yaml\n# For a/B.\n- id: found-value-" in text
 
 
 def test_the_program_needs_numpy_and_the_backend_alone(tmp_path: Path) -> None:
@@ -155,7 +118,7 @@ def test_the_program_needs_numpy_and_the_backend_alone(tmp_path: Path) -> None:
         "        return [inputs['data'] + 1]\n"
     )
     backend = setup_code(f"{tmp_path / 'wrong.py'}:Backend", {})
-    text = program_text(made_up(np.zeros(2, np.int8)), backend)
+    text = made_up(np.zeros(2, np.int8)).program(backend)
     (tmp_path / "shows.py").write_text(f"import sys\n\nsys.modules['opcert'] = None\n{text}")
     done = subprocess.run(
         [sys.executable, "shows.py"], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -11,8 +11,8 @@ from math import inf, isfinite
 from statistics import median
 
 from opcert.exploration.calls import call_line
-from opcert.exploration.counterexample import ExplorationResult
-from opcert.exploration.explore import explore
+from opcert.exploration.explore import ExplorationResult, explore
+from opcert.run.settings import RunSettings
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault
 
@@ -47,7 +47,9 @@ def of_several_conditions() -> Iterator[Fault]:
 
 def explored(fault: Fault, minutes: float, seed: int = 0) -> ExplorationResult:
     """Explore the backend that makes a fault, until it is found or the time is up."""
-    return next(explore(fault.make, operator=fault.operator, minutes=minutes, seed=seed))
+    return next(
+        explore(fault.make, RunSettings(operator=fault.operator), minutes=minutes, seed=seed)
+    )
 
 
 def main(seed: str = "0", minutes: str = "1") -> None:

@@ -16,6 +16,7 @@ from opcert.arrays.tensor_functions import tensor, vector
 from opcert.cases.conditions import Conditions
 from opcert.exploration.explore import explore
 from opcert.programs.case_programs import case_program
+from opcert.run.settings import RunSettings
 from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.roles.made_up import (
@@ -211,8 +212,8 @@ def test_decisive_elements_of_such_a_call_stay_decisive(suite: Path) -> None:
 
 @pytest.mark.slow
 def test_exploring_accepts_each_order(suite: Path) -> None:
-    folder = suite.parent
-    (result,) = explore(Backend(last_first), specs=folder, minutes=0.05)
+    run = RunSettings(specs=suite.parent)
+    (result,) = explore(lambda: Backend(last_first), run, minutes=0.05)
     assert result.tried
     assert result.counterexample is None
 
