@@ -23,7 +23,6 @@ RULES = [
     (spec.spec.operator, spec.spec.full_id(rule.id))
     for spec in read_specs_in(None)
     for rule in spec.spec.requirements.values()
-    if rule.unbreakable is None
 ]
 
 

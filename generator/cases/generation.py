@@ -43,7 +43,7 @@ class NegativeCases:
     def cases(self) -> Iterator[Case]:
         """Yield the cases of requirements, then those of ambiguities.
 
-        A requirement that cannot be violated alone, and gives no reason, is recorded as a mistake.
+        A requirement that cannot be violated alone is recorded as a mistake.
         """
         candidates = self.search.candidates()
         self._record_unviolated(candidates)
@@ -54,13 +54,8 @@ class NegativeCases:
 
     def _record_unviolated(self, candidates: dict[str, list[Candidate]]) -> None:
         for i, rule in enumerate(self.search.spec.rules):
-            is_violated = rule.id in candidates
-            if rule.unbreakable is not None and is_violated:
-                name = candidates[rule.id][0].change.name
-                text = f"'{rule.id}' can be violated alone, by '{name}'; remove 'unbreakable'"
-                self.search.mistakes.add(("rules", i, "unbreakable"), text)
             is_expected = rule.id in self.search.spec.requirements and not self.search.profile.large
-            if rule.unbreakable is None and is_expected and not is_violated:
+            if is_expected and rule.id not in candidates:
                 self._record_unviolated_rule(i, rule)
 
     def _record_unviolated_rule(self, number: int, rule: Rule) -> None:
@@ -76,7 +71,7 @@ class NegativeCases:
                 advice = "add the requirements that exclude such calls to its 'prerequisites'"
                 self.search.mistakes.add(place, f"{failure}; {advice}: {text}")
         else:
-            advice = "add 'violations' that do, or 'unbreakable' with a reason"
+            advice = "add 'violations' that do, or prerequisites that such calls meet"
             self.search.mistakes.add(("rules", number, "id"), f"{text}; {advice}")
 
     def _case(self, candidate: Candidate) -> Case:

@@ -3,11 +3,9 @@
 A vendor's own role is a subclass of `Role`.
 """
 
-from importlib.metadata import entry_points
 from typing import get_args
 
 from opcert.roles.axes import AxesRole, AxisRole
-from opcert.roles.coordinates import CoordinatesRole
 from opcert.roles.counts import CountRole, CountsRole
 from opcert.roles.data import DataRole
 from opcert.roles.descriptors import DescriptorRole, DescriptorsRole
@@ -44,22 +42,14 @@ __all__ = [
     "Role",
     "near",
     "places",
-    "role_classes",
 ]
 
 _CLASSES: tuple[type[Role], ...] = (
     *(DataRole, TensorsRole, AxisRole, IndicesRole, ElementIndicesRole, LeadingDimsRole, AxesRole),
     *(SpansRole, PartitionRole, ShapeRole, ReshapeRole, MappingRole, ModeRole, FlagRole),
     *(DescriptorsRole, DescriptorRole, WindowsRole, CountRole, PartsRole, PermutationRole),
-    *(CountsRole, FillRole, LengthsRole, SlicingStepsRole, MaskRole, NumberRole, CoordinatesRole),
+    *(CountsRole, FillRole, LengthsRole, SlicingStepsRole, MaskRole, NumberRole),
     *(MatricesRole, RealRole, SlidingRole, FilterRole),
 )
 # By the value of the key `role`.
 ROLES = {get_args(kind.model_fields["role"].annotation)[0]: kind for kind in _CLASSES}
-ENTRY_POINT_GROUP = "opcert.roles"
-
-
-def role_classes() -> dict[str, type[Role]]:
-    """Return the role classes by name: those of opcert, and those that installed packages add."""
-    installed = {point.name: point.load() for point in entry_points(group=ENTRY_POINT_GROUP)}
-    return {**installed, **ROLES}

@@ -18,8 +18,7 @@ class AxisRole(OneElementRole, OfDataRole):
 
     With `negative`, a negative axis counts from the end. `form` lists the allowed forms of a
     tensor: `scalar` (rank 0) and `one_element` (shape [1]). An omitted attribute means `default`.
-    If an operator works along two axes, one of them names the other in `other_than`. With
-    `inserts`, it is an axis of the output that data does not have yet.
+    If an operator works along two axes, one of them names the other in `other_than`.
     """
 
     relations: ClassVar = {"of": ("data", "tensors"), "other_than": ("axis",)}
@@ -28,7 +27,6 @@ class AxisRole(OneElementRole, OfDataRole):
     role: Literal["axis"]
     negative: bool = True
     other_than: str | None = None
-    inserts: bool = False
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report an optional axis without a default."""
@@ -42,11 +40,7 @@ class AxisRole(OneElementRole, OfDataRole):
 
     @property
     def _rank_expr(self) -> str:
-        rank = f"{self.data.tensor_expr}.rank"
-        return f"({rank} + 1)" if self.inserts else rank
-
-    def _draw_rank(self, call: Drawing) -> int:
-        return call.fact(self.data.draw_rank) + self.inserts
+        return f"{self.data.tensor_expr}.rank"
 
     @property
     def value_expr(self) -> str:
@@ -69,11 +63,11 @@ class AxisRole(OneElementRole, OfDataRole):
 
     def draw_axis(self, call: Drawing) -> int:
         """Draw the axis, counted from the front."""
-        named = places(self._draw_rank(call))
+        named = places(call.fact(self.data.draw_rank))
         if self.other_than is not None:
             other = call.fact(self.related(self.other_than, AxisRole).draw_axis)
             named = {name: place for name, place in named.items() if place != other}
-        if self.data.draws_own_shape and not self.inserts:
+        if self.data.draws_own_shape:
             # An axis of one element shows little.
             shape = call.fact(self.data.draw_shape)
             if any(shape[place] != 1 for place in named.values()):
@@ -82,7 +76,7 @@ class AxisRole(OneElementRole, OfDataRole):
 
     def draw(self, call: Drawing) -> Any:
         """Return the axis, counted from the front or from the end, None if it is omitted."""
-        axis, rank = call.fact(self.draw_axis), self._draw_rank(call)
+        axis, rank = call.fact(self.draw_axis), call.fact(self.data.draw_rank)
         element_type = call.fact(self.draw_type)
         ways: dict[str, int | None] = {"from the front": axis}
         if self.negative and lowest(element_type) < 0:
@@ -98,11 +92,11 @@ class AxisRole(OneElementRole, OfDataRole):
     def axis_in(self, call: Call) -> int:
         """Return the axis of a call, counted from the front; an omitted one is its default."""
         axis = next(iter(self.values_in(call)), self.default)
-        return wrap(int(str(axis)), self.data.tensor_of(call).rank + self.inserts)
+        return wrap(int(str(axis)), self.data.tensor_of(call).rank)
 
     def axes_in(self, call: Call) -> int | None:
         """Return itself, unless another one is the axis that its integers concern."""
-        return None if self.other_than is not None or self.inserts else self.axis_in(call)
+        return None if self.other_than is not None else self.axis_in(call)
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form and its range."""
@@ -117,7 +111,7 @@ class AxisRole(OneElementRole, OfDataRole):
                 f"{name}.rank {relation} {most_rank} and {name}.size == 1",
             )
         least, _ = self.range or self.bounds()
-        text = f"{name} is an axis that {'the output' if self.inserts else self.of} has."
+        text = f"{name} is an axis that {self.of} has."
         holds = f"{least} <= {self.value_expr} < {self._rank_expr}"
         yield self.requirement("range", text, holds, "type", "shape")
 

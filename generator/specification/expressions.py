@@ -47,7 +47,7 @@ from opcert.errors import (
     abbreviate,
     did_you_mean,
 )
-from opcert.roles import ROLES, role_classes
+from opcert.roles import ROLES
 from opcert.roles.argument import Attribute, ExpressionText, Input, SpecModel
 from opcert.roles.role import Role
 from opcert.yaml_files import VERBATIM
@@ -369,9 +369,6 @@ def _with_role(plain: type[SpecModel]) -> BeforeValidator:
         else:
             own = (info.context or {}).get("roles", {})
             known = {**ROLES, **own}
-            if value["role"] not in known:
-                # To find what is installed takes longer than to read a spec.
-                known = {**role_classes(), **own}
             if value["role"] not in known:
                 raise ValueError(f"a role: {', '.join(known)}")
             kind = known[value["role"]]

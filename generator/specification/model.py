@@ -107,7 +107,6 @@ class Rule(SpecModel):
         default_factory=dict,
         description="Changes to a valid call that violate only this rule, besides the mutations.",
     )
-    unbreakable: str | None = Field(None, description="Why no call can violate only this rule.")
 
 
 class Readings(SpecModel):

@@ -230,14 +230,11 @@ def _requirement_mistakes(spec: Spec, rule: Rule, path: YamlPath, known: KnownNa
         yield (*path, "id"), text
     else:
         yield from expression_mistakes((*path, "holds"), rule.holds, known)
-    if rule.violations and rule.unbreakable is not None:
-        text = "both 'violations' and 'unbreakable'; expected one of them"
-        yield (*path, "unbreakable", KEY_STEP), text
     yield from _violation_mistakes(spec, (*path, "violations"), rule.violations)
 
 
 def _behaviour_mistakes(rule: Rule, path: YamlPath, known: KnownNames) -> Mistakes:
-    for key in ("violations", "unbreakable", "prerequisites"):
+    for key in ("violations", "prerequisites"):
         if getattr(rule, key):
             text = f"'{key}' in a behaviour; only requirements can be violated"
             yield (*path, key, KEY_STEP), text

@@ -39,9 +39,8 @@ def misreadings(spec: Spec, data: frozenset[str]) -> Iterator[Effect]:
     for name, other in permutations(numbers, 2):
         yield Effect(f"{other} is read where {name} is", partial(_exchange, name, other))
     for rule in spec.requirements.values():
-        if rule.unbreakable is None:
-            apply = partial(_run_unchecked, spec.full_id(rule.id))
-            yield Effect(f"{spec.full_id(rule.id)} is not checked", apply, False)
+        apply = partial(_run_unchecked, spec.full_id(rule.id))
+        yield Effect(f"{spec.full_id(rule.id)} is not checked", apply, False)
 
 
 def element_losses(name: str) -> Iterator[Effect]:

@@ -88,10 +88,9 @@ def _measure(operator: OperatorSuite, spec_file: SpecFile, profile: str, seed: i
     dimensions = [*_coverage_of_levels(spec, drawn, large=size.large)]
     # Large calls test sizes and need not cover the rest again.
     if not size.large:
-        breakable = {rule for rule, it in spec.requirements.items() if it.unbreakable is None}
         covered = {
             "rules": {
-                rule: positive > 0 and (negative > 0 or rule not in breakable)
+                rule: positive > 0 and (negative > 0 or rule not in spec.requirements)
                 for rule, (positive, negative) in rules.items()
             },
             "types x ranks": {f"{t} of rank {rank}": n > 0 for (t, rank), n in types.items()},

@@ -16,7 +16,6 @@ NOT_NEGATIVE = {
     "clause": "1",
     "text": "The count is not negative.",
     "holds": "count >= 0",
-    "unbreakable": "Here.",
 }
 ENOUGH = {
     **NOT_NEGATIVE,

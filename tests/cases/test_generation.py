@@ -176,10 +176,9 @@ def test_a_negative_case_differs_from_its_baseline_in_few_arguments(name: str) -
 def test_each_requirement_is_violated_and_each_ambiguity_touched(name: str) -> None:
     parts, names = spec(name).spec, {case.id.rpartition("-")[0] for case in changed_cases(name)}
     numbers = Counter(map(owner, changed_cases(name)))
-    reachable = {id_ for id_, rule in parts.requirements.items() if rule.unbreakable is None}
     # A call with open elements is valid, and drawn as such.
     opened = {each.id for each in parts.ambiguities if each.elements}
-    assert set(numbers) == reachable | {each.id for each in parts.ambiguities} - opened
+    assert set(numbers) == {*parts.requirements} | {each.id for each in parts.ambiguities} - opened
     conditions = Conditions(parts)
     valid = [case.call for case in cases(name) if case.violated_rule is None]
     assert {*map(conditions.open_elements, valid)} - {None} == opened

@@ -1,4 +1,4 @@
-"""A role of one's own: a class in the folder of the spec, or one of an installed package."""
+"""A role of one's own: a class that the spec names."""
 
 from pathlib import Path
 

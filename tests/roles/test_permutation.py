@@ -20,7 +20,7 @@ def test_orders_are_permutations_or_omitted(tmp_path: Path) -> None:
 def test_a_tensor_has_a_type_a_rank_and_a_layout_too(tmp_path: Path) -> None:
     order = "{name: order, role: permutation, of: data, type: N, text: O.}"
     rules = [
-        f"  - {{id: {rule}, from: order.{rule}, clause: O, unbreakable: Not of interest.}}\n"
+        f"  - {{id: {rule}, from: order.{rule}, clause: O}}\n"
         for rule in ("type", "rank", "length", "range", "unique")
     ]
     spec = read(
