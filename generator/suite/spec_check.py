@@ -1,12 +1,12 @@
 """Checks a spec with its cases: rules, types and bounds without a case, missing oracles."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import Vector, check_laws, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError, abbreviate
-from opcert.roles.argument import BoundExpressions
+from opcert.roles.argument import BoundExpressions, Input
+from opcert.roles.role import Role
 from opcert.specification.expressions import evaluate_integer
 from opcert.specification.files import (
     RejectedError,
@@ -159,45 +160,60 @@ def _unviolated_declarations(spec_file: SpecFile, negative: Sequence[Case]) -> I
         ):
             text = f"no negative case has '{argument.name}' of a type outside {argument.type}"
             yield spec_file.mistake(("inputs", i, "type"), text)
-        for bound in _unexceeded_bounds(scopes, argument.name, argument.rank, is_rank=True):
-            text = f"no negative case has '{argument.name}' of a rank {bound}"
-            yield spec_file.mistake(("inputs", i, "rank"), text)
+    for path, name, bounds in _declared_bounds(spec):
+        unexceeded = _unexceeded_bounds(scopes, path, name, bounds)
+        for bound in unexceeded if path[-1] != "variadic" else ():
+            text = f"no negative case has '{name}' {'of a rank ' * (path[-1] == 'rank')}{bound}"
+            yield spec_file.mistake(path, text)
     for part, declared in (("inputs", spec.inputs), ("attributes", spec.attributes)):
         for i, declaration in enumerate(declared):
             name = declaration.name
-            for bound in _unexceeded_bounds(scopes, name, declaration.range, is_rank=False):
-                text = f"no negative case has '{name}' {bound}"
-                yield spec_file.mistake((part, i, "range"), text)
             if declaration.required and all(name not in scope["omitted"] for scope in scopes):
                 text = f"no negative case omits the required '{name}'"
                 yield spec_file.mistake((part, i, "required"), text)
 
 
+def _declared_bounds(spec: Spec) -> Iterator[tuple[YamlPath, str, BoundExpressions]]:
+    """Yield each rank, number of tensors and range: its path, its argument, and its bounds."""
+    for part, arguments in (("inputs", spec.inputs), ("attributes", spec.attributes)):
+        for i, argument in enumerate(arguments):
+            if isinstance(argument, Input | Role) and part == "inputs":
+                yield (part, i, "rank"), argument.name, argument.rank
+            if argument.variadic is not None:
+                least, most = map(str, argument.variadic)
+                yield (part, i, "variadic"), argument.name, (least, most)
+            if argument.range is not None:
+                yield (part, i, "range"), argument.name, argument.range
+
+
+def _bounded_values(path: YamlPath, value: Any) -> Sequence[Any]:
+    """Return the numbers of an argument to which the bounds at a path apply."""
+    if path[-1] == "rank":
+        return [tensor.rank for tensor in tensors_in(value)]
+    if path[-1] == "variadic":
+        return (len(value),)
+    # A tensor filled by a pattern has no values.
+    return value.values or () if isinstance(value, Tensor) else (value,)
+
+
 def _unexceeded_bounds(
-    scopes: Sequence[dict[str, Any]], name: str, bounds: BoundExpressions | None, *, is_rank: bool
+    scopes: Sequence[Mapping[str, Any]], path: YamlPath, name: str, bounds: BoundExpressions
 ) -> Iterator[str]:
-    """Yield the bounds of an argument's rank or range that no call exceeds, as "below '0'"."""
-    if bounds is None:
-        return
+    """Yield the bounds of a rank or a range that no call exceeds, as "below '0'"."""
     is_below = is_above = False
     # No rank is below 0, and no element exceeds the limits of its type.
+    is_rank = path[-1] == "rank"
     can_be_below, can_be_above = is_rank and bounds[0] != "0", is_rank
-    for scope in scopes:
-        argument = scope[name]
-        if argument is None:
-            continue
+    for argument, scope in _given(scopes, name):
         # Bounds may refer to an argument that this call omits or has in another form.
         with suppress(ExpressionError, Inapplicable, TypeError):
             lower, upper = (evaluate_integer(bound, scope) for bound in bounds)
-            if is_rank:
-                values: Sequence[Any] = [tensor.rank for tensor in tensors_in(argument)]
-            elif isinstance(argument, Tensor):
-                values = argument.values or ()
-                is_integer = argument.type in INTEGERS
-                can_be_below |= is_integer and lower > lowest(argument.type)
-                can_be_above |= is_integer and upper < highest(argument.type)
-            else:
-                values, can_be_below, can_be_above = (argument,), True, True
+            if path[0] == "attributes":
+                can_be_below = can_be_above = True
+            elif not is_rank and argument.type in INTEGERS:
+                can_be_below |= lower > lowest(argument.type)
+                can_be_above |= upper < highest(argument.type)
+            values = _bounded_values(path, argument)
             is_below = is_below or any(value < lower for value in values)
             is_above = is_above or any(value > upper for value in values)
     if can_be_below and not is_below:
@@ -206,8 +222,10 @@ def _unexceeded_bounds(
         yield f"above {abbreviate(bounds[1])}"
 
 
-# Returns the integers of an argument to which a declared range applies.
-ValuesOf: TypeAlias = Callable[[Any], Iterable[int]]
+def _given(
+    scopes: Sequence[Mapping[str, Any]], name: str
+) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    return ((scope[name], scope) for scope in scopes if scope[name] is not None)
 
 
 @dataclass(frozen=True)
@@ -329,52 +347,23 @@ def _unreached(spec_file: SpecFile, valid_cases: Sequence[Case]) -> Iterator[Mis
         if not any(level.name in case.feature_levels for case in valid_cases):
             text = f"no case is in feature level {level.name}"
             yield spec_file.mistake(("feature_levels", i), text)
-    for path, name, values_of, bounds in _declared_ranges(spec_file):
-        with_argument = [scope for scope in scopes if scope[name] is not None]
+    for path, name, bounds in _declared_bounds(spec):
         try:
-            texts = list(_unreached_bounds(with_argument, name, values_of, bounds))
+            texts = list(_unreached_bounds(scopes, path, name, bounds))
         except (ExpressionError, Inapplicable, TypeError) as error:
             texts = [str(error)]
         for text in texts:
             yield spec_file.mistake(path, text)
 
 
-def _declared_ranges(
-    spec_file: SpecFile,
-) -> Iterator[tuple[YamlPath, str, ValuesOf, BoundExpressions]]:
-    """Yield each rank and range: its path, argument, function for the values, and bounds."""
-    for i, argument in enumerate(spec_file.spec.inputs):
-        yield ("inputs", i, "rank"), argument.name, _ranks, argument.rank
-        if argument.variadic is not None:
-            least, most = map(str, argument.variadic)
-            yield (
-                ("inputs", i, "variadic"),
-                argument.name,
-                lambda value: (len(value),),
-                (least, most),
-            )
-        if argument.range is not None:
-            # A tensor filled by a pattern has no values.
-            path: YamlPath = ("inputs", i, "range")
-            yield path, argument.name, lambda tensor: tensor.values or (), argument.range
-    for i, attribute in enumerate(spec_file.spec.attributes):
-        if attribute.range is not None:
-            path = ("attributes", i, "range")
-            yield path, attribute.name, lambda value: (value,), attribute.range
-
-
-def _ranks(value: Any) -> list[int]:
-    return [tensor.rank for tensor in tensors_in(value)]
-
-
 def _unreached_bounds(
-    scopes: Sequence[Mapping[str, Any]], name: str, values_of: ValuesOf, bounds: BoundExpressions
+    scopes: Sequence[Mapping[str, Any]], path: YamlPath, name: str, bounds: BoundExpressions
 ) -> Iterator[str]:
     """Yield each bound of an argument that no call reaches, or the first value out of bounds."""
     is_lower_reached = is_upper_reached = False
-    for scope in scopes:
+    for argument, scope in _given(scopes, name):
         lower, upper = (evaluate_integer(bound, scope) for bound in bounds)
-        for value in values_of(scope[name]):
+        for value in _bounded_values(path, argument):
             if not lower <= value <= upper:
                 yield f"a valid case has {value} for '{name}', outside [{lower}, {upper}]"
                 return
