@@ -11,19 +11,15 @@ from opcert.roles.data import DataRole
 from opcert.roles.descriptors import DescriptorRole, DescriptorsRole
 from opcert.roles.dims import LeadingDimsRole, PermutationRole
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.element_indices import ElementIndicesRole
-from opcert.roles.indices import IndicesRole
-from opcert.roles.lengths import LengthsRole, PartsRole
-from opcert.roles.mapping import MappingRole
+from opcert.roles.indices import ElementIndicesRole, IndicesRole
+from opcert.roles.lengths import LengthsRole, PartitionRole, PartsRole
 from opcert.roles.modes import FlagRole, ModeRole
-from opcert.roles.number import NumberRole
-from opcert.roles.partition import PartitionRole
+from opcert.roles.number import NumberRole, RealRole
 from opcert.roles.products import MatricesRole
-from opcert.roles.real import RealRole
 from opcert.roles.reshape import ReshapeRole
 from opcert.roles.role import OMITTED, DerivedAmbiguity, ListRole, Requirement, Role
 from opcert.roles.scalar_values import FillRole, MaskRole
-from opcert.roles.shape import ShapeRole
+from opcert.roles.shape import MappingRole, ShapeRole
 from opcert.roles.slicing_steps import SlicingStepsRole
 from opcert.roles.sliding import FilterRole, SlidingRole
 from opcert.roles.spans import SpansRole

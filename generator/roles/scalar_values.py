@@ -10,8 +10,8 @@ from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing
 from opcert.roles.modes import ModeRole
 from opcert.roles.role import ListRole, OneElementRole, Requirement, Role
-from opcert.roles.slice_part import series
 from opcert.roles.slicing_steps import SlicingStepsRole
+from opcert.roles.spans import series
 
 
 class SelectedRole(Role):

@@ -10,7 +10,7 @@ from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.roles.drawing import Drawing, near, parted, places
 from opcert.roles.role import Role
-from opcert.roles.slice_part import SlicePartRole
+from opcert.roles.spans import SlicePartRole
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from opcert.arrays.patterns import materialize_numbered
 from opcert.cases.candidates import CandidateSearch
 from opcert.cases.case import MistakeLog
 from opcert.cases.conditions import Conditions
-from opcert.cases.positive import PositiveCases
+from opcert.cases.generation import PositiveCases
 from opcert.cases.profiles import PROFILES
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.suite import Suite
