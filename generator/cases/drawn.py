@@ -4,17 +4,22 @@ How many calls there are, and which values they offer, decides what a suite find
 calls by their levels is worth a factor of two in calls, and costs more than that.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
 from opcert.arrays.calls import Call, flatten_variadic
+from opcert.arrays.element_types import Array
+from opcert.arrays.patterns import materialize, with_special_values
 from opcert.cases.conditions import Conditions
+from opcert.cases.formulas import ElementFormulas
 from opcert.choices.choices import Choices, call_seed
-from opcert.errors import ExpressionError, Inapplicable, abbreviate
+from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError, abbreviate
 from opcert.roles.argument import Attribute, is_plain_value
 from opcert.roles.drawing import Drawing
 from opcert.specification.expressions import evaluate, parse_expression
+from opcert.specification.files import SpecFile, golden_outputs
 from opcert.specification.model import Spec
 
 # How the name of a drawn case begins; type and rank of the first input and its number follow.
@@ -58,6 +63,42 @@ def draw_call(spec: Spec, choices: Choices, *, large: bool = False) -> Call:
         for declared in (spec.inputs, spec.attributes)
     )
     return Call(flatten_variadic(inputs), attributes)
+
+
+class GoldenCalls:
+    """Makes the arrays of drawn calls of one operator, and their golden outputs."""
+
+    def __init__(self, file: SpecFile) -> None:
+        self._file, self._formulas = file, ElementFormulas(file)
+
+    def arrays(self, call: Call) -> dict[str, Array]:
+        """Return the inputs of a call in C order, with special values that reach the outputs.
+
+        Raises:
+            SpecError: the reference rejects the call.
+        """
+        arrays = {key: materialize(tensor) for key, tensor in call.inputs.items()}
+        with self._located(call):
+            golden = golden_outputs(self._file.reference, arrays, call.attributes)
+        return with_special_values(arrays, call.inputs, golden)
+
+    def outputs(self, call: Call, arrays: Mapping[str, Array]) -> list[Array]:
+        """Return the golden outputs of a call, with what else their elements may be.
+
+        Raises:
+            SpecError: the reference rejects the call, or contradicts a formula.
+        """
+        with self._located(call):
+            outputs = golden_outputs(self._file.reference, arrays, call.attributes)
+            return self._formulas.with_open_elements(call, arrays, outputs)
+
+    @contextmanager
+    def _located(self, call: Call) -> Iterator[None]:
+        try:
+            yield
+        except OpcertError as error:
+            place = error.place if isinstance(error, ExpressionError) else ("reference",)
+            raise SpecError([self._file.mistake(place, f"{error}, for {call}")]) from None
 
 
 def choices_of(spec: Spec, seed: int, number: int) -> Choices:

@@ -12,19 +12,17 @@ from hypothesis import strategies as st
 
 from opcert.arrays.calls import Call, group_variadic
 from opcert.arrays.element_types import Array, type_name
-from opcert.arrays.patterns import materialize, materialize_numbered, with_special_values
+from opcert.arrays.patterns import materialize_numbered
 from opcert.cases.candidates import violating_alone
 from opcert.cases.conditions import Conditions
-from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call
-from opcert.cases.formulas import ElementFormulas
+from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, GoldenCalls, draw_call
 from opcert.cases.mutations import mutations_of
 from opcert.choices.choices import Choices
-from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
+from opcert.errors import ExpressionError, Inapplicable, SpecError
 from opcert.run.comparison import compare_outputs
 from opcert.run.session import Step
-from opcert.specification.files import SpecFile, golden_outputs, read_specs_in
+from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.support import CallProperties, Support
-from opcert.yaml_files import YamlPath
 
 # The choice of a data pattern, and how many there are; the first is elements numbered from 1.
 _PATTERN, _PATTERNS = "pattern of the data", 1 << 16
@@ -188,7 +186,7 @@ class OperatorCalls:
         self.support = Support(None)
         self._conditions = Conditions(self.spec)
         self._file = spec_file
-        self._formulas = ElementFormulas(spec_file)
+        self._golden = GoldenCalls(spec_file)
         self._mutations = mutations_of(self.spec)
 
     def valid(self, draw: st.DrawFn) -> DrawnCall:
@@ -251,28 +249,13 @@ class OperatorCalls:
         except Inapplicable:
             return None
         except ExpressionError as error:
-            raise self._mistake(error.place, str(error)) from None
-        inputs = self._inputs(call, choices.integer(_PATTERN, 0, _PATTERNS - 1))
-        step = self._step(call, inputs, self._golden(call, inputs), relation)
+            raise SpecError([self._file.mistake(error.place, str(error))]) from None
+        if pattern := choices.integer(_PATTERN, 0, _PATTERNS - 1):
+            inputs = self._golden.arrays(call.patterned(str(pattern)))
+        else:
+            inputs = {name: materialize_numbered(t) for name, t in call.inputs.items()}
+        step = self._step(call, inputs, self._golden.outputs(call, inputs), relation)
         return DrawnCall(call, choices.answers, step)
-
-    def _inputs(self, call: Call, pattern: int) -> dict[str, Array]:
-        if not pattern:
-            return {name: materialize_numbered(tensor) for name, tensor in call.inputs.items()}
-        patterned = call.patterned(str(pattern))
-        inputs = {name: materialize(tensor) for name, tensor in patterned.inputs.items()}
-        return with_special_values(inputs, patterned.inputs, self._golden(call, inputs))
-
-    def _golden(self, call: Call, inputs: Mapping[str, Array]) -> list[Array]:
-        try:
-            outputs = golden_outputs(self._file.reference, inputs, call.attributes)
-            return self._formulas.with_open_elements(call, inputs, outputs)
-        except OpcertError as error:
-            place = error.place if isinstance(error, ExpressionError) else ("reference",)
-            raise self._mistake(place, f"{error}, for {call}") from None
-
-    def _mistake(self, place: YamlPath, text: str) -> SpecError:
-        return SpecError([self._file.mistake(place, text)])
 
     def _step(
         self,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field, JsonValue, PrivateAttr
+from pydantic import JsonValue, PrivateAttr
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS
@@ -88,11 +88,6 @@ class Role(Argument):
     rank: RankBounds = ("0", "0")
     default: JsonValue = None
     one_of: tuple[str, ...] | None = None
-    together: tuple[str, ...] = Field(
-        default=(),
-        alias="with",
-        description="Of an optional argument: the others that a call passes or omits with it.",
-    )
     _bound: Signature = PrivateAttr()
 
     # Relations to the other arguments
@@ -223,19 +218,8 @@ class Role(Argument):
         return [name for name in _USUAL_INDEX_TYPES if is_index and name in types]
 
     def draw_given(self, call: Drawing) -> bool:
-        """Draw whether the call passes it; arguments that belong together are passed together."""
-        if self.required:
-            return True
-        first = self._first_together
-        if first.name != self.name:
-            return call.fact(first.draw_given)
-        return call.one(self, "given", {"given": True, OMITTED: False})
-
-    @cached_property
-    def _first_together(self) -> "Role":
-        """The first of the arguments that a call passes or omits with it."""
-        names = [self.name, *self.together]
-        return next(role for role in self._signature.roles if role.name in names)
+        """Draw whether the call passes it."""
+        return self.required or call.one(self, "given", {"given": True, OMITTED: False})
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw the rank of its tensor."""

@@ -266,11 +266,6 @@ class Spec(SpecModel):
         """The arguments that have a role."""
         return tuple(argument for argument in self.arguments if isinstance(argument, Role))
 
-    def passed_together(self, name: str) -> frozenset[str]:
-        """Return an optional argument and those that a call passes or omits with it."""
-        groups = [{role.name, *role.together} for role in self.bound_roles if role.together]
-        return frozenset({name}.union(*(group for group in groups if name in group)))
-
     @cached_property
     def number_inputs(self) -> tuple[str, ...]:
         """The inputs whose elements are numbers that a call fixes, such as axes or lengths."""

@@ -24,7 +24,7 @@ REQUIRED = "required"
 
 def role_mistakes(spec: Spec) -> Mistakes:
     """Yield the mistakes in roles; all other checks rely on correct roles."""
-    mistakes = [*type_symbol_mistakes(spec), *_relation_mistakes(spec), *_group_mistakes(spec)]
+    mistakes = [*type_symbol_mistakes(spec), *_relation_mistakes(spec)]
     if not mistakes:
         signature = _signature(spec)
         for role in spec.bound_roles:
@@ -64,22 +64,6 @@ def _relation_mistakes(spec: Spec) -> Mistakes:
                     yield from unknown_name(here, "argument", name, arguments)
                 elif not isinstance(argument, Role) or argument.role not in expected:
                     yield here, f"'{name}' does not have the role {' or '.join(expected)}"
-
-
-def _group_mistakes(spec: Spec) -> Mistakes:
-    """Yield each argument under `with` that is unknown, or that a call cannot omit."""
-    roles = {role.name: role for role in spec.bound_roles}
-    for path, role in _roles_with_paths(spec):
-        for j, name in enumerate(role.together):
-            here = (*path, "with", j)
-            others = [other for other in roles if other != role.name]
-            if name not in others:
-                yield from unknown_name(here, "argument with a role", name, others)
-                continue
-            required = [item for item in (role, roles[name]) if item.required]
-            if required:
-                text = f"'{required[0].name}' is required; expected arguments that may be omitted"
-                yield here, text
 
 
 def complete_from_roles(spec: Spec) -> Spec:
@@ -159,12 +143,6 @@ def derived_requirements(spec: Spec) -> dict[str, Requirement]:
     requirements = [Requirement(REQUIRED, text, holds)]
     for role in spec.bound_roles:
         requirements += role.requirements()
-        if role.together:
-            group = [role.name, *role.together]
-            text = f"{' and '.join(group)} are given together, or omitted together."
-            holds = f"any(name not in omitted for name in {group}) == "
-            holds += f"all(name not in omitted for name in {group})"
-            requirements.append(Requirement(f"{role.name}.with", text, holds))
     return {requirement.key: requirement for requirement in requirements}
 
 

@@ -5,16 +5,14 @@ from contextlib import suppress
 from itertools import islice
 
 from opcert.arrays.calls import Call, argument_of
-from opcert.arrays.element_types import Array
 from opcert.arrays.layouts import copy_in_layout
-from opcert.arrays.patterns import materialize, with_special_values
+from opcert.arrays.patterns import materialize
 from opcert.cases.candidates import apply_violation, violating_alone
 from opcert.cases.conditions import Conditions
-from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
-from opcert.cases.formulas import ElementFormulas
+from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, GoldenCalls, draw_call, drawn_calls
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.choices.choices import Choices, Replay, call_seed
-from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError
+from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.files import Reference, SpecFile, golden_outputs
 from opcert.strength.facts import FinishedCall
 from opcert.suite.operator_suite import OperatorSuite
@@ -60,10 +58,9 @@ class FreshCalls:
     """
 
     def __init__(self, file: SpecFile) -> None:
-        self._file = file
         self._spec = file.spec
         self._conditions = Conditions(file.spec)
-        self._formulas = ElementFormulas(file)
+        self._golden = GoldenCalls(file)
         self._changes: list[Mutation | Mapping[str, str]] = [*mutations_of(file.spec)]
         for rule in file.spec.rules:
             self._changes += rule.violations.values()
@@ -127,24 +124,13 @@ class FreshCalls:
         Raises:
             SpecError: the reference contradicts the spec.
         """
-        arrays = {key: materialize(tensor) for key, tensor in call.inputs.items()}
-        outputs = None
         if rule is None:
-            arrays = with_special_values(arrays, call.inputs, self._golden(call, arrays))
-            outputs = self._golden(call, arrays, allowances=True)
+            arrays = self._golden.arrays(call)
+            outputs = self._golden.outputs(call, arrays)
+        else:
+            arrays = {key: materialize(tensor) for key, tensor in call.inputs.items()}
+            outputs = None
         inputs = {
             key: copy_in_layout(array, call.inputs[key].layout) for key, array in arrays.items()
         }
         return FinishedCall(inputs, call.attributes, outputs, rule, str(call))
-
-    def _golden(
-        self, call: Call, arrays: Mapping[str, Array], *, allowances: bool = False
-    ) -> list[Array]:
-        try:
-            outputs = golden_outputs(self._file.reference, arrays, call.attributes)
-            if not allowances:
-                return outputs
-            return self._formulas.with_open_elements(call, arrays, outputs)
-        except OpcertError as error:
-            mistake = self._file.mistake(("reference",), f"{error}, for {call}")
-            raise SpecError([mistake]) from None
