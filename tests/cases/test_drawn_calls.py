@@ -1,7 +1,6 @@
 """Calls that are drawn, of every shipped operator."""
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -10,35 +9,14 @@ from typing import Any
 import pytest
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.cases.conditions import Conditions
-from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
-from opcert.choices.choices import RARELY, Choices, call_seed
-from opcert.errors import ExpressionError, Inapplicable
-from opcert.roles.role import OMITTED
+from opcert.cases.drawn import drawn_calls
+from opcert.errors import ExpressionError
 from opcert.specification.files import read_spec, read_specs_in
 from opcert.specification.model import Spec
-from tests.roles.made_up import random_calls, read
+from tests.roles.made_up import checked_calls, random_calls, read
 from tests.small_spec import spec as small_spec
 
 DRAWS = 200
-# An option that is expected to be taken so often, and never is, cannot be taken.
-OFTEN = 8
-
-
-class Recorder(Choices):
-    """Counts how often each option of each choice can be expected to be taken."""
-
-    def __init__(self, seed: int, expected: defaultdict[tuple[str, str], float]) -> None:
-        super().__init__(seed)
-        self._expected = expected
-
-    def _level(self, name: str, common: Collection[str], rare: Collection[str]) -> str:
-        share = 1 / RARELY if common else 1
-        for level in rare:
-            self._expected[name, level] += share / len(rare)
-        for level in common:
-            self._expected[name, level] += (1 - share * bool(rare)) / len(common)
-        return super()._level(name, common, rare)
 
 
 @cache
@@ -46,49 +24,13 @@ def shipped() -> dict[str, Spec]:
     return {file.spec.operator: file.spec for file in read_specs_in(None)}
 
 
-def check_levels(spec: Spec, call: Call, levels: dict[str, str]) -> None:
-    """Assert that levels of types, ranks, layouts and omission are true of a call."""
-    for role in spec.bound_roles:
-        tensor = call.inputs.get(role.name)
-        if tensor is not None:
-            true = {"type": tensor.type, "rank": str(tensor.rank)}
-            offset = levels.get(f"{role.name} layout offset")
-            if tensor.size and offset != "any":
-                true["layout offset"] = str(tensor.layout.offset)
-            for aspect, expected in true.items():
-                assert levels.get(f"{role.name} {aspect}", expected) == expected
-        is_omitted = not role.is_given_in(call) and not role.can_be_variadic
-        for aspect in ("given", "sign", "word", "order"):
-            if levels.get(f"{role.name} {aspect}") == OMITTED:
-                assert is_omitted
-
-
 @pytest.mark.parametrize("name", shipped())
 def test_calls_are_valid_and_have_their_levels_and_each_option(name: str) -> None:
-    drawn = shipped()[name]
-    conditions = Conditions(drawn)
-    expected: defaultdict[tuple[str, str], float] = defaultdict(float)
-    taken: set[tuple[str, str]] = set()
-    valid = 0
-    for number in range(DRAWS):
-        choices = Recorder(call_seed(name, number), expected)
-        try:
-            call = draw_call(drawn, choices)
-        except Inapplicable:
-            continue
-        if conditions.check(call).violated or not conditions.has_small_outputs(
-            call, MAX_OUTPUT_ELEMENTS
-        ):
-            continue
-        valid += 1
-        taken |= choices.levels.items()
-        check_levels(drawn, call, choices.levels)
     # The sizes of windows that slide over padded data, and of three tensors that broadcast, do not
     # always fit together.
     share = {"openvino/AvgPool-1": 0.75, "openvino/MaxPool-1": 0.7, "openvino/Select-1": 0.85}
     share["openvino/Convolution-1"] = 0.6
-    assert valid >= share.get(name, 0.9) * DRAWS
-    assert {option for option, count in expected.items() if count > OFTEN} <= taken
+    assert len(checked_calls(shipped()[name], DRAWS)) >= share.get(name, 0.9) * DRAWS
 
 
 def test_a_call_depends_on_the_seed_and_its_number_alone() -> None:

@@ -136,27 +136,22 @@ def test_examples_come_first_and_baselines_before_their_changes(name: str) -> No
 
 
 @each_spec_at_length
-def test_baselines_are_valid_and_unambiguous(name: str) -> None:
-    conditions, known = Conditions(spec(name).spec), by_id(cases(name))
+def test_a_case_is_what_the_conditions_of_the_spec_say(name: str) -> None:
+    """A baseline is valid; a negative case violates its rule alone; a valid one names its rules."""
+    parts, known = spec(name).spec, by_id(cases(name))
+    conditions = Conditions(parts)
     for case in cases(name):
+        assert case.ambiguity == conditions.ambiguity(case.call)
         if case.baseline is not None:
             baseline = known[case.baseline]
-            assert baseline.violated_rule is None
-            assert baseline.baseline is None
-            assert baseline.ambiguity is None
-            assert conditions.check(baseline.call).violated == ()
-            assert conditions.ambiguity(baseline.call) is None
-
-
-@each_spec_at_length
-def test_a_negative_case_has_a_baseline_and_violates_exactly_its_rule(name: str) -> None:
-    conditions, slug = Conditions(spec(name).spec), spec(name).spec.slug
-    for case in cases(name):
-        if case.violated_rule is not None and case.ambiguity is None:
+            assert (baseline.violated_rule, baseline.baseline, baseline.ambiguity) == (None,) * 3
+        if case.violated_rule is None and case.baseline is None:
+            expected = (*conditions.check(case.call).satisfied, *conditions.behaviours(case.call))
+            assert case.rules == parts.full_ids(*expected)
+        elif case.violated_rule is not None and case.ambiguity is None:
             assert case.baseline is not None
-            violated = conditions.check(case.call).violated
-            assert [f"{slug}/{rule}" for rule in violated] == [case.violated_rule]
-            assert case.rules == (case.violated_rule,)
+            violated = parts.full_ids(*conditions.check(case.call).violated)
+            assert violated == case.rules == (case.violated_rule,)
 
 
 @each_spec_at_length
@@ -215,22 +210,6 @@ def test_a_case_that_touches_an_ambiguity_is_no_baseline(tmp_path: Path) -> None
     assert sum(case.ambiguity is not None for case in positive) > 20
     changed = [case for case in known.values() if case.baseline]
     assert all(known[case.baseline or ""].ambiguity is None for case in changed)
-
-
-@each_spec_at_length
-def test_a_case_is_marked_with_the_ambiguity_that_it_touches(name: str) -> None:
-    conditions = Conditions(spec(name).spec)
-    for case in cases(name):
-        assert case.ambiguity == conditions.ambiguity(case.call)
-
-
-@each_spec_at_length
-def test_a_valid_case_names_its_rules_and_behaviours(name: str) -> None:
-    conditions, slug = Conditions(spec(name).spec), spec(name).spec.slug
-    for case in cases(name):
-        if case.violated_rule is None and case.baseline is None:
-            expected = (*conditions.check(case.call).satisfied, *conditions.behaviours(case.call))
-            assert case.rules == tuple(f"{slug}/{rule}" for rule in expected)
 
 
 @each_spec_at_length

@@ -1,6 +1,7 @@
 """Made-up operators to try roles with: written, read, drawn, certified."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -12,12 +13,15 @@ import yaml
 
 from opcert import certify, generate
 from opcert.arrays.calls import Call
-from opcert.cases.drawn import drawn_calls
+from opcert.cases.conditions import Conditions
+from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import make_vectors
-from opcert.errors import SpecError
+from opcert.choices.choices import RARELY, Choices, call_seed
+from opcert.errors import Inapplicable, SpecError
+from opcert.roles.role import OMITTED
 from opcert.specification.files import read_spec
-from opcert.specification.model import Rule, Spec
+from opcert.specification.model import Spec
 from opcert.suite import spec_check, writing
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
@@ -68,14 +72,74 @@ def random_calls(spec: Spec, count: int = 120) -> list[Call]:
     return [call for _, call, _ in islice(drawn_calls(spec, 0), count)]
 
 
-def derived_rules(folder: Path, spec: str) -> dict[str, Rule]:
-    """Return the rules of a spec that are derived from roles, by what they are derived from."""
-    return {rule.derived: rule for rule in read(folder, spec).rules if rule.derived is not None}
+# An option that is expected to be taken so often, and never is, cannot be taken.
+OFTEN = 8
 
 
-def holds(spec: Spec) -> dict[str, tuple[str | None, tuple[str, ...]]]:
-    """Return the condition and the prerequisites of each requirement."""
-    return {rule.id: (rule.holds, rule.prerequisites) for rule in spec.requirements.values()}
+class Recorder(Choices):
+    """Counts how often each option of each choice can be expected to be taken."""
+
+    def __init__(self, seed: int, expected: defaultdict[tuple[str, str], float]) -> None:
+        super().__init__(seed)
+        self._expected = expected
+
+    def _level(self, name: str, common: Collection[str], rare: Collection[str]) -> str:
+        share = 1 / RARELY if common else 1
+        for level in rare:
+            self._expected[name, level] += share / len(rare)
+        for level in common:
+            self._expected[name, level] += (1 - share * bool(rare)) / len(common)
+        return super()._level(name, common, rare)
+
+
+def checked_calls(spec: Spec, draws: int) -> list[Call]:
+    """Return the valid calls of some draws, which have their levels, and of which each option."""
+    conditions = Conditions(spec)
+    expected: defaultdict[tuple[str, str], float] = defaultdict(float)
+    taken: set[tuple[str, str]] = set()
+    valid: list[Call] = []
+    for number in range(draws):
+        choices = Recorder(call_seed(spec.operator, number), expected)
+        try:
+            call = draw_call(spec, choices)
+        except Inapplicable:
+            continue
+        if not conditions.check(call).violated and conditions.has_small_outputs(
+            call, MAX_OUTPUT_ELEMENTS
+        ):
+            valid.append(call)
+            taken |= choices.levels.items()
+            check_levels(spec, call, choices.levels)
+    missing = {option for option, count in expected.items() if count > OFTEN} - taken
+    # Outputs whose size follows from elements are often too large.
+    is_sized = any(getattr(role, "read", False) for role in spec.bound_roles)
+    assert is_sized or not missing, missing
+    return valid
+
+
+def check_levels(spec: Spec, call: Call, levels: dict[str, str]) -> None:
+    """Assert that levels of types, ranks, layouts and omission are true of a call."""
+    for role in spec.bound_roles:
+        tensor = call.inputs.get(role.name)
+        if tensor is not None:
+            true = {"type": tensor.type, "rank": str(tensor.rank)}
+            offset = levels.get(f"{role.name} layout offset")
+            if tensor.size and offset != "any":
+                true["layout offset"] = str(tensor.layout.offset)
+            for aspect, expected in true.items():
+                assert levels.get(f"{role.name} {aspect}", expected) == expected
+        is_omitted = not role.is_given_in(call) and not role.can_be_variadic
+        for aspect in ("given", "sign", "word", "order"):
+            if levels.get(f"{role.name} {aspect}") == OMITTED:
+                assert is_omitted
+
+
+def requirements_of(spec: Spec) -> dict[str, list[Any]]:
+    """Return the condition of each requirement, its prerequisites, and when it applies."""
+    return {
+        rule.id: [rule.holds, [*rule.prerequisites], rule.when]
+        for rule in spec.requirements.values()
+    }
 
 
 class Backend:

@@ -24,16 +24,6 @@ def test_the_reference_passes_the_suite_which_covers_the_levels(name: str, tmp_p
     assert len(Suite(suite, tmp_path).cases) > 100
 
 
-def test_rejected_indices_are_not_built() -> None:
-    spec = read_spec(FOLDER / "pick.yaml").spec
-    conditions = Conditions(spec)
-    calls = random_calls(spec, 300)
-    assert all("indices-range" in conditions.check(call).satisfied for call in calls)
-    values = {value for call in calls for value in call.inputs["indices"].values or ()}
-    assert min(values) < 0
-    assert max(values) > 127
-
-
 def test_invalid_negative_indices_are_not_built() -> None:
     calls = random_calls(read_spec(FOLDER / "pick_in_batches.yaml").spec, 300)
     assert min(value for call in calls for value in call.inputs["indices"].values or ()) == 0
@@ -47,13 +37,6 @@ def test_clamped_indices_are_outside_on_both_sides() -> None:
         for value in call.inputs["indices"].values or ()
     }
     assert sides == {-1, 0, 1}
-
-
-def test_an_empty_axis_has_no_indices_unless_they_give_zeros() -> None:
-    for name in ("pick", "pick_in_batches"):
-        for call in random_calls(read_spec(FOLDER / f"{name}.yaml").spec, 300):
-            axis = call.attributes["axis"]
-            assert call.inputs["data"].shape[axis] > 0 or call.inputs["indices"].size == 0
 
 
 def test_an_empty_axis_has_indices_if_they_give_zeros(tmp_path: Path) -> None:

@@ -21,15 +21,6 @@ FROM_END = (
 )
 
 
-def test_the_leading_extents_of_both_tensors_are_equal() -> None:
-    calls = random_calls(read_spec(SPEC).spec, 1500)
-    shared = [call.attributes["batches"] for call in calls]
-    assert set(shared) == {0, 1, 2, 3}
-    for call, count in zip(calls, shared, strict=True):
-        assert call.inputs["data"].shape[:count] == call.inputs["indices"].shape[:count]
-        assert count <= call.attributes["axis"]
-
-
 def test_a_negative_number_and_a_default_are_drawn(tmp_path: Path) -> None:
     spec = read_spec(write_changed(tmp_path, "pick_in_batches", (ATTRIBUTE, FROM_END))).spec
     numbers = [call.attributes.get("batches") for call in random_calls(spec, 1500)]

@@ -1,4 +1,4 @@
-"""Each role in a made-up operator of `operators/`: requirements, mistakes and wrong backends."""
+"""Each role in made-up operators of `operators/`, and variants: calls, mistakes, wrong backends."""
 
 from functools import cache
 from pathlib import Path
@@ -11,11 +11,14 @@ from tests.roles.made_up import (
     SPECS,
     assert_certified,
     assert_fails,
-    holds,
+    checked_calls,
     mistakes,
+    random_calls,
     read,
+    requirements_of,
 )
 
+DRAWS = 400
 pytestmark = pytest.mark.usefixtures("few_calls")
 
 # Four inputs of OneHot, five lists of windows, and two outputs of TopK take more lines than others.
@@ -58,14 +61,32 @@ def test_a_wrong_implementation_fails(name: str, edit: list[str], suites: Any) -
     assert_fails(suites(name), MADE_UP[name]["reference"], *edit)
 
 
-@pytest.mark.parametrize("name", [name for name in MADE_UP if "requirements" in MADE_UP[name]])
-def test_derived_requirements(name: str, tmp_path: Path) -> None:
-    found = {
-        rule: [condition, [*prerequisites]]
-        for rule, (condition, prerequisites) in holds(read(tmp_path, SPECS[name])).items()
-    }
-    expected = MADE_UP[name]["requirements"]
-    assert {rule: found[rule] for rule in expected} == expected
+@pytest.mark.parametrize(
+    ("name", "variant"), [*rows("variants"), *((n, MADE_UP[n]) for n in SPECS)]
+)
+def test_calls_are_valid_and_take_each_option(
+    name: str, variant: dict[str, Any], tmp_path: Path
+) -> None:
+    text = SPECS[name]
+    for old, new in variant.get("change", ()):
+        assert old in text
+        text = text.replace(old, new)
+    spec = read(tmp_path, text)
+    found = requirements_of(spec)
+    for rule, expected in variant.get("requirements", {}).items():
+        assert found[rule][: len(expected)] == expected
+    # A prerequisite may follow the rule that needs it.
+    order = [*found]
+    for rule, (_, prerequisites, _) in found.items():
+        assert all(order.index(name) < order.index(rule) for name in prerequisites)
+    calls = checked_calls(spec, DRAWS)
+    # A huge depth of OneHot is a valid one, but for the size of the output.
+    assert len(calls) >= (0.1 if name == "one_hot" else 0.6) * DRAWS
+    names = [{**dict.fromkeys(spec.defaults), **call.arguments} for call in calls]
+    for condition in variant.get("calls", ()):
+        assert all(eval(condition, {**own}) for own in names), condition  # noqa: S307
+    for condition in variant.get("some", ()):
+        assert any(eval(condition, {**own}) for own in names), condition  # noqa: S307
 
 
 @pytest.mark.parametrize(("name", "row"), rows("mistakes"))
@@ -75,3 +96,29 @@ def test_a_mistake_is_reported_at_its_place(name: str, row: list[Any], tmp_path:
     found = mistakes(tmp_path, SPECS[name], old, new)
     assert len(found) == count
     assert any(mistake.startswith(place) and text in mistake for mistake in found)
+
+
+def test_a_requirement_that_the_document_leaves_open_is_an_ambiguity(tmp_path: Path) -> None:
+    rule = "  - {id: least, from: repeats.least, clause: R}\n"
+    assert rule in SPECS["counts"]
+    spec = f"""{SPECS["counts"].replace(rule, "")}ambiguities:
+  - id: negative
+    from: repeats.least
+    clause: R
+    text: What a negative number of repetitions means.
+    readings: {{valid: As often as 0., invalid: It cannot be.}}
+"""
+    (ambiguity,) = read(tmp_path, spec).ambiguities
+    assert ambiguity.touches == (
+        "(repeats.type in ['i32', 'i64']) and (repeats.rank == 1) and (repeats.size == data.rank)"
+        " and not (all(count >= 0 for count in repeats.values))"
+    )
+
+
+def test_records_after_the_count_do_not_count(tmp_path: Path) -> None:
+    spec = read(tmp_path, SPECS["descriptors"])
+    call = random_calls(spec)[0]
+    longer = [*call.attributes["parts"], {"dims": [], "kind": ""}]
+    surplus = type(call)(call.inputs, {**call.attributes, "parts": longer})
+    (role,) = (role for role in spec.bound_roles if role.name == "parts")
+    assert role.values_in(surplus) == role.values_in(call)

@@ -8,13 +8,6 @@ from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.specification.role_rules import derived_requirements
 from tests.roles.made_expand.specs import write_changed
-from tests.roles.made_up import random_calls
-
-
-def test_calls_have_each_word_or_none(tmp_path: Path) -> None:
-    spec = read_spec(write_changed(tmp_path, name="embed")).spec
-    words = {call.attributes.get("how") for call in random_calls(spec)}
-    assert words == {"tail", "listed", None}
 
 
 def test_the_requirement_lists_the_words(tmp_path: Path) -> None:
