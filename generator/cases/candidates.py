@@ -137,8 +137,8 @@ def violating_alone(
     # A mutated call on which a condition cannot be evaluated tests nothing.
     with suppress(ExpressionError):
         if mutated is not None:
-            violated, ambiguity = conditions.effect_of_change(mutated, mutation.argument)
-            if len(violated) == 1 and ambiguity is None:
+            violated = conditions.check(mutated).violated
+            if len(violated) == 1 and conditions.ambiguity(mutated, violated) is None:
                 return mutated, conditions.spec.full_id(violated[0])
     return None
 
@@ -275,7 +275,8 @@ class CandidateSearch:
         A call that an ambiguity decides may still be valid.
         """
         try:
-            violated, ambiguity = self.conditions.effect_of_change(call, mutation.argument)
+            violated = self.conditions.check(call).violated
+            ambiguity = self.conditions.ambiguity(call, violated)
         except ExpressionError as error:
             text = f"{error}, in '{mutation.name}' of {baseline.case.id}"
             self.failures.setdefault(error.place, text)

@@ -16,7 +16,7 @@ from opcert.specification.expressions import (
     parse_expression,
 )
 from opcert.specification.files import needed_names, with_named_values
-from opcert.specification.model import Ambiguity, Rule, Spec
+from opcert.specification.model import Spec
 from opcert.yaml_files import YamlPath
 
 _MAX_OUTPUTS = 1000
@@ -58,18 +58,9 @@ class _Condition:
         if self.is_always_true:
             return True
         try:
-            if not self._named.keys() <= scope.keys():
-                for name, value in self._named.items():
-                    if name not in scope:
-                        scope[name] = evaluate_in(scope, value)
-            # Most conditions are true or false at once; the others are evaluated for a message.
-            result: object
-            try:
-                result = eval(self._expression.code, scope)  # noqa: S307 -- the tree is checked
-            except Exception:  # an expression may fail in any way
-                result = None
-            if isinstance(result, bool):
-                return result
+            for name, value in self._named.items():
+                if name not in scope:
+                    scope[name] = evaluate_in(scope, value)
             return evaluate_condition_in(scope, self._expression)
         except (ExpressionError, Inapplicable) as error:
             raise ExpressionError(str(error), self._place) from None
@@ -98,8 +89,6 @@ class Conditions:
             ambiguity.id: _Condition(spec, ambiguity.touches, "ambiguities", i, "touches")
             for i, ambiguity in enumerate(spec.ambiguities)
         }
-        # By argument, the requirements and ambiguities that a change of it can affect.
-        self._affected: dict[str, tuple[Sequence[Rule], Sequence[Ambiguity]]] = {}
         self._latest: tuple[Call | None, EvaluationScope] = None, {}
 
     def names(self, call: Call) -> dict[str, Any]:
@@ -133,11 +122,6 @@ class Conditions:
             ExpressionError: a condition cannot be evaluated on the call.
         """
         scope = self._scope(call)
-        return self._check(scope, self.spec.requirements.values(), presumed)
-
-    def _check(
-        self, scope: EvaluationScope, rules: Iterable[Rule], presumed: Collection[str] = ()
-    ) -> RuleCheck:
         absent = {name for name in self._required if scope[name] is None}
         satisfied: list[str] = []
         violated: list[str] = []
@@ -145,7 +129,7 @@ class Conditions:
         # prerequisites, such as the length of a list that it indexes, and is not evaluated if one
         # of them is unmet.
         unmet: set[str] = set()
-        for rule in rules:
+        for rule in self.spec.requirements.values():
             when, holds = self._rules[rule.id]
             if unmet and not unmet.isdisjoint(rule.prerequisites):
                 unmet.add(rule.id)
@@ -162,35 +146,6 @@ class Conditions:
                 if not is_satisfied and rule.id not in presumed:
                     unmet.add(rule.id)
         return RuleCheck(tuple(satisfied), tuple(violated))
-
-    def effect_of_change(self, call: Call, argument: str) -> tuple[tuple[str, ...], str | None]:
-        """Return the violated requirements and the ambiguity of a call that changes a valid one.
-
-        The result is that of `check` and `ambiguity`. Only conditions that can depend on the
-        changed argument are evaluated: the valid call satisfies all others.
-
-        Raises:
-            ExpressionError: a condition cannot be evaluated on the call.
-        """
-        if argument not in self._affected:
-            names = {argument, "omitted"}
-            rules: dict[str, Rule] = {}
-            for rule in self.spec.requirements.values():
-                conditions = self._rules[rule.id]
-                is_named = any(not names.isdisjoint(condition.names) for condition in conditions)
-                # A prerequisite that is now violated affects the rule as well.
-                if is_named or not rules.keys().isdisjoint(rule.prerequisites):
-                    rules[rule.id] = rule
-            ambiguities = [
-                ambiguity
-                for ambiguity in self.spec.call_ambiguities
-                if not names.isdisjoint(self._ambiguities[ambiguity.id].names)
-            ]
-            self._affected[argument] = [*rules.values()], ambiguities
-        affected_rules, affected_ambiguities = self._affected[argument]
-        scope = self._scope(call)
-        violated = self._check(scope, affected_rules).violated
-        return violated, self._ambiguity(scope, affected_ambiguities, affected_rules, violated)
 
     def named_arguments(self, owner: str) -> frozenset[str]:
         """Return the names in the conditions of a requirement or an ambiguity."""
@@ -218,29 +173,21 @@ class Conditions:
                     raise
         return tuple(exhibited)
 
-    def ambiguity(self, call: Call) -> str | None:
+    def ambiguity(self, call: Call, violated: Sequence[str] | None = None) -> str | None:
         """Return the ambiguity that decides the expected outcome of `call`, if there is one.
 
         Under `breaks`, an ambiguity lists the requirements that the calls it touches violate in
         one of its readings. A call that violates any other requirement is invalid in both
         readings: no ambiguity decides it. For this check, the requirements in `breaks` are
         presumed to hold, since others may depend on them. Of several ambiguities, the first that
-        explains all violations is returned, or else the first of all.
+        explains all violations is returned, or else the first of all. `violated` are the violated
+        requirements, where they are known.
         """
-        scope = self._scope(call)
-        return self._ambiguity(scope, self.spec.call_ambiguities, self.spec.requirements.values())
-
-    def _ambiguity(
-        self,
-        scope: EvaluationScope,
-        ambiguities: Sequence[Ambiguity],
-        rules: Iterable[Rule],
-        violated: Sequence[str] | None = None,
-    ) -> str | None:
-        """Return the ambiguity that decides a call; `violated` are those of `rules`, if known."""
+        ambiguities = self.spec.call_ambiguities
         # Most invalid calls are invalid in every reading, whichever ambiguities they touch.
         if not {rule for item in ambiguities for rule in item.breaks}.issuperset(violated or ()):
             return None
+        scope = self._scope(call)
         absent = {name for name in self._required if scope[name] is None}
         touched = []
         for ambiguity in ambiguities:
@@ -251,9 +198,9 @@ class Conditions:
             return None
         breaks = {rule for ambiguity in touched for rule in ambiguity.breaks}
         if violated is None:
-            violated = self._check(scope, rules).violated
+            violated = self.check(call).violated
         # A violated requirement that is presumed to hold may conceal others.
-        if violated and not breaks.issuperset(self._check(scope, rules, breaks).violated):
+        if violated and not breaks.issuperset(self.check(call, breaks).violated):
             return None
         return next((a.id for a in touched if {*violated} <= {*a.breaks}), touched[0].id)
 

@@ -1,11 +1,9 @@
 """Makes the parts of a suite, and replaces no folder that has files of others."""
 
-import gc
 import json
 import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
@@ -119,28 +117,12 @@ def make_part_elsewhere(opcert: str, task: PartTask) -> Part:
 
 def _part_of(spec_file: SpecFile, task: PartTask) -> Part:
     try:
-        with _rare_garbage_collection():
-            cases = generate_cases(spec_file, task.profile, task.seed)
-            vectors = iterate_vectors(spec_file, cases)
-            stored = PROFILES[task.profile].stored
-            return spec_file.spec.operator, *operator_files(spec_file, vectors, stored)
+        cases = generate_cases(spec_file, task.profile, task.seed)
+        vectors = iterate_vectors(spec_file, cases)
+        stored = PROFILES[task.profile].stored
+        return spec_file.spec.operator, *operator_files(spec_file, vectors, stored)
     except SpecError as error:
         return error.mistakes
-
-
-@contextmanager
-def _rare_garbage_collection() -> Iterator[None]:
-    """Collect garbage a hundred times less often.
-
-    Cases live until they are written, and have no cycles: to visit all of them again and again
-    takes a fifteenth of the time.
-    """
-    first, *others = gc.get_threshold()
-    gc.set_threshold(100 * first, *others)
-    try:
-        yield
-    finally:
-        gc.set_threshold(first, *others)
 
 
 # A mark is within this number of bytes from the beginning of a file.
