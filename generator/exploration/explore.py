@@ -159,7 +159,8 @@ class Search:
     """The search for counterexamples of one operator, for a number of seconds.
 
     A trial ends with its first failure, and is passed over if this is known. It counts as failing
-    if it fails again on a fresh backend.
+    if it fails again on a fresh backend. A backend in this process is made anew for each trial that
+    is shrunk, so that nothing is left of others.
     """
 
     def __init__(
@@ -254,7 +255,7 @@ class Search:
 
     def _fails(self, steps: Sequence[Step]) -> bool:
         if self._best is not None:
-            # To start a process for each trial would take long. Whether the failure depends on
+            # To start a process for each trial would take long: whether the failure depends on
             # earlier calls is checked at the end.
             smaller = self._run(steps, fresh=not self._is_isolated)
             is_alike = smaller is not None and smaller.failure == self._best.failure
@@ -271,9 +272,11 @@ class Search:
         # It is the result so far where the backend cannot be made again.
         self._once = replace(failing, repeatable=False)
         self._best = self._first = self._run(steps, fresh=True)
+        if self._best is None:
+            return False
         # Half of the time is left for further searches.
         self._deadline = (time.monotonic() + self._end) / 2
-        return self._best is not None
+        return True
 
     @property
     def _is_isolated(self) -> bool:
