@@ -10,7 +10,7 @@ import pytest
 
 from opcert.arrays.element_types import Array
 from opcert.errors import SpecError
-from opcert.exploration.explore import ExplorationResult, Search, explore
+from opcert.exploration.explore import ExplorationResult, explore
 from opcert.run.settings import RunSettings
 from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.faults.catalogue import FAULTS
@@ -170,7 +170,7 @@ def test_an_interrupt_is_passed_on_after_the_result_so_far(
     def interrupted(*_: object) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "_fails_again", interrupted)
+    monkeypatch.setattr("opcert.exploration.explore.shortened", interrupted)
     fault = FAULTS["variadic-split-1/zero-with-rest"]
     results = explore(fault.make, RunSettings(operator=fault.operator), minutes=MINUTES)
     assert next(results).counterexample is not None
