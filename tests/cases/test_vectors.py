@@ -18,34 +18,18 @@ pytestmark = pytest.mark.usefixtures("few_calls")
 
 
 @each_spec_at_length
-def test_every_case_has_its_vector_in_order(name: str) -> None:
+def test_every_case_has_its_vector_with_what_the_call_states(name: str) -> None:
     assert [vector.case for vector in vectors(name)] == list(cases(name))
-
-
-@each_spec_at_length
-def test_the_inputs_are_of_the_types_and_shapes_of_the_call(name: str) -> None:
     for vector in vectors(name):
         tensors = vector.case.call.inputs
         assert list(vector.inputs) == list(tensors)
-        for argument, array in vector.inputs.items():
-            assert array.dtype == ELEMENT_TYPES[tensors[argument].type]
-            assert array.shape == tensors[argument].shape
-
-
-@each_spec_at_length
-def test_arrays_have_the_values_that_the_call_states(name: str) -> None:
-    for vector in vectors(name):
-        for argument, tensor in vector.case.call.inputs.items():
+        assert vector.case.violated_rule is None or vector.outputs == []
+        for argument, tensor in tensors.items():
+            array, dtype = vector.inputs[argument], ELEMENT_TYPES[tensor.type]
+            assert (array.dtype, array.shape) == (dtype, tensor.shape)
             if tensor.values is not None:
                 exact = [float(v) if tensor.type in FLOATS else v for v in tensor.values]
-                stated = np.array(exact, ELEMENT_TYPES[tensor.type]).tobytes()
-                assert vector.inputs[argument].tobytes() == stated
-
-
-@each_spec_at_length
-def test_a_negative_case_has_no_golden_outputs(name: str) -> None:
-    for vector in vectors(name):
-        assert vector.case.violated_rule is None or vector.outputs == []
+                assert array.tobytes() == np.array(exact, dtype).tobytes()
 
 
 @each_spec_at_length

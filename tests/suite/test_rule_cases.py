@@ -5,7 +5,7 @@ import pytest
 from opcert.cases.conditions import Conditions
 from opcert.suite.spec_check import cases_by_rule, valid_calls
 from tests.faults.finding import core_suite
-from tests.shipped import cases, each_core_spec, spec
+from tests.shipped import each_core_spec, spec
 
 SUITE = core_suite()
 
@@ -31,17 +31,6 @@ def test_the_cases_of_a_rule_are_those_that_the_index_names(name: str) -> None:
         positive = [c.id for c in named if c.expects == "outputs" and not c.ambiguity]
         if not negative and positive:
             assert list(cases_of_rule.positive) == positive
-
-
-@pytest.mark.slow
-def test_a_valid_case_has_the_rules_that_check_counts_it_for() -> None:
-    name = "DML_OPERATOR_SPLIT"
-    operator = SUITE.operators[spec(name).spec.operator]
-    by_rule = cases_by_rule(spec(name).spec, operator, valid_calls(operator))
-    valid = [c for c in cases(name) if c.baseline is None and c.ambiguity is None]
-    for rule, cases_of_rule in by_rule.items():
-        positive = {case.id for case in valid} & set(cases_of_rule.positive)
-        assert positive == {case.id for case in valid if rule in case.rules}
 
 
 def test_ambiguous_cases_are_no_valid_calls() -> None:
