@@ -60,6 +60,7 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "certificates",
             "opcert verify results",
             "opcert verify results --key vendor.pub.pem",
+            "opcert verify results --rerun 50 -b my_backend.py:Backend",
         ),
         "sign": ("certificates", "opcert sign results --key vendor.key.pem"),
         "claim": ("backends", "opcert claim --from results -o claim.yaml"),

@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
+from opcert.certificate.rerun import is_declined
 from opcert.certificate.setup import plain_text
 from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
@@ -109,7 +110,7 @@ def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Findin
     every = [field.name for field in fields(Verdict) if field.compare]
     judged = Judge(suite, certificate.scope).again(before_waivers)
     for verdict, before, again in zip(known, before_waivers, judged, strict=True):
-        is_open = not (is_whole and is_finished) and _is_declined(before) and _is_declined(again)
+        is_open = not (is_whole and is_finished) and is_declined(before) and is_declined(again)
         is_open |= not is_finished and are_results_of_a_rejection(before, again)
         expected = waived(again, waivers)
         for name in ("operator", "rules") if is_open else every:
@@ -161,12 +162,6 @@ def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
     place, was, follows = next(stored.json_differences(stated, following))
     text = f"found {was}; expected {follows}, which follows from the verdicts"
     yield Finding(".".join(place), text)
-
-
-def _is_declined(verdict: Verdict) -> bool:
-    """Whether the backend declined the call, or the baseline of a rejected call."""
-    outcomes = (("unsupported", None), ("fail", "undeclared"))
-    return verdict.observed != "not-run" and (verdict.status, verdict.kind) in outcomes
 
 
 # The maximum number of bytes that are read of a signature.

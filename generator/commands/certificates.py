@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
+from secrets import randbelow
 from typing import Annotated
 
 import typer
@@ -14,6 +15,8 @@ from opcert.backends.contract import close_backend
 from opcert.backends.lookup import parse_backend_options, setup_code
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
+from opcert.certificate.rerun import rerun_differences, sample_verdicts, settings_of
+from opcert.certificate.setup import Setup
 from opcert.commands import options
 from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
 from opcert.errors import OpcertError, did_you_mean, printable_line
@@ -165,15 +168,37 @@ def verify(
         Path | None,
         typer.Option("--key", metavar="KEY", help="PEM file of the public key for the signature."),
     ] = None,
+    rerun: Annotated[
+        int,
+        typer.Option(
+            "--rerun",
+            metavar="NUMBER",
+            parser=options.number("--rerun", "a number of cases", 0, int),
+            help="Run a sample of so many cases again on --backend.",
+        ),
+    ] = 0,
+    backend: options.OptionalBackendOption = None,
+    backend_option: options.BackendOptions = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            metavar="NUMBER",
+            parser=options.number("--seed", "a whole number", kind=int),
+            help="Seed of the sample of --rerun; random by default.",
+        ),
+    ] = None,
     quiet: options.QuietOption = False,
 ) -> None:
     """Check that a certificate belongs to its suite, and that its parts agree.
 
-    Each case is judged again from what was observed; no call is made. A certificate of a backend
-    that is not conformant can be sound.
+    Each case is judged again from what was observed; only --rerun makes calls. A certificate of a
+    backend that is not conformant can be sound.
 
     Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
     """
+    if bool(rerun) != (backend is not None):
+        raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
     file = certificate_file(path)
     if path.is_dir() and file.is_symlink():
         raise OpcertError(f"{file}: a link, which is not followed; {stored.EXPECTED}")
@@ -197,6 +222,14 @@ def verify(
         unchecked.append("the report (the certificate has findings)")
     elif path.is_dir():
         findings += verification.report_findings(path, certificate, opened)
+    if backend is not None:
+        seed = randbelow(1 << 32) if seed is None else seed
+        sample = sample_verdicts(certificate, opened, rerun, seed)
+        echo_line(f"running {len(sample)} cases again: --rerun {rerun} --seed {seed}", err=True)
+        of_run = settings_of(certificate, settings)
+        setup = Setup(backend, parse_backend_options(backend_option), of_run, None)
+        differences = rerun_differences(certificate, opened, sample, setup)
+        findings += [Finding(*difference) for difference in differences]
     warn_of_unknown_operators(certificate, opened)
     remarks = f"; made by opcert {made_by}, checked with the rules of {__version__}"
     remarks = "" if made_by == __version__ else remarks

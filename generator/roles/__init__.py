@@ -6,6 +6,7 @@ A vendor's own role is a subclass of `Role`.
 from typing import get_args
 
 from opcert.roles.axes import AxesRole, AxisRole
+from opcert.roles.coordinates import CoordinatesRole
 from opcert.roles.counts import CountRole, CountsRole
 from opcert.roles.data import DataRole
 from opcert.roles.descriptors import DescriptorRole, DescriptorsRole
@@ -44,7 +45,7 @@ _CLASSES: tuple[type[Role], ...] = (
     *(DataRole, TensorsRole, AxisRole, IndicesRole, ElementIndicesRole, LeadingDimsRole, AxesRole),
     *(SpansRole, PartitionRole, ShapeRole, ReshapeRole, MappingRole, ModeRole, FlagRole),
     *(DescriptorsRole, DescriptorRole, WindowsRole, CountRole, PartsRole, PermutationRole),
-    *(CountsRole, FillRole, LengthsRole, SlicingStepsRole, MaskRole, NumberRole),
+    *(CountsRole, FillRole, LengthsRole, SlicingStepsRole, MaskRole, NumberRole, CoordinatesRole),
     *(MatricesRole, RealRole, SlidingRole, FilterRole),
 )
 # By the value of the key `role`.
