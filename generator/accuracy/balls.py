@@ -452,7 +452,9 @@ def extreme(balls: Sequence[Ball], sign: int) -> Ball:
     of, error = best.of, best.as_operand
     for one in numbers:
         error = np.maximum(error, one.as_operand)
-        is_flushed = max(one.magnitude, best.magnitude) < of.limits[1] and one.value is not None
+        if one.value is None:
+            continue
+        is_flushed = max(one.magnitude, best.magnitude) < of.limits[1]
         if has_nan or (is_flushed and not of.kept.all()):
             # Beside NaN, or where both are flushed, it may be this one.
             apart = abs(float(best.value - one.value))

@@ -25,6 +25,7 @@ from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.cases.profiles import Profile
 from opcert.errors import ExpressionError, Inapplicable
+from opcert.roles.data import DataRole
 from opcert.specification.expressions import (
     evaluate_in,
     evaluate_integer,
@@ -59,18 +60,6 @@ class UncheckedResult(IntEnum):
     REJECTED = 0  # another check rejects the call
     FAILED = 1  # the call fails in another way, or cannot be tried
     ACCEPTED = 2  # the call returns outputs
-
-
-def _broadcasts_small(call: Call) -> bool:
-    """Whether the inputs of a call, if they broadcast to one another, have a small result.
-
-    Shapes such as [65536, 1] and [65536] are small, what they broadcast to fills the memory.
-    """
-    try:
-        shape = np.broadcast_shapes(*(tensor.shape for tensor in call.inputs.values()))
-    except ValueError:
-        return True
-    return prod(shape) <= _MAX_BROADCAST_ELEMENTS
 
 
 @dataclass(eq=False)
@@ -282,7 +271,7 @@ class CandidateSearch:
             self.failures.setdefault(error.place, text)
             return None
         owner = ambiguity or (violated[0] if len(violated) == 1 else None)
-        is_small = _broadcasts_small if violated else self._has_small_outputs
+        is_small = self._broadcasts_small if violated else self._has_small_outputs
         if owner is None or not is_small(call):
             return None
         place = (*self._owners[owner][0], "id")
@@ -294,6 +283,23 @@ class CandidateSearch:
         with suppress(ExpressionError, Inapplicable):
             return self.conditions.has_small_outputs(call, _MAX_OUTPUT_ELEMENTS)
         return False
+
+    def _broadcasts_small(self, call: Call) -> bool:
+        """Whether tensors of a call, if they broadcast to one another, have a small result.
+
+        Shapes such as [65536, 1] and [65536] are small; what they broadcast to fills the memory.
+        """
+        shapes = [call.inputs[name].shape for name in self._tensors if name in call.inputs]
+        try:
+            return prod(np.broadcast_shapes(*shapes)) <= _MAX_BROADCAST_ELEMENTS
+        except ValueError:
+            return True
+
+    @cached_property
+    def _tensors(self) -> list[str]:
+        """The inputs of the spec that are data, and no parameters."""
+        roles = self.spec.bound_roles
+        return [role.name for role in roles if isinstance(role, DataRole)]
 
     def _apply_violation(self, owner: str, place: YamlPath, violation: Violation) -> None:
         """Apply a violation of the spec to baselines, and keep the candidates of `owner`."""
@@ -307,7 +313,7 @@ class CandidateSearch:
             case = baseline.case
             with self.mistakes.collect(place, f", in a change of {case.id}"):
                 call = apply_violation(self.conditions, case.call, violation)
-                if call is None or not _broadcasts_small(call):
+                if call is None or not self._broadcasts_small(call):
                     continue
                 changed += 1
                 violated = self.conditions.check(call).violated
