@@ -432,10 +432,10 @@ def running_mean(balls: Sequence[Ball]) -> Ball:
 def extreme(balls: Sequence[Ball], sign: int) -> Ball:
     """Return the greatest of balls, or the least.
 
-    IEEE 754 has three ways to treat NaN: beside one, any of the others is allowed.
+    IEEE 754 has three ways to treat NaN, so with one among them any of the others is allowed.
 
     Raises:
-        Undecided: an infinity stands beside a NaN.
+        Undecided: there are NaN and infinity.
     """
     numbers = [one for one in balls if not math.isnan(_double(one))]
     if not numbers:
@@ -450,20 +450,18 @@ def extreme(balls: Sequence[Ball], sign: int) -> Ball:
     if best.value is None:
         return best
     of, error = best.of, best.as_operand
-    for one in numbers:
+    finite = [one for one in numbers if one.value is not None]
+    for one in finite:
         error = np.maximum(error, one.as_operand)
-        if one.value is None:
-            continue
         is_flushed = max(one.magnitude, best.magnitude) < of.limits[1]
         if has_nan or (is_flushed and not of.kept.all()):
-            # Beside NaN, or where both are flushed, it may be this one.
+            # Where there is NaN, or both are flushed, it may be this one.
             apart = abs(float(best.value - one.value))
             error = np.maximum(error, np.where(of.kept & (not has_nan), 0.0, apart))
-    result = Ball(of, best.value, error)
-    result._with_flags(*(one for one in numbers if one.value is not None))
+    result = Ball(of, best.value, error)._with_flags(*finite)
     if has_nan:
         result.may_be_anything = True
-        sizes = [(float(one.value), float(np.max(one.as_operand))) for one in numbers]
+        sizes = [(float(one.value), float(np.max(one.as_operand))) for one in finite]
         result.ends = min(n - e for n, e in sizes), max(n + e for n, e in sizes)
     return result
 

@@ -189,7 +189,7 @@ def test_what_documents_call_undefined_is_open(element_type: str) -> None:
 
 
 @of_each_type
-def test_beside_nan_any_operand_may_be_the_greatest(element_type: str) -> None:
+def test_where_one_operand_is_nan_any_other_may_be_the_greatest(element_type: str) -> None:
     one, two, nan = leaves(element_type, [1.0, 2.0, math.nan])
     greatest = one.extreme([one, nan, two], 1)
     outputs = np.array([0.5, 1.0, 2.0, 3.0, math.nan]).astype(ELEMENT_TYPES[element_type])
