@@ -171,9 +171,12 @@ def rounded(number: Any, element_type: str) -> Any:
     if element_type in PRECISION and not isfinite(number):
         return number
     exact = getattr(number, "exact", number)
+    if element_type in PRECISION and exact:
+        return nearest(exact, element_type)
     if element_type in PRECISION:
-        # A zero has a sign.
-        return nearest(exact, element_type) if exact else getattr(number, "number", number)
+        # A zero has a sign, but the greatest or the least of several numbers.
+        zero = getattr(number, "number", number)
+        return 0.0 if zero is None else zero
     size = math.floor(abs(Fraction(exact)) + Fraction(1, 2))
     return size if exact > 0 else -size
 
