@@ -29,7 +29,10 @@ def test_every_case_has_its_vector_with_what_the_call_states(name: str) -> None:
             assert (array.dtype, array.shape) == (dtype, tensor.shape)
             if tensor.values is not None:
                 exact = [float(v) if tensor.type in FLOATS else v for v in tensor.values]
-                assert array.tobytes() == np.array(exact, dtype).tobytes()
+                # NumPy may change the payload of a NaN.
+                is_number = [v == v for v in tensor.values]  # noqa: PLR0124
+                expected = np.array(exact, dtype)[is_number]
+                assert array.reshape(-1)[is_number].tobytes() == expected.tobytes()
 
 
 @each_spec_at_length
