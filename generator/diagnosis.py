@@ -3,10 +3,9 @@
 A conjunction that makes every case with it fail is a failure-causing schema (Nie and Leung, "The
 minimal failure-causing schema of combinatorial testing", 2011). Yilmaz, Cohen and Porter ("Covering
 arrays for efficient fault characterization in complex configuration spaces", 2006) learn such
-conjunctions from the results of a covering array by classification trees. A tree splits all
-failures by the factor at its root, although they may have several causes. Here a beam search finds
-one conjunction after the other, as in CN2 (Clark and Niblett, "The CN2 induction algorithm", 1989):
-each is the best for the failures that none explains yet.
+conjunctions by classification trees, which split all failures by one factor, although they may have
+several causes. Here a beam search finds one conjunction after the other, as in CN2 (Clark and
+Niblett, "The CN2 induction algorithm", 1989): each is the best for the failures left to explain.
 """
 
 import math

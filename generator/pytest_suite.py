@@ -17,8 +17,8 @@ from opcert.certificate.setup import read_scope
 from opcert.errors import OpcertError, SpecError, SuiteError
 from opcert.isolation.supervised import start_backend
 from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
-from opcert.suite.claims import Waivers
 from opcert.suite.suite import Suite, SuiteCase
+from opcert.suite.waivers import Waivers
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import Verdict, unverified_reasons
 

@@ -14,12 +14,12 @@ from pydantic import BaseModel, TypeAdapter
 
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
-from opcert.certificate.rerun import is_declined
 from opcert.certificate.setup import plain_text
 from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
-from opcert.suite.claims import ClaimContent, Waiver, waived
+from opcert.suite.claims import ClaimContent
 from opcert.suite.suite import Suite
+from opcert.suite.waivers import Waiver, waived
 from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
 from opcert.verdicts.causes import Diagnosis
@@ -110,7 +110,7 @@ def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Findin
     every = [field.name for field in fields(Verdict) if field.compare]
     judged = Judge(suite, certificate.scope).again(before_waivers)
     for verdict, before, again in zip(known, before_waivers, judged, strict=True):
-        is_open = not (is_whole and is_finished) and is_declined(before) and is_declined(again)
+        is_open = not (is_whole and is_finished) and before.is_declined and again.is_declined
         is_open |= not is_finished and are_results_of_a_rejection(before, again)
         expected = waived(again, waivers)
         for name in ("operator", "rules") if is_open else every:

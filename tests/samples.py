@@ -9,8 +9,8 @@ import numpy as np
 from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.certificate.certificate import WaiversEntry
-from opcert.suite.claims import Waiver
 from opcert.suite.suite import Suite
+from opcert.suite.waivers import Waiver
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.verdict import Status, Verdict
 from tests.made_certificate import DIGEST

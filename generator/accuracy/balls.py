@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from copy import copy
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from flint import arb, ctx
@@ -27,6 +27,22 @@ ctx.prec = 320
 _MOST_EXPONENT, _LEAST_EXPONENT, _SLACK = 709.8, -20_000.0, 1 + 2.0**-40
 
 Error = Array | float
+Operation = TypeVar("Operation", bound=Callable[..., Any])
+
+
+def _remembered(operation: Operation) -> Operation:
+    """Return an operation that has the same result each time: elements share much of a formula."""
+
+    @wraps(operation)
+    def remembered(one: "Ball", *others: Any) -> Any:
+        # Balls compare as numbers do; and 1 equals a fraction, which may have been rounded.
+        key = (operation, *[id(o) if isinstance(o, Ball) else (type(o), o) for o in others])
+        if key not in one.results:
+            # The other operand is kept, so that no other ball gets its number.
+            one.results[key] = operation(one, *others), others
+        return one.results[key][0]
+
+    return cast("Operation", remembered)
 
 
 class Ball:
@@ -45,8 +61,8 @@ class Ball:
     """
 
     __slots__ = (
-        "__dict__", "ends", "error", "may_be_anything", "may_be_infinite", "number", "of",
-        "results", "rounding", "value",
+        "__dict__", "ends", "error", "may_be_anything", "may_be_infinite", "may_be_zero", "number",
+        "of", "results", "rounding", "value",
     )  # fmt: skip
 
     def __init__(
@@ -140,6 +156,7 @@ class Ball:
             raise Undecided
         return Ball(self.of, None, number=number)
 
+    @_remembered
     def __neg__(self) -> "Ball":
         number = None if self.number is None else -self.number
         negated = Ball(self.of, None if self.value is None else -self.value, number=number)
@@ -147,6 +164,7 @@ class Ball:
             setattr(negated, name, getattr(self, name))
         return negated
 
+    @_remembered
     def __add__(self, other: Any) -> "Ball":
         other = ball(self.of, other)
         if self.value is None or other.value is None:
@@ -157,6 +175,7 @@ class Ball:
             result.number = _double(self) + _double(other)
         return result._with_flags(self, other)
 
+    @_remembered
     def __mul__(self, other: Any) -> "Ball":
         other = ball(self.of, other)
         if self.value is None or other.value is None:
@@ -187,6 +206,7 @@ class Ball:
             result.number = _double(self) * _double(other)
         return result._with_flags(self, other)
 
+    @_remembered
     def __truediv__(self, other: Any) -> "Ball":
         other = ball(self.of, other)
         if other.value is not None and other.value.is_zero():
@@ -242,14 +262,17 @@ class Ball:
     def __int__(self) -> int:
         return math.trunc(self.exact)
 
+    @_remembered
     def exp(self) -> "Ball":
         """Return e to its power."""
         return exponential(self)
 
+    @_remembered
     def sqrt(self) -> "Ball":
         """Return its square root."""
         return square_root(self)
 
+    @_remembered
     def tanh(self) -> "Ball":
         """Return its hyperbolic tangent, whose slope is at most 1."""
         if self.value is None:
@@ -259,24 +282,30 @@ class Ball:
             return Ball(self.of, arb(0))
         return Ball(self.of, self.value.tanh(), self.as_operand, "tanh")
 
+    @_remembered
     def between(self, low: float, high: float) -> "Ball":
         """Return the same number, which no arithmetic takes below `low` or above `high`."""
         result = copy(self)
         result.ends = (low, high)
         return result
 
+    @_remembered
     def __sub__(self, other: Any) -> "Ball":
         return self + -ball(self.of, other)
 
+    @_remembered
     def __radd__(self, other: Any) -> "Ball":
         return ball(self.of, other) + self
 
+    @_remembered
     def __rmul__(self, other: Any) -> "Ball":
         return ball(self.of, other) * self
 
+    @_remembered
     def __rsub__(self, other: Any) -> "Ball":
         return ball(self.of, other) - self
 
+    @_remembered
     def __rtruediv__(self, other: Any) -> "Ball":
         return ball(self.of, other) / self
 
@@ -315,26 +344,6 @@ class Ball:
         return self._order(other) == 0
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _remembered(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an operation that has the same result each time: elements share much of a formula."""
-
-    def remembered(one: Ball, *others: Any) -> Any:
-        # Balls compare as numbers do; and 1 equals a fraction, which may have been rounded.
-        key = (operation, *[id(o) if isinstance(o, Ball) else (type(o), o) for o in others])
-        if key not in one.results:
-            # The other operand is kept, so that no other ball gets its number.
-            one.results[key] = operation(one, *others), others
-        return one.results[key][0]
-
-    return remembered
-
-
-for _name in ("neg", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"):
-    setattr(Ball, f"__{_name}__", _remembered(getattr(Ball, f"__{_name}__")))
-for _name in ("exp", "sqrt", "tanh", "between"):
-    setattr(Ball, _name, _remembered(getattr(Ball, _name)))
 
 
 def _double(one: Ball) -> float:

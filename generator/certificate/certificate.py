@@ -14,9 +14,10 @@ from opcert.accuracy.measurement import Accuracy, arithmetics_of
 from opcert.errors import did_you_mean
 from opcert.run.comparison import Excerpt
 from opcert.run.outcome import Rejecter
-from opcert.suite.claims import ClaimContent, Scope, Waiver
+from opcert.suite.claims import ClaimContent, Scope
 from opcert.suite.format import Digest, StrictModel, SuiteEntry
 from opcert.suite.support import OperatorSupport, Support
+from opcert.suite.waivers import Waiver
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.reproduction import Reproduction

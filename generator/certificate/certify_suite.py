@@ -23,10 +23,10 @@ from opcert.certificate.setup import (
 from opcert.cluster import ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.run.settings import RunSettings
-from opcert.suite.claims import Waivers
 from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
+from opcert.suite.waivers import Waivers
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from opcert.workers import Workers

@@ -77,15 +77,9 @@ def rerun_differences(
         close_backend(backend)
 
 
-def is_declined(verdict: Verdict) -> bool:
-    """Whether the backend declined the call, or the baseline of a rejected call."""
-    outcomes = (("unsupported", None), ("fail", "undeclared"))
-    return verdict.observed != "not-run" and (verdict.status, verdict.kind) in outcomes
-
-
 def _compared(verdict: Verdict) -> Any:
     """Return what must not differ; whether declining is a failure depends on further cases."""
-    return is_declined(verdict) or (verdict.status, verdict.kind, verdict.observed)
+    return verdict.is_declined or (verdict.status, verdict.kind, verdict.observed)
 
 
 def _description(verdict: Verdict) -> str:

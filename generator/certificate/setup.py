@@ -18,9 +18,10 @@ from opcert.errors import printable_line
 from opcert.isolation.supervised import start_backend
 from opcert.run.outcome import IsolatedBackend
 from opcert.run.settings import RunSettings
-from opcert.suite.claims import Claim, Waivers, read_claim, read_waivers
+from opcert.suite.claims import Claim, read_claim
 from opcert.suite.suite import Suite
 from opcert.suite.support import Support, checked_support
+from opcert.suite.waivers import Waivers, read_waivers
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import WAIVABLE_KINDS, redact_text
 

@@ -244,6 +244,12 @@ class Verdict:
         return not failed or (self.kind not in BACKEND_CONTRACT and self.kind != "uncredited")
 
     @property
+    def is_declined(self) -> bool:
+        """Whether the backend declined the call, or the baseline of a rejected call."""
+        outcomes = (("unsupported", None), ("fail", "undeclared"))
+        return self.observed != "not-run" and (self.status, self.kind) in outcomes
+
+    @property
     def is_left_to_run(self) -> bool:
         """Whether the run ended before the case; one that was given up has the reason as detail."""
         return self.status == "not-run" and not self.detail

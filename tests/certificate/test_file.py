@@ -18,9 +18,10 @@ from opcert.certificate import file as certificate_file
 from opcert.certificate.certificate import BackendEntry, ClaimEntry, ClusterEntry, Run, WaiversEntry
 from opcert.certificate.file import certificate_json_schema, read_certificate, submission_path
 from opcert.errors import OpcertError
-from opcert.suite.claims import ClaimContent, Waiver
+from opcert.suite.claims import ClaimContent
 from opcert.suite.suite import core_suite_folder
 from opcert.suite.support import OperatorScope, OperatorSupport
+from opcert.suite.waivers import Waiver
 from opcert.verdicts.verdict import Verdict
 from tests import made_certificate
 from tests import wrong_backends as wrong

@@ -6,7 +6,8 @@ import pytest
 
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.report.side_by_side import command_line
-from opcert.suite.claims import ClaimContent, Waiver
+from opcert.suite.claims import ClaimContent
+from opcert.suite.waivers import Waiver
 from tests.made_certificate import DIGEST, certificate
 
 

@@ -14,8 +14,8 @@ from opcert import Certificate, certify
 from opcert.errors import SpecError
 from opcert.report.files import conclusion_line
 from opcert.run.comparison import FailureKind
-from opcert.suite.claims import Waivers, read_waivers
 from opcert.suite.suite import Suite
+from opcert.suite.waivers import Waivers, read_waivers
 from opcert.verdicts.verdict import WAIVABLE_KINDS, Status, Verdict
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
