@@ -13,9 +13,8 @@ from distributed import LocalCluster
 
 from opcert import certify, generate
 from opcert.certificate.certify_suite import CertificationInterrupted
-from opcert.cluster import Cluster
 from opcert.errors import OpcertError
-from opcert.workers import TaskKilledError
+from opcert.workers import Cluster, TaskKilledError
 from tests import small_spec
 from tests.clusters import dask, real_cluster, wait_until
 from tests.command_line import WRONG, opcert, opcert_program
@@ -73,7 +72,7 @@ def test_a_suite_made_on_a_cluster_is_that_of_one_process(
 
 
 def test_a_scheduler_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("opcert.workers.CONNECT_SECONDS", 0.2)
     for nowhere in NOWHERE:
         with pytest.raises(OpcertError, match="expected the address of a dask scheduler"):
             Cluster(nowhere)
@@ -85,7 +84,7 @@ def test_a_scheduler_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPat
 def test_a_file_without_the_address_of_a_scheduler_is_an_error(
     content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("opcert.workers.CONNECT_SECONDS", 0.2)
     file = tmp_path / "scheduler"
     file.write_text(content)
     with pytest.raises(OpcertError, match="expected the address of a dask scheduler"):
@@ -93,7 +92,7 @@ def test_a_file_without_the_address_of_a_scheduler_is_an_error(
 
 
 def test_a_server_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("opcert.workers.CONNECT_SECONDS", 0.2)
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         pytest.raises(OpcertError, match="no answer; expected the address"),
@@ -130,12 +129,12 @@ def test_a_lost_cluster_leaves_a_certificate_to_resume(
         # This waits for the worker, which may start slowly.
         Cluster(str(file)).close()
         # For so long, the client also tries to connect again.
-        monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 3.0)
+        monkeypatch.setattr("opcert.workers.CONNECT_SECONDS", 3.0)
         with Cluster(str(file)) as cluster:
 
             def lose_one(_: object, verdict: int, __: int) -> None:
                 if verdict == 1:
-                    monkeypatch.setattr("opcert.cluster.WORKERS_SECONDS", 0.1)
+                    monkeypatch.setattr("opcert.workers.WORKERS_SECONDS", 0.1)
                     processes[number].kill()
 
             with pytest.raises(CertificationInterrupted) as interrupted:
@@ -160,7 +159,7 @@ def test_only_workers_that_offer_the_resources_get_tasks(
         with Cluster(str(file), {"GPU": 1}) as cluster:
             ran = {cluster.result(future) for _, future in cluster.each(process, range(4))}
             assert ran == {with_gpu.pid}
-        monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 1.0)
+        monkeypatch.setattr("opcert.workers.CONNECT_SECONDS", 1.0)
         with pytest.raises(OpcertError, match=r"no worker that offers GPU=2; .*--resources"):
             Cluster(str(file), {"GPU": 2})
 
@@ -200,7 +199,7 @@ def test_a_task_that_ends_workers_is_given_up(processes: Cluster) -> None:
 def test_a_worker_that_does_not_answer_holds_up_nobody(
     processes: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("opcert.cluster.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("opcert.workers.CONNECT_SECONDS", 0.5)
     begin = time.monotonic()
     processes.end(time.sleep, 30)
     assert time.monotonic() - begin < 20

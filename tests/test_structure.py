@@ -16,7 +16,6 @@ ROOMS = [
     "errors",
     "system",
     "workers",
-    "cluster",
     "arrays",
     "accuracy",
     "yaml_files",

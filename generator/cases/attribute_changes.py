@@ -28,7 +28,7 @@ from opcert.cases.list_mutations import (
 )
 from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
-from opcert.roles.scalar_values import MaskRole
+from opcert.roles.slicing_steps import MaskRole
 from opcert.specification.model import Spec
 
 # Mutations of the number of records.

@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 
 from opcert.arrays.calls import Call
 from opcert.cases.list_mutations import AT_A_BOUND
-from opcert.choices.choices import Choices
+from opcert.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Example

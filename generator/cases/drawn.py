@@ -14,7 +14,7 @@ from opcert.arrays.element_types import Array
 from opcert.arrays.patterns import materialize, with_special_values
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
-from opcert.choices.choices import Choices, call_seed
+from opcert.choices import Choices, call_seed
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError, abbreviate
 from opcert.roles.argument import Attribute, is_plain_value
 from opcert.roles.drawing import Drawing

@@ -32,7 +32,7 @@ from opcert.cases.list_mutations import (
 from opcert.errors import Inapplicable
 from opcert.roles.argument import Input
 from opcert.roles.role import Role
-from opcert.roles.scalar_values import FillRole
+from opcert.roles.tensors import FillRole
 from opcert.specification.model import Spec
 
 # The position, the kind and the function of a mutation.

@@ -30,7 +30,7 @@ from opcert.cases.case import Case, Change, short_digest
 from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.drawn import draw_call
 from opcert.cases.profiles import Profile
-from opcert.choices.choices import Choices, Replay, belongs, call_seed
+from opcert.choices import Choices, Replay, belongs, call_seed
 from opcert.errors import Inapplicable, OpcertError
 from opcert.specification.files import SpecFile, golden_outputs
 

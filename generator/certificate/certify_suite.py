@@ -20,7 +20,6 @@ from opcert.certificate.setup import (
     plain_text,
     read_scope,
 )
-from opcert.cluster import ClusterLostError
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.run.settings import RunSettings
 from opcert.suite.format import SuiteEntry
@@ -29,7 +28,7 @@ from opcert.suite.suite import Suite
 from opcert.suite.waivers import Waivers
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
-from opcert.workers import Workers
+from opcert.workers import ClusterLostError, Workers
 
 Execution: TypeAlias = LocalExecution | RemoteExecution
 # Called with each verdict, its number, and the number of cases to run.
@@ -75,7 +74,7 @@ def certify(
         suite: a folder that `generate` wrote; by default a suite generated from `specs`, or the
             core suite without `specs`.
         options: arguments for the backend's constructor; the certificate records them.
-        cluster: an `opcert.cluster.Cluster`, on whose workers the cases run, each with a backend of
+        cluster: an `opcert.workers.Cluster`, on whose workers the cases run, each with a backend of
             its own. The backend must be a name, as with `jobs`.
         progress: called with each verdict, its number and the number of cases to run.
         resume: the certificate of an earlier run with the same arguments; only its not-run cases
@@ -263,7 +262,7 @@ def _completed(
     run = {
         "repeated": certification.repeated,
         "changed": tuple(sorted({*certificate.run.changed, *execution.changed_files()})),
-        "cluster": merged_clusters(certificate.run.cluster, execution.cluster),
+        "workers": merged_clusters(certificate.run.cluster, execution.cluster),
     }
     return certificate.replace(
         run=certificate.run.model_copy(update=run),

@@ -15,7 +15,6 @@ from opcert.certificate.certificate import ClusterEntry, WorkerPlatform
 from opcert.certificate.file import json_differences
 from opcert.certificate.setup import Setup, stated_arguments
 from opcert.certificate.worker import RemoteRun, Site, Task, confirm, describe, end, run_batch
-from opcert.cluster import ClusterLostError
 from opcert.errors import BackendError
 from opcert.suite.format import SuiteEntry
 from opcert.suite.suite import Suite
@@ -24,7 +23,7 @@ from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Batch, Certification, batches
 from opcert.verdicts.confirmation import Confirmed
 from opcert.verdicts.verdict import Evidence, Verdict
-from opcert.workers import Processes, TaskKilledError, Workers
+from opcert.workers import ClusterLostError, Processes, TaskKilledError, Workers
 
 
 @dataclass

@@ -17,8 +17,8 @@ from opcert.errors import OpcertError, SpecError, printable_line
 from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
 
 if TYPE_CHECKING:
-    from opcert.cluster import Cluster
     from opcert.suite.suite import Suite
+    from opcert.workers import Cluster
 
 
 # Beyond any sensible value of an option.
@@ -200,7 +200,7 @@ def open_cluster(
             raise OpcertError(f"--cluster-resources: found '{text}'; expected {expected}")
         expected = f"a number above 0 for {name}, as in {name}=1"
         amounts[name] = number("--cluster-resources", expected, 1e-9)(amount)
-    from opcert.cluster import Cluster
+    from opcert.workers import Cluster
 
     return Cluster(address, amounts)
 

@@ -17,7 +17,7 @@ from opcert.cases.candidates import violating_alone
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, GoldenCalls, draw_call
 from opcert.cases.mutations import mutations_of
-from opcert.choices.choices import Choices
+from opcert.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable, SpecError
 from opcert.run.comparison import compare_outputs
 from opcert.run.session import Step

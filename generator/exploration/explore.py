@@ -19,7 +19,7 @@ from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, Hypoth
 from opcert.backends.contract import Backend, close_backend
 from opcert.backends.lookup import in_process_backend, with_reference_specs
 from opcert.cases.mutations import mutations_of
-from opcert.choices.choices import call_seed
+from opcert.choices import call_seed
 from opcert.errors import OpcertError, printable_line
 from opcert.exploration.calls import OperatorCalls, call_line, trials
 from opcert.isolation.supervised import start_backend

@@ -5,27 +5,20 @@ A vendor's own role is a subclass of `Role`.
 
 from typing import get_args
 
-from opcert.roles.axes import AxesRole, AxisRole
-from opcert.roles.coordinates import CoordinatesRole
-from opcert.roles.counts import CountRole, CountsRole
+from opcert.roles.axes import AxesRole, AxisRole, PermutationRole
 from opcert.roles.data import DataRole
-from opcert.roles.descriptors import DescriptorRole, DescriptorsRole
-from opcert.roles.dims import LeadingDimsRole, PermutationRole
+from opcert.roles.descriptors import CountRole, DescriptorRole, DescriptorsRole
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.indices import ElementIndicesRole, IndicesRole
-from opcert.roles.lengths import LengthsRole, PartitionRole, PartsRole
-from opcert.roles.modes import FlagRole, ModeRole
-from opcert.roles.number import NumberRole, RealRole
-from opcert.roles.products import MatricesRole
-from opcert.roles.reshape import ReshapeRole
+from opcert.roles.element_indices import CoordinatesRole, ElementIndicesRole
+from opcert.roles.indices import IndicesRole, LeadingDimsRole
+from opcert.roles.lengths import CountsRole, LengthsRole, PartitionRole, PartsRole
+from opcert.roles.plain_values import FlagRole, ModeRole, NumberRole, RealRole
 from opcert.roles.role import OMITTED, DerivedAmbiguity, ListRole, Requirement, Role
-from opcert.roles.scalar_values import FillRole, MaskRole
-from opcert.roles.shape import MappingRole, ShapeRole
-from opcert.roles.slicing_steps import SlicingStepsRole
-from opcert.roles.sliding import FilterRole, SlidingRole
+from opcert.roles.shape import MappingRole, ReshapeRole, ShapeRole
+from opcert.roles.slicing_steps import MaskRole, SlicingStepsRole
+from opcert.roles.sliding import FilterRole, SlidingRole, WindowsRole
 from opcert.roles.spans import SpansRole
-from opcert.roles.tensors import TensorsRole
-from opcert.roles.windows import WindowsRole
+from opcert.roles.tensors import FillRole, MatricesRole, TensorsRole
 
 # What a role of one's own is written with; the classes of other roles are in their modules.
 __all__ = [

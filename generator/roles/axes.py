@@ -1,12 +1,12 @@
-"""The roles `axis` and `axes`: where along data an operator works."""
+"""Where along data an operator works, or in what order: the roles `axis`, `axes`, `permutation`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor, wrap
+from opcert.arrays.calls import Call, Tensor, replace, wrap
 from opcert.arrays.element_types import lowest
 from opcert.errors import Inapplicable
-from opcert.roles.data import OfDataRole
+from opcert.roles.data import OfDataRole, PerAxis
 from opcert.roles.drawing import Drawing, parted, places
 from opcert.roles.role import OMITTED, ListRole, OneElementRole, Requirement, Role
 
@@ -254,3 +254,92 @@ class AxesRole(ListRole, OfDataRole):
             holds = f"len(set({wrapped} for axis in {values})) == {self.length_expr}"
             text = "No axis is listed twice."
             yield self.requirement("unique", text, holds, *self.list_keys, "range")
+
+
+class PermutationRole(PerAxis):
+    """An order of all axes of data, each listed once and counted from the front.
+
+    An omitted permutation means the reversed order. An empty one `reverses` the axes as well, or is
+    `invalid` unless data has rank 0.
+    """
+
+    counts_axes: ClassVar = True
+
+    role: Literal["permutation"]
+    empty: Literal["invalid", "reverses"] = "invalid"
+
+    def bounds(self) -> tuple[str, str] | None:
+        """Return the first and the last axis of data."""
+        return None if self.is_attribute else ("0", f"{self.of}.rank - 1")
+
+    def draw(self, call: Drawing) -> Any:
+        """Return the order of the axes, None if it is omitted."""
+        shape = call.fact(self.data.draw_shape)
+        axes = tuple(range(len(shape)))
+        long_axes = [axis for axis in axes if shape[axis] > 1]
+        named: dict[str, Sequence[int] | None] = {}
+        for name, order in _named_orders(len(axes)).items():
+            # With few axes, orders are equal.
+            if order not in named.values():
+                named[name] = order
+        if len(axes) > 2:
+            named["any"] = tuple(call.sample(self, "any", axes, len(axes)))
+        if len(long_axes) > 1:
+            one, other = call.sample(self, "exchanged", long_axes, 2)
+            named["two exchanged"] = replace(replace(axes, one, other), other, one)
+        if self.empty == "reverses" and axes:
+            named["empty"] = ()
+        if not self.required:
+            named[OMITTED] = None
+
+        # Elements move only where long axes change places.
+        def moves(order: Sequence[int] | None) -> bool:
+            return [axis for axis in order or axes[::-1] if axis in long_axes] != long_axes
+
+        chosen = call.one(self, "order", *parted(named, moves))
+        return None if chosen is None else self.drawn_list(call, chosen)
+
+    @property
+    def lengths(self) -> tuple[str, str] | None:
+        """The condition on its length, and the words for it."""
+        if self.empty == "invalid":
+            return super().lengths
+        text = f"{self.name} has one number for each axis of {self.of}, or is empty"
+        return f"{self.length_expr} in [0, {self.of}.rank]", text
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its form, its range and its uniqueness."""
+        yield from super().requirements()
+        text = f"Each of {self.name} is an axis that {self.of} has."
+        holds = f"all(0 <= axis < {self.of}.rank for axis in {self.values_expr})"
+        yield self.requirement("range", text, holds, *self.list_keys)
+        holds = f"len(set({self.values_expr})) == {self.length_expr}"
+        yield self.requirement("unique", "No axis is listed twice.", holds, *self.list_keys)
+
+
+def _named_orders(rank: int) -> Mapping[str, Sequence[int]]:
+    """Return orders of `rank` axes by name.
+
+    A rotation is not its own inverse: it discriminates between a permutation and its inverse.
+    Implementations have code of their own for orders that keep the last axis, or the first one, at
+    its place.
+    """
+    axes, half = tuple(range(rank)), rank // 2
+    orders = {"identity": axes} if rank < 2 else {"reversed": axes[::-1], "identity": axes}
+    if rank > 2:
+        orders |= {
+            "last two exchanged": (*axes[:-2], *axes[-2:][::-1]),
+            "first to last": (*axes[1:], *axes[:1]),
+            "last to first": (*axes[-1:], *axes[:-1]),
+            "first two exchanged": (*axes[:2][::-1], *axes[2:]),
+        }
+    if rank > 3:
+        orders |= {
+            "second to last": (*axes[:1], *axes[2:], *axes[1:2]),
+            "last to second": (*axes[:1], *axes[-1:], *axes[1:-1]),
+            "inner exchanged": (*axes[:1], *axes[1:3][::-1], *axes[3:]),
+            "ends exchanged": (*axes[-1:], *axes[1:-1], *axes[:1]),
+            "halves exchanged": (*axes[half:], *axes[:half]),
+            "halves exchanged first reversed": (*axes[half:], *axes[:half][::-1]),
+        }
+    return orders

@@ -1,4 +1,4 @@
-"""Described tensors: the roles `descriptor` for the output, `descriptors` for parts of an axis."""
+"""Described tensors: the roles `descriptor`, `descriptors`, and `count`, a number of tensors."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -8,11 +8,43 @@ from opcert.arrays.calls import Call, replace
 from opcert.errors import did_you_mean
 from opcert.roles.argument import ExpressionText
 from opcert.roles.axes import AlongRole
-from opcert.roles.counts import CountRole
 from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import Drawing, distinct, draw_parts
-from opcert.roles.role import Requirement
-from opcert.roles.windows import WindowsRole, reachable
+from opcert.roles.role import Requirement, Role
+from opcert.roles.sliding import WindowsRole, reachable
+
+
+class CountRole(Role):
+    """The number of tensors that a list has or describes: an attribute as well, as in C.
+
+    With `surplus`, the list may be longer. No rule follows for its further elements, which are not
+    read.
+    """
+
+    relations: ClassVar = {"of": ("descriptors", "tensors")}
+
+    role: Literal["count"]
+    of: str
+    surplus: bool = False
+
+    def bounds(self) -> tuple[str, str]:
+        """Return 1 and the number of descriptions."""
+        return ("1", f"len({self.of})")
+
+    def draw(self, call: Drawing) -> int:
+        """Return the number of tensors."""
+        return call.fact(self.related(self.of, Role).draw_count)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its least value, and the length of the list."""
+        name, of = self.name, self.of
+        verb = "describes" if self.related(of, Role).variadic is None else "has"
+        yield self.requirement("least", f"{name} is greater than 0.", f"{name} > 0")
+        relation, number = "==", "exactly as many tensors as"
+        if self.surplus:
+            relation, number = ">=", "no fewer tensors than"
+        text = f"{of} {verb} {number} {name} says."
+        yield self.requirement("described", text, f"len({of}) {relation} {name}", "least")
 
 
 class RecordRole(OfDataRole):

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.arrays.layouts import Layout
-from opcert.choices.choices import Choices, Options
+from opcert.choices import Choices, Options
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, abbreviate
 
 Fact = TypeVar("Fact")

@@ -1,19 +1,115 @@
-"""The roles `indices` and `element_indices`: which elements of an axis of data to take."""
+"""Which elements along an axis of data, in batches: the roles `indices` and `leading_dims`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import cycle, islice
 from math import prod
 from typing import ClassVar, Literal
 
-from opcert.arrays.calls import Call, Tensor, insert, replace
+from opcert.arrays.calls import Call, Tensor, wrap
 from opcert.arrays.element_types import highest, lowest
 from opcert.errors import Inapplicable
 from opcert.roles.axes import AxisRole
-from opcert.roles.data import DataRole
-from opcert.roles.dims import LeadingDimsRole
+from opcert.roles.data import DataRole, OfDataRole
 from opcert.roles.drawing import MAX_INDICES, MAX_OUTPUT_RANK, MAX_OUTPUTS, Drawing, near, places
-from opcert.roles.role import DerivedAmbiguity, Requirement, Role
+from opcert.roles.role import OMITTED, DerivedAmbiguity, Requirement, Role
+
+
+class LeadingDimsRole(OfDataRole):
+    """The number of leading dimensions that `of` and `shared_with` have in common: an attribute.
+
+    The extents of these dimensions are equal. A negative number is relative to the rank of
+    `negative_from`; without that key it is invalid. If `at_most` names an axis of `of`, the shared
+    dimensions all precede that axis. An omitted number means `default`.
+    """
+
+    relations: ClassVar = {
+        "of": ("data",),
+        "shared_with": ("indices",),
+        "negative_from": ("data", "indices"),
+        "at_most": ("axis",),
+    }
+
+    role: Literal["leading_dims"]
+    type: Literal["int"]
+    shared_with: str
+    negative_from: str | None = None
+    at_most: str | None = None
+    default: int | None = None
+
+    def bounds(self) -> tuple[str, str]:
+        """Return 0 or the negated smaller rank, and the greatest number."""
+        if self.at_most is None:
+            return self._least_and_most
+        # The axis itself is never shared, so that the last axis is the limit.
+        return (self._least_and_most[0], f"min({self.of}.rank - 1, {self.shared_with}.rank)")
+
+    @property
+    def _least_and_most(self) -> tuple[str, str]:
+        smaller = f"min({self.of}.rank, {self.shared_with}.rank)"
+        return ("0" if self.negative_from is None else f"-{smaller}", smaller)
+
+    @property
+    def wrapped_expr(self) -> str:
+        """The expression of the number of shared dimensions, not negative."""
+        if self.negative_from is None:
+            return self.name
+        return f"wrap({self.name}, {self.negative_from}.rank)"
+
+    def extent_in(self, call: Call, axis: int) -> int:
+        """Return the rank of the tensor that shares dimensions of data."""
+        del axis
+        return call.inputs[self.shared_with].rank
+
+    def draw_count(self, call: Drawing) -> int:
+        """Draw how many dimensions are shared; as many as the output has no room for are."""
+        rank = call.fact(self.data.draw_rank)
+        other_rank = call.fact(self.related(self.shared_with, Role).draw_rank)
+        least = max(0, rank - 1 + other_rank - MAX_OUTPUT_RANK)
+        most = min(self.draw_limit(call), other_rank)
+        counts = {"none": 0, "one": 1, "all of the other": most, "some": most - 1}
+        return call.one(self, "count", {k: n for k, n in counts.items() if least <= n <= most})
+
+    def draw_limit(self, call: Drawing) -> int:
+        """Draw how many dimensions of data may be shared."""
+        if self.at_most is None:
+            return call.fact(self.data.draw_rank)
+        return call.fact(self.related(self.at_most, AxisRole).draw_axis)
+
+    def draw(self, call: Drawing) -> int | None:
+        """Return the number, or relative to a rank; None if it is omitted."""
+        count = call.fact(self.draw_count)
+        ways: dict[str, int | None] = {"counted from the front": count}
+        if self.negative_from is not None:
+            least = -min(
+                call.fact(self.related(name, Role).draw_rank)
+                for name in (self.of, self.shared_with)
+            )
+            relative = count - call.fact(self.related(self.negative_from, Role).draw_rank)
+            if least <= relative < 0:
+                ways["counted from the end"] = relative
+        if not self.required:
+            rank = call.fact(self.related(self.negative_from or self.shared_with, Role).draw_rank)
+            if count == wrap(self.default or 0, rank):
+                ways[OMITTED] = None
+        return call.one(self, "way", ways)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its range, its relation to an axis, and that the shared extents are equal."""
+        name, of, other = self.name, self.of, self.shared_with
+        least, most = self._least_and_most
+        negated = ", and at least its negative" if self.negative_from is not None else ""
+        text = f"{name} is at most the smaller rank of {of} and {other}{negated}."
+        yield self.requirement("range", text, f"{least} <= {name} <= {most}")
+        prerequisite = "range"
+        if self.at_most is not None:
+            axis = self.related(self.at_most, AxisRole)
+            text = f"The dimensions that {name} counts lie before {self.at_most}."
+            holds = f"{self.wrapped_expr} <= {axis.wrapped_expr}"
+            prerequisite = "at-most-axis"
+            yield self.requirement(prerequisite, text, holds, f"{self.at_most}.range", "range")
+        text = f"The dimensions that {name} counts have the same sizes in {of} and {other}."
+        holds = f"{of}.shape[:{self.wrapped_expr}] == {other}.shape[:{self.wrapped_expr}]"
+        yield self.requirement("extents", text, holds, prerequisite)
 
 
 def lines_along(shape: tuple[int, ...], axis: int) -> Iterator[range]:
@@ -219,164 +315,3 @@ class IndicesRole(IndexingRole):
             text = f"{name} is of rank {most}."
             yield self.requirement("rank", text, f"{name}.rank == {most}")
         yield from self.range_requirements("rank")
-
-
-# Indices have at most so many lines along the axis.
-_MAX_LINES = 1 << 12
-# After so many indices they repeat, since Hypothesis cannot draw lists of any length. It is prime,
-# so that lines differ.
-_PERIOD = 1021
-
-
-class ElementIndicesRole(IndexingRole):
-    """Indices into an axis of data, one for each element: a tensor with the rank of data.
-
-    Where an index is gives the coordinates on the other axes. The extents are those of data, but
-    any along the axis; with `within`, none of them exceeds that of data. If indices that are
-    `repeated` in one line along the axis are `undefined`, an ambiguity states what they leave open.
-    """
-
-    role: Literal["element_indices"]
-    outside: Literal["reject", "undefined"]
-    within: bool = False
-    repeated: Literal["allowed", "undefined"] = "allowed"
-
-    def rank_bounds(self) -> tuple[str, str]:
-        """Return the ranks of data."""
-        return self.data.rank
-
-    @property
-    def _is_distinct(self) -> bool:
-        return self.repeated == "undefined"
-
-    def draw_shape(self, call: Drawing) -> tuple[int, ...]:
-        """Draw its shape: that of data, but any extent along the axis, or smaller next to it."""
-        shape, axis = call.fact(self.data.draw_shape), self.draw_axis(call)
-        n, others = shape[axis], [*shape[:axis], *shape[axis + 1 :]]
-        if self.within and others:
-            others = self._draw_smaller(call, others)
-        if prod(others) > _MAX_LINES:
-            raise Inapplicable("there are too many indices")
-        # A count past 16 bits needs indices that take long to draw.
-        rooms = {"up to 1,024": MAX_INDICES}, {"up to 2^16 + 1": (1 << 16) + 1}
-        room = call.one(self, "size", *rooms)
-        most = max(1, room // max(1, prod(others)))
-        if self.within:
-            most = min(most, n)
-        if self._is_distinct:
-            most = min(most, highest(call.fact(self.draw_type)) + 1)
-        counts = {name: k for name, k in near(n, "i64").items() if 0 < k <= most and n}
-        if n and most > 1:
-            # As often between 1 and 16 as any.
-            ends = min(most, 16), most
-            counts["any"] = call.integer(self, "any count", 1, call.pick(self, "count end", ends))
-        return insert(others, axis, call.one(self, "count", counts, {"0": 0}))
-
-    def _draw_smaller(self, call: Drawing, extents: list[int]) -> list[int]:
-        """Draw extents of at most those of data."""
-        smaller = [call.integer(self, f"extent {k}", min(1, n), n) for k, n in enumerate(extents)]
-        one = call.integer(self, "smaller extent", 0, len(extents) - 1)
-        kinds = {
-            "as data": extents,
-            "one smaller": [*replace(extents, one, smaller[one])],
-            "all smaller": smaller,
-            "1": [min(1, n) for n in extents],
-        }
-        # There is room for several indices along the axis.
-        possible = {
-            kind: others
-            for kind, others in kinds.items()
-            if prod(others) <= MAX_INDICES // 8 and (others != extents or kind == "as data")
-        }
-        return call.one(self, "extents", possible)
-
-    def draw(self, call: Drawing) -> Tensor:
-        """Return the indices, line by line along the axis.
-
-        Where all lines are alike, whole slices are taken, for which a kernel may have another way.
-        """
-        shape, axis = call.fact(self.draw_shape), self.draw_axis(call)
-        n, lines = call.fact(self.data.draw_shape)[axis], [*lines_along(shape, axis)]
-        values = [0] * prod(shape)
-        kinds = ["any"], ["alike"] if len(lines) > 1 and values else []
-        is_alike = call.one(self, "lines", *kinds) == "alike"
-        count = shape[axis] if is_alike else len(values)
-        if self._is_distinct:
-            drawn = self._draw_distinct(call, n, count)
-        else:
-            drawn = [*islice(cycle(self.draw_values(call, n, min(count, _PERIOD))), count)]
-        for k, line in enumerate(lines):
-            first = 0 if is_alike else k * shape[axis]
-            values[line.start : line.stop : line.step] = drawn[first : first + shape[axis]]
-        return call.laid_out(self, Tensor(call.fact(self.draw_type), shape, tuple(values)))
-
-    def _draw_distinct(self, call: Drawing, n: int, count: int) -> list[int]:
-        """Draw `count` indices for lines one after another, mostly without repeats in a line."""
-        if not count:
-            return []
-        element_type = call.fact(self.draw_type)
-        length = call.fact(self.draw_shape)[self.draw_axis(call)]
-        most, least = min(n, highest(element_type) + 1), lowest(element_type)
-        valid = {k: v for k, v in near(n, element_type).items() if self.is_inside(v, n)}
-        value, place = call.one_near(self, "value", valid), call.one(self, "place", places(count))
-        order = call.one(self, "others", ["any", "rising", "falling"], ["repeated"])
-        period = call.choices.integers(f"{self.name} values", 0, most - 1, min(count, _PERIOD))
-        drawn = [*islice(cycle(period), count)]
-        for start in range(0, count, length):
-            line = drawn[start : start + length]
-            if order == "any":
-                line = _without_repeats(line, most)
-            elif order != "repeated":
-                sign = 1 if order == "rising" else -1
-                line = [(line[0] + sign * k) % most for k in range(length)]
-            if start <= place < start + length:
-                # If the tested index is elsewhere in its line, the two change places.
-                same = [k for k, index in enumerate(line) if index == value % n]
-                if same and order != "repeated":
-                    line[same[0]] = line[place - start]
-                line[place - start] = value % n
-            drawn[start : start + length] = line
-        if self.negative:
-            period = call.choices.integers(f"{self.name} signs", 0, 1, min(count, _PERIOD))
-            signs = zip(drawn, cycle(period), strict=False)
-            drawn = [i - n if sign and i - n >= least else i for i, sign in signs]
-        drawn[place] = value
-        return drawn
-
-    def requirements(self) -> Iterator[Requirement]:
-        """Yield its type, its rank, its extents, and its range with `outside: reject`."""
-        yield from super().requirements()
-        name, into = self.name, self.into
-        text = f"{name} has as many dimensions as {into}."
-        yield self.requirement("rank", text, f"{name}.rank == {into}.rank")
-        pairs = f"zip({name}.shape, {into}.shape)"
-        if not self.within:
-            text = f"Off the axis, {name} has the extents of {into}."
-            holds = f"all(k == {self.axis_expr} or a == b for k, (a, b) in enumerate({pairs}))"
-        else:
-            text = f"No extent of {name} exceeds that of {into}."
-            holds = f"all(a <= b for a, b in {pairs})"
-        axis = () if self.within else self.axis_keys
-        yield self.requirement("extents", text, holds, "rank", *axis)
-        yield from self.range_requirements()
-
-    def ambiguities(self) -> Iterator[DerivedAmbiguity]:
-        """Yield what is open: an index outside, and elements at repeated indices."""
-        yield from super().ambiguities()
-        if self._is_distinct:
-            text = f"Which of the elements with the same index of {self.name} is the result."
-            repeats = f"repeats({self.name}, {self.axis_expr}, {self.extent_expr})"
-            yield self.open_question("repeated", text, repeats, *self.requirements())
-
-
-def _without_repeats(indices: Sequence[int], most: int) -> list[int]:
-    """Return indices below `most` in which one that was there already is the next free one."""
-    seen: set[int] = set()
-    distinct = []
-    for index in indices:
-        free = index
-        while free in seen:
-            free = (free + 1) % most
-        seen.add(free)
-        distinct.append(free)
-    return distinct

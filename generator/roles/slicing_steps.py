@@ -1,16 +1,17 @@
-"""The role `slicing_steps`: starts, stops and steps of slices that masks modify."""
+"""The roles `slicing_steps`, starts, stops and steps of slices, and `mask`, which modifies them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice, repeat
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
+from opcert.roles.argument import ElementKind
 from opcert.roles.drawing import Drawing, near, parted, places
-from opcert.roles.role import Role
-from opcert.roles.spans import SlicePartRole
+from opcert.roles.role import ListRole, Requirement, Role
+from opcert.roles.spans import SlicePartRole, series
 
 
 @dataclass(frozen=True)
@@ -218,3 +219,64 @@ class SlicingStepsRole(SlicePartRole):
             # Of several steps that skip axes, the first skips all of them.
             axis, skipped = (axis + skipped, 0) if is_rest else (axis + is_sliced, skipped)
         return axes
+
+
+class MaskRole(ListRole):
+    """A list of 0 and 1, an attribute: a 1 marks a slicing step of `of`.
+
+    `marks` is what a 1 means: the step slices from the `start` or to the `stop` of its axis, it
+    inserts a `new` axis, it takes a `single` element and removes the axis, or it skips the
+    `rest` of the axes. A shorter list is padded with zeros, and further elements are ignored.
+    """
+
+    relations: ClassVar = {"of": ("slicing_steps",)}
+
+    role: Literal["mask"]
+    type: Literal["list"] = "list"
+    elements: ClassVar[ElementKind | None] = "int"
+    of: str
+    marks: Literal["start", "stop", "new", "single", "rest"]
+
+    @property
+    def _steps(self) -> SlicingStepsRole:
+        return self.related(self.of, SlicingStepsRole)
+
+    def draw(self, call: Drawing) -> list[int] | None:
+        """Return the list, None if it is omitted.
+
+        It is as long as there are steps, or shorter without marks at its end, or longer: what
+        belongs to no step is ignored.
+        """
+        steps = call.fact(self._steps.draw_steps)
+        mask = [int(step.has_mark(self.marks)) for step in steps]
+        if not self.required and not any(mask) and not call.fact(self.draw_given):
+            return None
+        marked = max([k + 1 for k, bit in enumerate(mask) if bit], default=0)
+        shorter = ["shorter"] if marked < len(mask) else []
+        length = call.one(self, "length", ["as steps"], [*shorter, "longer"])
+        if length == "shorter":
+            return mask[: call.integer(self, "short", marked, len(mask) - 1)]
+        if length == "longer":
+            further = call.choices.integers(f"{self.name} further", 0, 1, 3)
+            if self.marks == "rest":
+                # Whether a second mark of the rest counts where it is ignored is open.
+                further = [0, int(not any(mask)), 0]
+            mask += further[: call.integer(self, "long", 1, 3)]
+        return mask
+
+    def axes_in(self, call: Call) -> Sequence[int | None]:
+        """Return the axis of each step."""
+        return self._steps.axes_in(call)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield that it has no other elements than 0 and 1, and marks the rest once."""
+        name = self.name
+        group = [role.name for role in self.related(self.of, SlicingStepsRole).masks.values()]
+        # The first mask yields what holds for all.
+        if name == group[0]:
+            text = f"The elements of {series(group)} are 0 and 1."
+            holds = f"all(bit in [0, 1] for mask in [{', '.join(group)}] for bit in mask)"
+            yield self.requirement("bits", text, holds)
+        if self.marks == "rest":
+            holds = f"sum([bit == 1 for bit in {name}]) <= 1"
+            yield self.requirement("once", f"{name} has at most one 1.", holds)

@@ -13,8 +13,7 @@ from opcert.errors import ExpressionError, did_you_mean
 from opcert.roles.argument import Argument, ExpressionText, Input, KebabCaseId, SpecModel
 from opcert.roles.data import DataRole
 from opcert.roles.role import ListRole, Role
-from opcert.roles.scalar_values import FillRole
-from opcert.roles.tensors import TensorsRole
+from opcert.roles.tensors import FillRole, TensorsRole
 from opcert.specification.expressions import (
     EXPRESSION_CONSTANTS,
     EXPRESSION_FUNCTIONS,

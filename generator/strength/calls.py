@@ -11,7 +11,7 @@ from opcert.cases.candidates import apply_violation, violating_alone
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, GoldenCalls, draw_call, drawn_calls
 from opcert.cases.mutations import Mutation, mutations_of
-from opcert.choices.choices import Choices, Replay, call_seed
+from opcert.choices import Choices, Replay, call_seed
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.files import Reference, SpecFile, golden_outputs
 from opcert.strength.facts import FinishedCall

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from opcert.arrays.calls import tensor_key
-from opcert.choices.choices import Choices
+from opcert.choices import Choices
 from opcert.specification.model import Spec
 from opcert.strength.effects import OUTPUT_LISTS, REJECTION, WRONG_ELEMENT, Effect
 from opcert.strength.facts import EARLIER, Column, Steps, Truths

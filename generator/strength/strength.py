@@ -11,7 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from opcert.choices.choices import Choices, call_seed
+from opcert.choices import Choices, call_seed
 from opcert.run.comparison import compare_outputs
 from opcert.specification.files import SpecFile, call_reference
 from opcert.strength.calls import FreshCalls, suite_calls

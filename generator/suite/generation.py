@@ -45,7 +45,7 @@ def generate(
 
     `specs` is a folder of specs, by default opcert's own. `operator` is a glob that selects
     operators, by default all of `specs`, or those of the core suite among opcert's own. `jobs` is
-    the number of worker processes. The workers of a `cluster`, an `opcert.cluster.Cluster`, take
+    the number of worker processes. The workers of a `cluster`, an `opcert.workers.Cluster`, take
     their place; they need other specs than opcert's own at the same path. `on_operator` is called
     with each finished operator. The `format` "onnx-backend-test" writes tests for ONNX's own runner
     instead, and "safetensors" adds files of this format.

@@ -13,7 +13,6 @@ import pytest
 from opcert import Certificate, certify
 from opcert.certificate.certify_suite import CertificationInterrupted
 from opcert.certificate.worker import Report, Site
-from opcert.cluster import ClusterLostError
 from opcert.errors import BackendError, Mistake, OpcertError, SpecError, SuiteError
 from opcert.report.side_by_side import command_line
 from opcert.suite.operator_suite import OperatorSuite
@@ -21,7 +20,7 @@ from opcert.suite.suite import Suite
 from opcert.verdicts.certification import batches
 from opcert.verdicts.verdict import FAILURE_STATUSES
 from opcert.verification import verify_certificate
-from opcert.workers import TaskKilledError
+from opcert.workers import ClusterLostError, TaskKilledError
 from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.few_cases import few_cases
 from tests.workers_here import WorkersHere
@@ -31,7 +30,7 @@ SPLIT, CASES = "directml/*", "*-f[36]*"
 CRASHES, ENDS = f"{MISBEHAVING}:Misbehaves", {"how": "exit"}
 # Processes of this machine take seconds to start.
 EITHER = pytest.mark.parametrize(
-    "how", [pytest.param({"jobs": 2}, marks=pytest.mark.slow), {"cluster": WorkersHere()}]
+    "how", [pytest.param({"jobs": 2}, marks=pytest.mark.slow), {"workers": WorkersHere()}]
 )
 
 
@@ -69,7 +68,7 @@ def test_cases_of_one_signature_are_in_one_batch() -> None:
 
 @pytest.mark.parametrize(
     "how",
-    [{"jobs": 2}, {"cluster": WorkersHere()}, {"cluster": WorkersHere(count=5, lost_calls=1)}],
+    [{"jobs": 2}, {"workers": WorkersHere()}, {"workers": WorkersHere(count=5, lost_calls=1)}],
 )
 @pytest.mark.parametrize(
     ("backend", "options"),
@@ -104,7 +103,7 @@ def test_the_verdicts_are_those_of_one_process(
     assert sum(worker.cases for worker in divided.run.cluster.platforms) == len(divided.verdicts)
 
 
-@pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": WorkersHere()}])
+@pytest.mark.parametrize("how", [{"jobs": 2}, {"workers": WorkersHere()}])
 def test_an_interrupted_run_keeps_what_it_reached_and_is_resumed(how: dict[str, Any]) -> None:
     def interrupt(_: object, number: int, __: int) -> None:
         if number == 30:
@@ -210,7 +209,7 @@ def test_a_backend_that_ends_the_process_in_which_it_runs_is_an_error() -> None:
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": WorkersHere()}])
+@pytest.mark.parametrize("how", [{"jobs": 2}, {"workers": WorkersHere()}])
 def test_an_object_cannot_be_shared(how: dict[str, Any]) -> None:
     with pytest.raises(OpcertError, match="need a backend by name"):
         run(Right(), **how)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opcert.choices.choices import RARELY, Choices, Replay
+from opcert.choices import RARELY, Choices, Replay
 from opcert.errors import Inapplicable, OpcertError
 from opcert.roles.drawing import Drawing
 

@@ -17,7 +17,7 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, draw_call, drawn_calls
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import make_vectors
-from opcert.choices.choices import RARELY, Choices, call_seed
+from opcert.choices import RARELY, Choices, call_seed
 from opcert.errors import Inapplicable, SpecError
 from opcert.roles.role import OMITTED
 from opcert.specification.files import read_spec

@@ -15,9 +15,9 @@ from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, bits_of, fits
 from opcert.arrays.patterns import materialize
 from opcert.cases.drawn import drawn_calls
-from opcert.choices.choices import Choices
-from opcert.roles.conversions import CONVERTED, draw_converted
+from opcert.choices import Choices
 from opcert.roles.drawing import Drawing
+from opcert.roles.numbers import CONVERTED, draw_converted
 from tests.shipped import spec
 
 types = st.sampled_from(CONVERTED)

@@ -9,7 +9,7 @@ import pytest
 
 from opcert.arrays.element_types import Array
 from opcert.arrays.layouts import copy_in_layout
-from opcert.choices.choices import Choices
+from opcert.choices import Choices
 from opcert.reference.rules import require
 from opcert.run.comparison import compare_outputs
 from opcert.specification.model import Spec

@@ -1,1 +1,0 @@
-"""Named decisions while something is drawn, and what answers them."""

@@ -1,0 +1,264 @@
+"""The roles `flag`, `mode`, `number` and `real`: truth values, words and numbers.
+
+A mode can select whether other arguments are given.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from opcert.accuracy.arithmetics import nearest
+from opcert.arrays.calls import Tensor
+from opcert.arrays.element_types import highest, lowest
+from opcert.errors import Inapplicable, did_you_mean
+from opcert.roles.argument import ExpressionText
+from opcert.roles.drawing import Drawing, near, places
+from opcert.roles.role import OMITTED, ListRole, OneElementRole, Requirement, Role
+
+
+class FlagRole(Role):
+    """True or false, which select one of two variants of the operator.
+
+    A flag that is not required has a `default`.
+    """
+
+    role: Literal["flag"]
+    type: Literal["boolean"] = "boolean"
+    default: bool | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report an optional flag without a default."""
+        if not self.required and self.default is None:
+            text = "missing default of a flag that may be omitted; expected true or false"
+            yield "required", text
+
+    def draw_meant(self, call: Drawing) -> bool:
+        """Draw the value that the flag means: the default if it is omitted."""
+        value = call.fact(self.draw)
+        return bool(self.default if value is None else value)
+
+    def draw(self, call: Drawing) -> bool | None:
+        """Return the value, None if it is omitted."""
+        values: dict[str, bool | None] = {"true": True, "false": False}
+        if self.default is False:
+            values = {"false": False, "true": True}
+        if not self.required:
+            values[OMITTED] = None
+        return call.one(self, "value", values)
+
+
+class ModeRole(Role):
+    """One of several words that select a variant of the operator.
+
+    `one_of` lists the words. A mode that is not required has a `default` among them. Whether other
+    spellings are valid is not part of the role: most documents leave it open.
+    """
+
+    role: Literal["mode"]
+    type: Literal["string"] = "string"
+    one_of: tuple[str, ...] = Field(min_length=1)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report an optional mode without a default among its words."""
+        if not self.required and self.default not in self.one_of:
+            words = " or ".join(self.one_of)
+            default = (
+                "missing default" if self.default is None else f"unknown word '{self.default}'"
+            )
+            yield "required", f"{default} of a mode that may be omitted; expected {words}"
+
+    def draw_meant(self, call: Drawing) -> object:
+        """Draw the word that the mode means: the default if it is omitted."""
+        word = call.fact(self.draw)
+        return self.default if word is None else word
+
+    def draw(self, call: Drawing) -> str | None:
+        """Return the word, None if it is omitted."""
+        words = sorted(self.one_of, key=lambda word: word != self.default)
+        omitted = {} if self.required else {OMITTED: None}
+        return call.one(self, "word", {**{word: word for word in words}, **omitted})
+
+    @property
+    def word_requirement(self) -> str:
+        """The key of the requirement on its word."""
+        return f"{self.name}.word"
+
+    def is_one_of(self, words: Sequence[str]) -> str:
+        """Return the condition that the mode is one of `words`."""
+        return f"{self.name} == '{words[0]}'" if len(words) == 1 else f"{self.name} in {[*words]}"
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the requirement that the mode is one of its words."""
+        words = self.one_of
+        text = f"{self.name} is {' or '.join(words)}."
+        yield self.requirement("word", text, f"{self.name} in {[*words]}")
+
+
+class SelectedRole(Role):
+    """The base class of roles with the key `mode`: given only if that mode is `mode_is`."""
+
+    mode: str | None = None
+    mode_is: str | None = None
+
+    @property
+    def selected_by(self) -> ModeRole | None:
+        """The mode that determines whether it is given, if there is one."""
+        return None if self.mode is None else self.related(self.mode, ModeRole)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report an unknown word of the mode, and missing or superfluous keys."""
+        yield from super().mistakes()
+        mode, word = self.selected_by, self.mode_is
+        if mode is None:
+            if word is not None:
+                yield "mode_is", "missing key 'mode'; expected it together with 'mode_is'"
+        elif word is None:
+            yield "mode", f"missing key 'mode_is'; expected {' or '.join(mode.one_of)}"
+        elif word not in mode.one_of:
+            near = did_you_mean(word, [*mode.one_of])
+            yield "mode_is", f"unknown word '{word}' of '{mode.name}'{near}"
+        elif self.required:
+            text = f"required in every mode, but given only if '{mode.name}' is {word}"
+            yield "mode", f"{text}; expected 'required: false'"
+
+    def is_selected(self, call: Drawing) -> bool:
+        """Draw whether the mode, if there is one, has a use for it."""
+        mode = self.selected_by
+        return mode is None or call.fact(mode.draw_meant) == self.mode_is
+
+    @property
+    def selected_expr(self) -> str:
+        """The condition that the mode has a use for it."""
+        mode = self.selected_by
+        return "True" if mode is None else mode.is_one_of([str(self.mode_is)])
+
+    @property
+    def selected_keys(self) -> tuple[str, ...]:
+        """The keys of the requirements that this condition relies on."""
+        return () if self.selected_by is None else (self.selected_by.word_requirement,)
+
+    @property
+    def used_expr(self) -> str:
+        """The condition that it is given where the mode has a use for it."""
+        if self.selected_by is None:
+            return self.given_expr
+        return f"{self.selected_expr} and {self.given_expr}"
+
+
+class NumberRole(ListRole, OneElementRole):
+    """An integer, or a list of them: an attribute or a tensor.
+
+    `range` are expressions of the least and the greatest valid one; without it, any integer of the
+    type is valid. The integers that are drawn are near the size `next_to`, which is by default the
+    greatest. With `each`, an expression of a list of sizes, it is a list with one integer for each,
+    near that size. `form` lists the allowed forms of a tensor that is no list.
+    """
+
+    role: Literal["number"]
+    next_to: ExpressionText = "1"
+    each: ExpressionText | None = None
+
+    def rank_bounds(self) -> tuple[str, str]:
+        """Return the rank of a list, or the ranks of its forms."""
+        own = OneElementRole if self.each is None else ListRole
+        return own.rank_bounds(self)
+
+    def draw(self, call: Drawing) -> Any:
+        """Return the integers; one of them is near a size, a bound or the limits of its type."""
+        if not call.fact(self.draw_given):
+            return None
+        element_type = call.fact(self.draw_type)
+        least, most = lowest(element_type), highest(element_type)
+        if self.range is not None:
+            lower, upper = call.evaluate_integers(f"[{self.range[0]}, {self.range[1]}]")
+            least, most = max(least, lower), min(most, upper)
+        if least > most:
+            raise Inapplicable(f"no integer is from {least} to {most}")
+        size = self.range[1] if self.range else self.next_to
+        sizes = call.evaluate_integers(self.each or f"[{size}]")
+        values = [
+            call.integer(self, f"value {k}", max(least, min(most, -n)), min(most, max(least, n)))
+            for k, n in enumerate(sizes)
+        ]
+        if sizes:
+            place = call.one(self, "place", places(len(sizes)))
+            named = {"the least": least, **near(sizes[place], element_type), "the most": most}
+            named["any"] = call.integer(self, "any", least, most)
+            valid = {name: value for name, value in named.items() if least <= value <= most}
+            values[place] = call.one_near(self, "value", valid)
+        if self.each is not None:
+            return self.drawn_list(call, values)
+        if self.is_attribute:
+            return values[0]
+        return call.laid_out(self, Tensor(element_type, self.draw_form(call), tuple(values)))
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield its type, its form or its length, and its range."""
+        name = self.name
+        keys = [] if self.is_attribute else ["type"]
+        values = f"[{name}]" if self.is_attribute else self.values_expr
+        if self.each is not None:
+            yield from super().requirements()
+            keys, values = [*self.list_keys], self.values_expr
+            text = f"{name} has as many elements as there are of {self.each}."
+            holds = f"{self.length_expr} == len(({self.each}))"
+            yield self.requirement("length", text, holds, *keys, *self.keys_in(self.each))
+        elif not self.is_attribute:
+            yield from Role.requirements(self)
+            yield self.form_requirement("integer")
+            keys.append("shape")
+        if self.range is not None:
+            least, most = self.range
+            text = f"{name} is from {least} to {most}."
+            holds = f"all(({least}) <= value <= ({most}) for value in {values})"
+            yield self.requirement("range", text, holds, *keys, *self.keys_in(f"{least} {most}"))
+
+
+_KINDS = ("whole", "in halves", "dense")
+_RARE = ("zero", "large", "small")
+
+
+class RealRole(Role):
+    """A real number, an attribute of type `float`; most are at least another one (`at_least`).
+
+    It has at most the 24 significant bits of f32: documents do not say in which type a runtime
+    keeps it.
+    """
+
+    relations: ClassVar = {"at_least": ("real",)}
+
+    role: Literal["real"]
+    type: Literal["float"] = "float"
+    at_least: str | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report a number that may be omitted without a default."""
+        if not self.required and self.default is None:
+            yield "required", "missing default of a number that may be omitted; expected a number"
+
+    def draw(self, call: Drawing) -> float | None:
+        """Return the number, None if it is omitted."""
+        if not call.fact(self.draw_given):
+            return None
+        number = self._draw_number(call)
+        if self.at_least is None:
+            return number
+        least = call.fact(self.related(self.at_least, RealRole).draw) or 0.0
+        ways = {"above": least + abs(number)}
+        rare = {"equal": least, "below": least - abs(number)}
+        return nearest(call.one(self, "place", ways, rare), "f32")
+
+    def _draw_number(self, call: Drawing) -> float:
+        kind = call.one(self, "kind", _KINDS, _RARE)
+        mantissa = call.integer(self, "mantissa", -(1 << 24), 1 << 24)
+        few = call.integer(self, "few", -9, 9)
+        numbers = {
+            "whole": float(few),
+            "in halves": few + 0.5,
+            "dense": mantissa * 2.0**-21,
+            "zero": 0.0,
+            "large": mantissa * 2.0**40,
+            "small": mantissa * 2.0**-60,
+        }
+        return numbers[kind]
