@@ -16,7 +16,7 @@ from opcert.backends.lookup import parse_backend_options
 from opcert.certificate.setup import read_scope
 from opcert.errors import OpcertError, SpecError, SuiteError
 from opcert.isolation.supervised import start_backend
-from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
+from opcert.settings import DEFAULTS, OPTIONS, RunSettings
 from opcert.suite.suite import Suite, SuiteCase
 from opcert.suite.waivers import Waivers
 from opcert.verdicts.certification import Certification

@@ -4,25 +4,31 @@ The folder is untrusted: links are not followed, and names that lead out of it a
 """
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
+from opcert.backends.contract import close_backend
+from opcert.backends.lookup import SourceFiles
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
-from opcert.certificate.setup import plain_text
+from opcert.certificate.file import json_differences
+from opcert.certificate.setup import Setup, plain_text
 from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
+from opcert.settings import RunSettings
 from opcert.suite.claims import ClaimContent
 from opcert.suite.suite import Suite
 from opcert.suite.waivers import Waiver, waived
 from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
 from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.certification import Certification
 from opcert.verdicts.fresh import NumberedCalls
 from opcert.verdicts.judging import Judge, are_results_of_a_rejection
 from opcert.verdicts.verdict import Verdict, redact_text
@@ -285,3 +291,72 @@ def report_findings(folder: Path, certificate: Certificate, suite: Suite) -> Ite
             yield Finding(f"files.{name}", text)
         elif content != expected:
             yield Finding(name, "found other times than those of the certificate")
+
+
+# Failures of these kinds depend on earlier or later cases, which a sample may lack.
+_KINDS_OF_SEVERAL_CASES = ("state", "aliased-output", "mutated-input")
+
+
+def sample_verdicts(certificate: Certificate, suite: Suite, count: int, seed: int) -> list[Verdict]:
+    """Return a random sample of up to `count` verdicts of cases that ran, in suite order."""
+    ran = [
+        verdict
+        for verdict in certificate.verdicts
+        if verdict.observed != "not-run"
+        and verdict.kind not in _KINDS_OF_SEVERAL_CASES
+        and verdict.case in suite.cases
+    ]
+    numbers = random.Random(seed).sample(range(len(ran)), min(count, len(ran)))  # noqa: S311
+    return [ran[number] for number in sorted(numbers)]
+
+
+def settings_of(certificate: Certificate, settings: RunSettings) -> RunSettings:
+    """Return settings that run a backend as the certificate says that it ran."""
+    run = certificate.run
+    timeout, memory = run.timeout or settings.timeout, (run.memory or 0) >> 20
+    return replace(settings, isolated=run.isolated, timeout=timeout, memory=memory)
+
+
+def rerun_differences(
+    certificate: Certificate, suite: Suite, sample: Sequence[Verdict], setup: Setup
+) -> Iterator[tuple[str, str]]:
+    """Run the cases of `sample` again; yield differences in backend and verdicts, with their place.
+
+    Raises:
+        BackendError: the backend cannot be found or started.
+    """
+    backend = setup.start_backend(SourceFiles(""))
+    try:
+        entry, _ = setup.entries(backend, suite, SourceFiles(""))
+        # Where the backend is, and the bytes of its program, may differ between machines.
+        certified, current = (
+            {name: part for name, part in parts.items() if name not in ("source", "files")}
+            for parts in (
+                certificate.to_dict()["backend"],
+                entry.model_dump(mode="json", exclude_unset=True),
+            )
+        )
+        for place, found, now in json_differences(certified, current):
+            yield ".".join(("backend", *place)), f"found {found}; the current backend has {now}"
+        # Only a case that the run repeated is repeated again, since repetition takes long.
+        in_sample = {verdict.case for verdict in sample}
+        repeated = [case for case in certificate.run.repeated if case not in in_sample]
+        certification = Certification(backend, suite, repeated=repeated)
+        for verdict in sample:
+            again = certification.verdict(verdict.case)
+            before = verdict.without_waiver()
+            if _compared(before) != _compared(again):
+                text = f"found {_description(before)}; run again: {_description(again)}"
+                yield f"verdicts, {verdict.case}", f"{text}: {again.detail}"
+    finally:
+        close_backend(backend)
+
+
+def _compared(verdict: Verdict) -> Any:
+    """Return what must not differ; whether declining is a failure depends on further cases."""
+    return verdict.is_declined or (verdict.status, verdict.kind, verdict.observed)
+
+
+def _description(verdict: Verdict) -> str:
+    kind = "" if verdict.kind is None else f" ({verdict.kind})"
+    return f"{verdict.status}{kind}, observed '{verdict.observed}'"

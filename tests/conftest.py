@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from opcert.cases.profiles import PROFILES
+from opcert.settings import PROFILES
 from opcert.specification import files
 from opcert.specification.files import find_spec_files
 from opcert.suite.operator_suite import OperatorSuite

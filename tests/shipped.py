@@ -14,8 +14,8 @@ import pytest
 
 from opcert.cases.case import Case
 from opcert.cases.generation import generate_cases
-from opcert.cases.profiles import PROFILES
 from opcert.cases.vectors import Vector, iterate_vectors, make_vectors
+from opcert.settings import PROFILES
 from opcert.specification import files
 from opcert.specification.files import SpecFile, find_spec_files
 from opcert.specs import CORE_OPERATORS

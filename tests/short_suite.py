@@ -10,14 +10,14 @@ from runpy import run_path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from opcert.cases import profiles
+from opcert import settings
 from opcert.cases.drawn import DRAWN
-from opcert.cases.profiles import PROFILES
+from opcert.settings import PROFILES
 
 # The folder of the core suite that comes with opcert.
 CORE = Path(__file__).parents[1] / "generated"
 # The profile of the core suite, which `install` makes smaller.
-CORE_PROFILE = run_path(str(Path(profiles.__file__)))["PROFILES"]["core"]
+CORE_PROFILE = run_path(str(Path(settings.__file__)))["PROFILES"]["core"]
 _SITE = Path(__file__).parent / "short_site"
 # The folder of the short suite, for this process and those that it starts.
 _VARIABLE = "OPCERT_SHORT_SUITE"

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from opcert.backends.lookup import load_code
 from opcert.commands.options import print_error
 from opcert.errors import OpcertError, SpecError, visible_text
-from opcert.programs.program import CallText, InputText, write_program
+from opcert.programs import CallText, InputText, write_program
 from opcert.report import files
-from opcert.report.junit import junit_xml
+from opcert.report.files import junit_xml
 from opcert.run.comparison import Excerpt
 from opcert.specification.files import read_spec
 from opcert.suite import emit

@@ -19,6 +19,7 @@ ROOMS = [
     "arrays",
     "accuracy",
     "yaml_files",
+    "settings",
     "choices",
     "diagnosis",
     "roles",

@@ -21,10 +21,9 @@ from opcert.arrays.element_types import (
     bits_of,
     type_name,
 )
-from opcert.arrays.expressions import dtype_expression
 from opcert.backends.composition import CACHE, check_options
 from opcert.backends.contract import adapter_rejections
-from opcert.backends.native import array_code, render_native
+from opcert.backends.native import array_code, dtype_expression, render_native
 from opcert.backends.probing import DECLARED_SUPPORT, ELEMENTWISE, REDUCTIONS, probe_types
 
 # OpenVINO's element types have the names that opcert uses.

@@ -23,9 +23,9 @@ from opcert.cases.case import Case, Change, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
 from opcert.cases.list_mutations import MutationContext
 from opcert.cases.mutations import Mutation, mutations_of
-from opcert.cases.profiles import Profile
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.data import DataRole
+from opcert.settings import Profile
 from opcert.specification.expressions import (
     evaluate_in,
     evaluate_integer,

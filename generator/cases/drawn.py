@@ -4,20 +4,35 @@ How many calls there are, and which values they offer, decides what a suite find
 calls by their levels is worth a factor of two in calls, and costs more than that.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from itertools import count
+from bisect import insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from itertools import count, islice
+from math import prod
+from operator import itemgetter
 from typing import Any
 
-from opcert.arrays.calls import Call, flatten_variadic
-from opcert.arrays.element_types import Array
-from opcert.arrays.patterns import materialize, with_special_values
-from opcert.cases.conditions import Conditions
+import numpy as np
+
+from opcert.arrays.calls import Call, Tensor, flatten_variadic
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    INTEGERS,
+    Array,
+    digest_of,
+    invert_second_half,
+    same_bytes,
+)
+from opcert.arrays.patterns import MAX_STORED_BYTES, materialize, with_special_values
+from opcert.cases.case import Case, Change, short_digest
+from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.formulas import ElementFormulas
-from opcert.choices import Choices, call_seed
+from opcert.choices import Choices, Replay, belongs, call_seed
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError, abbreviate
 from opcert.roles.argument import Attribute, is_plain_value
 from opcert.roles.drawing import Drawing
+from opcert.settings import Profile
 from opcert.specification.expressions import evaluate, parse_expression
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.specification.model import Spec
@@ -137,3 +152,173 @@ def drawn_calls(
         else:
             last = number
             yield number, call, choices
+
+
+# How many baselines are tried in a respect; of a single choice, since there are many, few are.
+_MAX_BASELINES, _FEW_BASELINES = 400, 20
+# How many replays of a baseline are tried.
+_REPLAYS = 2
+# A neighbour has at most so many elements of inputs and outputs, for it is computed to compare it.
+_MAX_ELEMENTS = 1 << 14
+# Data of fewer bytes is likely to be compared whole by a runtime that recognises it.
+_COMPARED_BYTES = 256
+_OTHER_SIGNEDNESS = str.maketrans("iu", "ui")
+# Whether outputs are equal; how many arguments differ; and whether outputs are not of the same size
+# in another shape. A key that lacks one argument confuses calls that differ in no other, and only
+# other outputs show it. One that has a size in place of a shape needs outputs of the same size.
+_Rank = tuple[bool, int, bool]
+_IDEAL = (False, 1, False)
+# The shapes and the digests of the outputs of a call.
+_Outputs = tuple[list[tuple[int, ...]], list[str]]
+# How many arguments of a call differ from its baseline, the number of the call, its baseline, it.
+_Pair = tuple[int, int, Case, Call]
+
+
+class Neighbours:
+    """Builds the neighbours of the drawn calls of one spec."""
+
+    def __init__(
+        self, file: SpecFile, profile: Profile, seed: int, baselines: Sequence[Case]
+    ) -> None:
+        self._reference = file.reference
+        self._conditions = Conditions(file.spec)
+        self._profile = profile
+        self._seed = seed
+        # By case, since each is a baseline in many respects.
+        self._baseline_outputs: dict[str, _Outputs] = {}
+        self._drawn = [(case, case.choices) for case in baselines if case.choices is not None]
+
+    def cases(self) -> Iterator[Case]:
+        """Yield the best neighbours in each respect, as many as the profile says."""
+        yield from self._best("half of data", self._edits(_with_other_half))
+        yield from self._best("signedness", self._edits(_with_other_signedness))
+        arguments = [argument.name for argument in self._conditions.spec.arguments]
+        for anew in arguments:
+            yield from self._best(anew, self._replays(anew, _MAX_BASELINES))
+        for anew in dict.fromkeys(name for _, choices in self._drawn for name in choices.levels):
+            yield from self._best(anew, self._replays(anew, _FEW_BASELINES))
+
+    def _best(self, respect: str, pairs: Iterable[tuple[Case, Call]]) -> Iterator[Case]:
+        """Yield the best of the calls, each with its baseline, as neighbours."""
+        spec, most = self._conditions.spec, self._profile.neighbours
+        ranked: list[tuple[_Rank, int, Case, Call]] = []
+        for differing, number, baseline, call in _by_difference(pairs):
+            # Expressions that fail are reported where golden outputs are checked.
+            with suppress(OpcertError, Inapplicable):
+                if self._is_suitable(call):
+                    rank = self._rank(differing, baseline, call)
+                    insort(ranked, (rank, number, baseline, call))
+                    # No call that follows is better.
+                    if len(ranked) >= most and ranked[most - 1][0] <= max(
+                        _IDEAL, (False, differing, False)
+                    ):
+                        break
+        kind = f"other-{respect.replace(' ', '-')}"
+        for _, number, baseline, call in ranked[:most]:
+            yield Case(
+                spec.full_id(f"{kind}-{short_digest(f'{baseline.id}|{number}')}"),
+                call,
+                (),
+                spec.full_ids(*self._conditions.behaviours(call)),
+                baseline=baseline.id,
+                change=Change(kind),
+                feature_levels=baseline.feature_levels,
+            )
+
+    def _replays(self, anew: str, most: int) -> Iterator[tuple[Case, Call]]:
+        spec, large = self._conditions.spec, self._profile.large
+        baselines = (
+            (case, choices)
+            for case, choices in self._shuffled(anew)
+            if any(belongs(name, anew) for name in choices.levels)
+        )
+        for baseline, choices in islice(baselines, most):
+            for number in range(_REPLAYS):
+                with suppress(OpcertError, Inapplicable):
+                    replay = Replay(choices, anew, call_seed(baseline.id, number))
+                    call = draw_call(spec, replay, large=large)
+                    yield baseline, call.patterned(f"{self._seed}|{baseline.id}")
+
+    def _edits(self, edit: Callable[[Call], Iterator[Call]]) -> Iterator[tuple[Case, Call]]:
+        for baseline, _ in self._shuffled(edit.__name__)[:_MAX_BASELINES]:
+            for call in edit(baseline.call):
+                yield baseline, call
+
+    def _shuffled(self, respect: str) -> list[tuple[Case, Choices]]:
+        seed = f"{self._seed}|{respect}"
+        return sorted(self._drawn, key=lambda drawn: short_digest(f"{seed}|{drawn[0].id}"))
+
+    def _is_suitable(self, call: Call) -> bool:
+        """Whether a call is valid in every reading, decided in every element, and small."""
+        conditions = self._conditions
+        if conditions.check(call).violated or conditions.ambiguity(call):
+            return False
+        tensors = (*call.inputs.values(), *conditions.outputs(call))
+        return are_small(tensors, _MAX_ELEMENTS) and not conditions.open_elements(call)
+
+    def _rank(self, differing: int, baseline: Case, call: Call) -> _Rank:
+        if baseline.id not in self._baseline_outputs:
+            self._baseline_outputs[baseline.id] = self._outputs(baseline.call)
+        former, own = self._baseline_outputs[baseline.id], self._outputs(call)
+        shapes, other_shapes = former[0], own[0]
+        has_other_sizes = [*map(prod, shapes)] != [*map(prod, other_shapes)]
+        return former == own, differing, shapes == other_shapes or has_other_sizes
+
+    def _outputs(self, call: Call) -> _Outputs:
+        arrays = {key: _elements(tensor) for key, tensor in call.inputs.items()}
+        outputs = golden_outputs(self._reference, arrays, call.attributes)
+        return [output.shape for output in outputs], [*map(digest_of, outputs)]
+
+
+def _by_difference(pairs: Iterable[tuple[Case, Call]]) -> Iterator[_Pair]:
+    """Yield the pairs that differ in one argument as they come, then the others, the fewest first.
+
+    Those that do not differ, and large calls, are left out.
+    """
+    others: list[_Pair] = []
+    for number, (baseline, call) in enumerate(pairs):
+        if call != baseline.call and are_small(call.inputs.values(), _MAX_ELEMENTS):
+            pair = _differing(baseline.call, call), number, baseline, call
+            if pair[0] > 1:
+                others.append(pair)
+            else:
+                yield pair
+    yield from sorted(others, key=itemgetter(0))
+
+
+def _differing(one: Call, other: Call) -> int:
+    """Return in how many arguments calls differ; types are no difference if the bytes are equal."""
+    arguments, others = ({**call.inputs, **call.attributes} for call in (one, other))
+    return sum(_differ(arguments.get(k), others.get(k)) for k in {**arguments, **others})
+
+
+def _differ(one: Any, other: Any) -> bool:
+    are_alike = isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape == other.shape
+    return one != other and not (are_alike and same_bytes(_elements(one), _elements(other)))
+
+
+def _elements(tensor: Tensor) -> Array:
+    array = materialize(tensor)
+    return invert_second_half(array) if tensor.second_half_inverted else array
+
+
+def _with_other_half(call: Call) -> Iterator[Call]:
+    """Yield the call with the second half of its data inverted.
+
+    A runtime that recognises data by its beginning does not notice the difference.
+    """
+    for name, tensor in call.inputs.items():
+        if tensor.values is None and _COMPARED_BYTES <= tensor.nbytes <= MAX_STORED_BYTES:
+            yield call.changed(name, replace(tensor, second_half_inverted=True))
+
+
+def _with_other_signedness(call: Call) -> Iterator[Call]:
+    """Yield the call with the same bytes of its integers, read with a sign or without one."""
+    inputs = {**call.inputs}
+    for key, tensor in inputs.items():
+        if tensor.values is not None and tensor.type in INTEGERS:
+            other = tensor.type.translate(_OTHER_SIGNEDNESS)
+            array = np.array(tensor.values, ELEMENT_TYPES[tensor.type])
+            values = array.view(ELEMENT_TYPES[other]).tolist()
+            inputs[key] = replace(tensor, type=other, values=tuple(values))
+    yield Call(inputs, call.attributes)

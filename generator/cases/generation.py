@@ -19,11 +19,10 @@ from opcert.arrays.patterns import materialize
 from opcert.cases.candidates import Candidate, CandidateSearch, UncheckedResult
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
-from opcert.cases.drawn import DRAWN, drawn_calls
-from opcert.cases.neighbours import Neighbours
-from opcert.cases.profiles import PROFILES, Profile
+from opcert.cases.drawn import DRAWN, Neighbours, drawn_calls
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
+from opcert.settings import PROFILES, Profile
 from opcert.specification.expressions import DocumentedTensor, evaluate
 from opcert.specification.files import Reference, SpecFile, call_reference
 from opcert.specification.model import Rule

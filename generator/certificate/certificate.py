@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
 
-from opcert.accuracy.measurement import Accuracy, arithmetics_of
+from opcert.accuracy.bounds import Accuracy, arithmetics_of
 from opcert.errors import did_you_mean
 from opcert.run.comparison import Excerpt
 from opcert.run.outcome import Rejecter

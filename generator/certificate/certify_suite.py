@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 from opcert.backends.contract import Backend
 from opcert.certificate.certificate import Certificate, ClaimEntry, Selection, WaiversEntry
-from opcert.certificate.execution import LocalExecution
 from opcert.certificate.file import json_differences
 from opcert.certificate.remote import RemoteExecution
 from opcert.certificate.setup import (
+    LocalExecution,
     Setup,
     current_platform,
     merged_clusters,
@@ -21,7 +21,7 @@ from opcert.certificate.setup import (
     read_scope,
 )
 from opcert.errors import Mistake, OpcertError, SpecError
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite

@@ -1,29 +1,32 @@
-"""How a run begins: its backend and certifications, and its entries in a certificate."""
+"""How a run in this process begins: its backend, certifications, and entries in a certificate."""
 
 import json
 import math
 import platform
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
+from itertools import groupby
 from typing import Any, TypeAlias
 
-from opcert.backends.contract import Backend, declared_reuse
+from opcert.backends.contract import Backend, close_backend, declared_reuse
 from opcert.backends.lookup import SourceFiles, in_process_backend, with_reference_specs
 from opcert.certificate.certificate import BackendEntry, ClusterEntry, Platform, Run, WorkerPlatform
 from opcert.errors import printable_line
-from opcert.isolation.supervised import start_backend
+from opcert.isolation.supervised import SupervisedBackend, start_backend
 from opcert.run.outcome import IsolatedBackend
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from opcert.suite.claims import Claim, read_claim
 from opcert.suite.suite import Suite
 from opcert.suite.support import Support, checked_support
 from opcert.suite.waivers import Waivers, read_waivers
+from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import WAIVABLE_KINDS, redact_text
+from opcert.verdicts.confirmation import Confirmation, Confirmed
+from opcert.verdicts.verdict import WAIVABLE_KINDS, Verdict, redact_text
 
 # Returns a certification on a backend, given keyword arguments for one batch.
 StartCertification: TypeAlias = Callable[..., Certification]
@@ -189,3 +192,66 @@ class Setup:
             resumed=(),
             changed=(),
         )
+
+
+def confirmed(
+    backend: Backend, diagnosis: Diagnosis, verdicts: Mapping[str, Verdict], repeated: Sequence[str]
+) -> Confirmed:
+    """Confirm failures if the backend can be restarted."""
+    if not isinstance(backend, SupervisedBackend):
+        return Confirmed()
+    return Confirmation(backend, diagnosis, verdicts, repeated).confirm()
+
+
+class LocalExecution:
+    """Makes the calls of a run in this process, one after the other.
+
+    Attributes:
+        backend: The backend.
+        entry: The backend as the certificate describes it.
+        run: How the calls are made, as the certificate describes it before the first call.
+        diagnosis: Finds the causes of failures of the suite.
+    """
+
+    # No workers of a cluster take part.
+    cluster = None
+
+    def __init__(self, setup: Setup, suite: Suite) -> None:
+        """Start the backend.
+
+        Raises:
+            BackendError: it cannot be started, or declares what does not exist.
+        """
+        self._suite, self.diagnosis = suite, Diagnosis(suite)
+        self._files = setup.source_files()
+        self.backend = setup.start_backend(self._files)
+        try:
+            self.entry, self.run = setup.entries(self.backend, suite, self._files)
+        except BaseException:
+            close_backend(self.backend)
+            raise
+
+    def verdicts(self, certification: Certification, cases: Sequence[str]) -> Generator[Verdict]:
+        """Run the cases; memory holds those of one operator."""
+        known = self._suite.cases
+        for name, own in groupby(cases, lambda case: known.operator_suite(case).index.operator):
+            self._suite.operators.release_all_but(name)
+            yield from map(certification.verdict, own)
+
+    def interrupt(self) -> None:
+        """Kill the process of an isolated backend."""
+        if isinstance(self.backend, SupervisedBackend):
+            self.backend.stop()
+
+    def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
+        """Confirm the failures of an isolated backend."""
+        return confirmed(self.backend, self.diagnosis, verdicts, repeated)
+
+    def changed_files(self) -> set[str]:
+        """Return the files of the backend that changed during the run."""
+        self._files.check()
+        return self._files.changed
+
+    def close(self) -> None:
+        """Close the backend."""
+        close_backend(self.backend)

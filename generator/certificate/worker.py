@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 
 from opcert.backends.contract import close_backend
 from opcert.certificate.certificate import BackendEntry, Run, WorkerPlatform
-from opcert.certificate.execution import confirmed
-from opcert.certificate.setup import Setup, this_machine
+from opcert.certificate.setup import Setup, confirmed, this_machine
 from opcert.errors import BackendError, OpcertError, SuiteError
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.comparison import Excerpt

@@ -30,7 +30,7 @@ from opcert.commands.certificates import certificate_file
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
 from opcert.isolation.supervised import check_driver
 from opcert.report.files import console, print_line, table_cell
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from opcert.specification.files import shipped_operators
 from opcert.suite.format import IndexedCase
 from opcert.suite.generation import open_certified_suite

@@ -15,27 +15,25 @@ from opcert.backends.contract import close_backend
 from opcert.backends.lookup import parse_backend_options, setup_code
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.rerun import rerun_differences, sample_verdicts, settings_of
 from opcert.certificate.setup import Setup
 from opcert.commands import options
 from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
 from opcert.errors import OpcertError, did_you_mean, printable_line
 from opcert.isolation.supervised import start_backend
-from opcert.programs.case_programs import case_program
 from opcert.report import files as reports
-from opcert.report.explain import describe_case, explain_case, find_case
+from opcert.report.explain import case_program, describe_case, explain_case, find_case
 from opcert.report.side_by_side import SideBySide
 from opcert.run.outcome import native_code
 from opcert.run.session import step_of
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from opcert.specification.files import shipped_operators
 from opcert.suite import writing
 from opcert.suite.generation import open_certified_suite, open_suite_of_case
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.suite.support import unknown_operators
 from opcert.system import check_output_folder, write_files
-from opcert.verdicts.bugs import bugs_of
-from opcert.verification import Finding
+from opcert.verdicts.cause_text import bugs_of
+from opcert.verification import Finding, rerun_differences, sample_verdicts, settings_of
 
 
 def check_selection(suite: Suite, operator: str | None, case: str = "*") -> None:

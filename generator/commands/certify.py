@@ -26,7 +26,7 @@ from opcert.commands.parsing import case_progress
 from opcert.errors import OpcertError
 from opcert.isolation.supervised import Configuration, configurations
 from opcert.report import files as reports
-from opcert.run.settings import OPTIONS, RunSettings
+from opcert.settings import OPTIONS, RunSettings
 from opcert.suite.suite import Suite
 from opcert.system import check_output_folder, interrupts_wait, write_files
 from opcert.yaml_files import YamlSource, read_source

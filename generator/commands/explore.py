@@ -12,7 +12,7 @@ from opcert.commands import options
 from opcert.commands.certificates import certificate_file
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
 from opcert.exploration.explore import explore as run
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 
 
 @takes_settings("operator", "specs", "isolated", "timeout", "memory")

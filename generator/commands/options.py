@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opcert import system
-from opcert.cases.profiles import PROFILES
 from opcert.errors import OpcertError, SpecError, printable_line
-from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
+from opcert.settings import DEFAULTS, OPTIONS, PROFILES, RunSettings
 
 if TYPE_CHECKING:
     from opcert.suite.suite import Suite

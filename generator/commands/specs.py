@@ -10,14 +10,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from opcert.accuracy.measurement import undistinguished
+from opcert.accuracy.bounds import undistinguished
 from opcert.certificate.file import certificate_json_schema
 from opcert.commands import options
 from opcert.commands.options import ExitCode, echo_line, open_selected, takes_settings
 from opcert.errors import OpcertError
 from opcert.report.documentation import MARKS, render_docs
 from opcert.report.files import console, print_line, table_cell
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from opcert.specification.files import find_spec_files, read_specs_in
 from opcert.specification.model import json_schema
 from opcert.strength.strength import Strength, Survivor, measure_strength

@@ -23,10 +23,10 @@ from opcert.choices import call_seed
 from opcert.errors import OpcertError, printable_line
 from opcert.exploration.calls import OperatorCalls, call_line, trials
 from opcert.isolation.supervised import start_backend
-from opcert.programs.program import step_text, write_program
+from opcert.programs import step_text, write_program
 from opcert.run.outcome import IsolatedBackend
 from opcert.run.session import FaultKind, Session, SessionFault, Step, shortened
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.support import declared_support
 from opcert.verdicts.case_levels import LevelledCalls

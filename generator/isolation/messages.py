@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
-from opcert.arrays.layouts import start_of, underlying_buffer
-from opcert.run.memory import anonymous_file
+from opcert.arrays.layouts import anonymous_file, start_of, underlying_buffer
 
 PROTOCOL = 1
 # The maximum size of a call's outputs, far above that of any golden outputs.

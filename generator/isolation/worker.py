@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import Array, type_name
-from opcert.arrays.layouts import array_properties
+from opcert.arrays.layouts import ArrayMemory, array_properties, dirty_freed_memory
 from opcert.backends.contract import (
     Backend,
     as_backend_error,
@@ -35,7 +35,6 @@ from opcert.isolation.messages import (
     receive_lines,
     send_message,
 )
-from opcert.run.memory import ArrayMemory, dirty_freed_memory
 from opcert.run.outcome import Outcome, call_backend, native_code
 from opcert.system import end_with_parent
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from opcert.backends.lookup import load_code
 from opcert.certificate.certificate import Certificate
-from opcert.programs.case_programs import case_call_text, case_reason, is_self_contained
-from opcert.programs.program import step_text, write_program
+from opcert.programs import case_call_text, is_self_contained, step_text, write_program
 from opcert.report import side_by_side
-from opcert.report.explain import describe_case
+from opcert.report.explain import case_reason, describe_case
 from opcert.run.comparison import excerpt_rows
 from opcert.run.outcome import FATAL_OUTCOMES
 from opcert.suite.format import IndexedCase

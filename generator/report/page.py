@@ -12,7 +12,7 @@ from opcert.report.cause_section import cause_section, detail_data, list_data
 from opcert.report.side_by_side import KIND_MEANINGS, Tally, count_statuses, describe_rejections
 from opcert.suite.format import IndexedCase, RuleText
 from opcert.suite.suite import Suite
-from opcert.verdicts.bugs import Bug, bugs_of
+from opcert.verdicts.cause_text import Bug, bugs_of
 from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
 
 # A filter by text has this many characters of a reason; the list has no more of some.

@@ -10,10 +10,9 @@ from shlex import quote
 
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import CLAIM_FILE, WAIVERS_FILE
-from opcert.run.settings import DEFAULTS, OPTIONS, RunSettings
+from opcert.settings import DEFAULTS, OPTIONS, RunSettings
 from opcert.specification.files import shipped_operators
-from opcert.verdicts.bugs import Bug, bugs_of
-from opcert.verdicts.cause_text import Cause, condition_of
+from opcert.verdicts.cause_text import Bug, Cause, bugs_of, condition_of
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
     FAILURE_KINDS,

@@ -19,10 +19,9 @@ from opcert.arrays.element_types import (
     same_bytes,
     type_name,
 )
-from opcert.arrays.layouts import array_properties, start_of, underlying_buffer
+from opcert.arrays.layouts import ArrayMemory, array_properties, start_of, underlying_buffer
 from opcert.arrays.patterns import allowance_of, alternatives_of, settled
 from opcert.errors import class_name
-from opcert.run.memory import ArrayMemory
 from opcert.suite.format import Extent, Shape, StrictModel, TypeName
 
 # The number of elements in an excerpt, and of those before the first difference.

@@ -9,12 +9,12 @@ import numpy as np
 
 from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import InputArrays
+from opcert.arrays.layouts import dirty_freed_memory
 from opcert.backends.contract import Backend, own_lines
 from opcert.errors import describe_error
-from opcert.run.memory import dirty_freed_memory
 
 if TYPE_CHECKING:
-    from opcert.accuracy.measurement import Accuracy
+    from opcert.accuracy.bounds import Accuracy
     from opcert.run.comparison import CallRecord, Difference, RemoteOutputs
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from opcert.accuracy.measurement import accuracy_of_call
+from opcert.accuracy.bounds import accuracy_of_call
 from opcert.arrays.element_types import Array, InputArrays
 from opcert.arrays.layouts import Layout, copy_in_layout, fill_buffer
 from opcert.backends.contract import Backend

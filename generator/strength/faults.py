@@ -7,17 +7,258 @@ says what the suite would find of faults that nobody thought of.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from itertools import permutations
+from typing import Any, TypeVar
 
+import ml_dtypes
 import numpy as np
 
 from opcert.arrays.calls import tensor_key
+from opcert.arrays.element_types import FLOATS, Array, bits_of, modulo, type_name
+from opcert.arrays.layouts import start_of, underlying_buffer
 from opcert.choices import Choices
+from opcert.reference.rules import RuleBroken, unchecked
+from opcert.roles.argument import Attribute
+from opcert.roles.role import Role
 from opcert.specification.model import Spec
-from opcert.strength.effects import OUTPUT_LISTS, REJECTION, WRONG_ELEMENT, Effect
-from opcert.strength.facts import EARLIER, Column, Steps, Truths
-from opcert.strength.misreadings import element_losses
+from opcert.strength.effects import (
+    EARLIER,
+    LOWER_HALF,
+    OUTPUT_LISTS,
+    REJECTION,
+    WRONG_ELEMENT,
+    Column,
+    Effect,
+    Named,
+    Outputs,
+    Steps,
+    Truths,
+    Turn,
+    changed,
+    masked,
+)
 
+
+def misreadings(spec: Spec, data: frozenset[str]) -> Iterator[Effect]:
+    """Yield the ways to misread the arguments of an operator, which only moves elements of `data`.
+
+    A backend may misread an argument after it was checked, which spoils valid calls, or before,
+    so that it accepts invalid ones.
+    """
+    for name, text, change in _changes(spec, data):
+        apply = partial(_run_changed, name, change)
+        yield Effect(text, apply)
+        if name not in data:
+            yield Effect(f"calls are accepted since {text} before the check", apply, False)
+    for declared in spec.inputs:
+        for text, read in _LAYOUTS:
+            apply = partial(_run_changed, declared.name, partial(_each_tensor, read))
+            yield Effect(f"{declared.name} {text}", apply)
+        if declared.name in data:
+            yield from element_losses(declared.name)
+    numbers = [declared.name for declared in spec.inputs if declared.name not in data]
+    for name, other in permutations(numbers, 2):
+        yield Effect(f"{other} is read where {name} is", partial(_exchange, name, other))
+    for rule in spec.requirements.values():
+        apply = partial(_run_unchecked, spec.full_id(rule.id))
+        yield Effect(f"{spec.full_id(rule.id)} is not checked", apply, False)
+
+
+def element_losses(name: str) -> Iterator[Effect]:
+    """Yield the ways to lose a part of the elements of an input."""
+    for text, lose in _LOSSES:
+        yield Effect(f"{name} {text}", partial(_run_changed, name, partial(_each_tensor, lose)))
+
+
+def _changes(spec: Spec, data: frozenset[str]) -> Iterator[tuple[str, str, Callable[[Any], Any]]]:
+    """Yield the ways to misread the value of an argument: its name, the words, the function.
+
+    A value is None if the argument is omitted. A function returns what it gets where it makes no
+    difference.
+    """
+    variadic = [declared.name for declared in spec.inputs if declared.variadic is not None]
+    numbers = [argument.name for argument in spec.arguments if argument.name not in data]
+    for name in numbers:
+        for text, misread in _INTEGERS:
+            yield name, f"{name} {text}", partial(_with_integers, misread)
+    for name in dict.fromkeys([*numbers, *variadic]):
+        for text, order in _ORDERS:
+            yield name, f"{name} {text}", partial(_reordered, order)
+    for argument in spec.arguments:
+        if not argument.required:
+            yield argument.name, f"{argument.name} is ignored", lambda _: None
+    for attribute in spec.attributes:
+        for text, misread in _value_misreadings(attribute):
+            yield attribute.name, f"{attribute.name} {text}", misread
+
+
+def _value_misreadings(attribute: Attribute | Role) -> Iterator[Named]:
+    default = attribute.default
+    options: Sequence[Any] = (False, True) if attribute.type == "boolean" else ()
+    options = attribute.one_of or options
+    if not options and isinstance(default, int | float):
+        options = default + 1, default - 1
+    for option in options:
+        yield f"is taken for {option!r}", partial(_instead, option)
+        yield f"is {option!r} where it is omitted", partial(_by_default, option)
+    if attribute.type == "float":
+        yield "is cut to an integer", lambda value: value and float(int(value))
+        yield "loses its sign", lambda value: value and abs(value)
+
+
+def _instead(option: Any, value: Any) -> Any:
+    return None if value is None else option
+
+
+def _by_default(option: Any, value: Any) -> Any:
+    return option if value is None else value
+
+
+def _run_changed(name: str, change: Callable[[Any], Any], turn: Turn) -> Outputs | None:
+    value = turn.call.arguments.get(name)
+    read = change(value)
+    return None if _is_same(read, value) else turn.run(changed(turn.call, name, read))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return one is other or (not isinstance(one, np.ndarray) and one == other)
+
+
+def _exchange(name: str, other: str, turn: Turn) -> Outputs | None:
+    if not {name, other} <= turn.call.inputs.keys():
+        return None
+    return turn.run(changed(turn.call, name, turn.call.inputs[other]))
+
+
+def _run_unchecked(rule: str, turn: Turn) -> Outputs | None:
+    if turn.call.rule != rule:
+        return None
+    try:
+        with unchecked(rule):
+            return turn.run(turn.call)
+    except RuleBroken:
+        raise
+    except Exception:
+        # Without the check the reference may compute nothing; a backend returns something.
+        return [np.zeros(())]
+
+
+_INTEGERS: Sequence[Named] = (
+    *((f"is cut to {bits} bits", partial(modulo, f"i{bits}")) for bits in (8, 16, 32)),
+    ("is rounded to a float of 32 bits", lambda number: int(np.float32(number))),
+    ("is read as an unsigned integer of 32 bits", partial(modulo, "u32")),
+    ("loses its sign", abs),
+    ("is raised to 0 where it is negative", partial(max, 0)),
+    ("is one too high where it is negative", lambda number: number + (number < 0)),
+)
+
+
+def _with_integers(misread: Callable[[int], int], value: Any) -> Any:
+    """Return an argument with each integer in it misread; the same object if none differs."""
+    if isinstance(value, np.ndarray):
+        numbers = value.ravel().tolist() if value.dtype.kind in "iu" else []
+        read = [misread(number) for number in numbers]
+        if read == numbers:
+            return value
+        limits = np.iinfo(value.dtype)
+        fits = limits.min <= min(read) and max(read) <= limits.max
+        return np.array(read, value.dtype if fits else np.int64).reshape(value.shape)
+    if isinstance(value, list):
+        return [_with_integers(misread, part) for part in value]
+    if isinstance(value, dict):
+        return {key: _with_integers(misread, part) for key, part in value.items()}
+    return misread(value) if type(value) is int else value
+
+
+# Which of the n >= 2 items of a list is read in place of each.
+_ORDERS: Sequence[Named] = (
+    ("is read from its end", lambda n: range(n)[::-1]),
+    ("is read from its second item on", lambda n: [*range(1, n), 0]),
+    ("has its last two items exchanged", lambda n: [*range(n - 2), n - 1, n - 2]),
+    ("has every item replaced by the first", lambda n: [0] * n),
+    ("has every item replaced by the last", lambda n: [n - 1] * n),
+    ("has its inner items replaced by the first", lambda n: [*[0] * (n - 1), n - 1]),
+    ("loses its first item", lambda n: range(1, n)),
+    ("loses its last item", lambda n: range(n - 1)),
+    ("is read up to its fourth item", lambda n: range(min(n, 4))),
+    ("is read up to its eighth item", lambda n: range(min(n, 8))),
+)
+
+
+def _reordered(order: Callable[[int], Sequence[int]], value: Any) -> Any:
+    """Reorder a list, an array of one dimension, or the tensors of a variadic input."""
+    is_array = isinstance(value, np.ndarray) and value.ndim == 1
+    if not (is_array or isinstance(value, list)) or len(value) < 2:
+        return value
+    places = [*order(len(value))]
+    if places == [*range(len(value))]:
+        return value
+    return value[places] if is_array else [value[place] for place in places]
+
+
+# -- elements and layouts of arrays
+
+
+def _each_tensor(read: Callable[[Array], Array], value: Any) -> Any:
+    """Misread each array of an input."""
+    if isinstance(value, list):
+        return [read(array) for array in value]
+    return value if value is None else read(value)
+
+
+def _in_order_of_memory(array: Array) -> Array:
+    return array if array.flags.c_contiguous else array.ravel(order="K").reshape(array.shape)
+
+
+def _forwards(array: Array) -> Array:
+    axes = tuple(axis for axis, stride in enumerate(array.strides) if stride < 0)
+    return np.flip(array, axes) if axes else array
+
+
+def _alone(array: Array) -> Array:
+    buffer = underlying_buffer(array).ravel(order="K").view(array.dtype)
+    return np.resize(buffer, array.shape) if buffer.size > array.size else array
+
+
+def _read_on(array: Array) -> Array:
+    if all(array.strides) or not array.size:
+        return array
+    return np.ndarray(array.shape, array.dtype, underlying_buffer(array), start_of(array))
+
+
+_LAYOUTS: Sequence[Named] = (
+    ("is read in the order of memory", _in_order_of_memory),
+    ("is read forwards where it lies backwards", _forwards),
+    ("is read as if its memory had nothing else", _alone),
+    ("is read on where a stride is 0", _read_on),
+)
+
+
+def _instead_of(choose: Callable[[Array], Array], value: float, array: Array) -> Array:
+    """Return an array with another value in place of some elements of a float type."""
+    if type_name(array.dtype) not in FLOATS:
+        return array
+    other = array.copy()
+    other[choose(array)] = value
+    return other
+
+
+def _subnormals(array: Array) -> Array:
+    least = float(ml_dtypes.finfo(array.dtype).smallest_normal)  # type: ignore[no-untyped-call]
+    return abs(array.astype(np.float64)) < least
+
+
+_LOSSES: Sequence[Named] = (
+    ("loses payloads and signs of NaNs", partial(_instead_of, lambda a: a != a, np.nan)),  # noqa: PLR0124
+    ("loses the sign of -0.0", partial(_instead_of, lambda a: a == 0, 0.0)),
+    ("has its subnormal elements flushed to 0", partial(_instead_of, _subnormals, 0.0)),
+    ("loses the highest bit of each element", partial(masked, lambda n: (1 << (n - 1)) - 1)),
+    ("loses the lowest bit of each element", partial(masked, lambda n: (1 << n) - 2)),
+    ("loses the lower half of each element", LOWER_HALF),
+    ("has the bytes of each element reversed", lambda a: bits_of(a).byteswap().view(a.dtype)),
+)
 Item = TypeVar("Item")
 _RELATIONS: dict[str, Callable[[Column, Column | float], Truths]] = {
     "==": np.equal,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 
 from opcert.cases.drawn import DRAWN, choices_of, draw_call, drawn_calls
-from opcert.cases.profiles import PROFILES
+from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Spec
 from opcert.suite.operator_suite import OperatorSuite

@@ -91,7 +91,7 @@ def _onnx_tests(suite: Suite, left_out: LeftOut) -> Files:
 
 def _onnx_test(case: SuiteCase) -> dict[str, bytes]:
     # Only here, since it needs an extra.
-    from opcert.backends.onnx_tests import files_of_test  # noqa: PLC0415
+    from opcert.backends.onnx_nodes import files_of_test  # noqa: PLC0415
 
     if case.ambiguity or case.record.open_elements:
         raise NotImplementedError("the document leaves the outputs open")

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from opcert.cases.profiles import PROFILES
 from opcert.errors import Mistake, OpcertError, SpecError
+from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile, read_specs_in, shipped_operators
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import OperatorPart, suite_files

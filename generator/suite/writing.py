@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opcert.cases.generation import generate_cases
-from opcert.cases.profiles import PROFILES
 from opcert.cases.vectors import iterate_vectors
 from opcert.errors import Mistake, OpcertError, SpecError, SuiteError
+from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile, find_spec_files, read_spec
 from opcert.suite.emit import OperatorPart, operator_files
 from opcert.suite.format import MANIFEST, MAX_FILE_BYTES, content_digest

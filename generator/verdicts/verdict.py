@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field
 
-from opcert.accuracy.measurement import Accuracy
+from opcert.accuracy.bounds import Accuracy
 from opcert.run.comparison import Difference, FailureKind
 from opcert.run.outcome import FATAL_OUTCOMES, Observed, Outcome, Rejecter
 from opcert.suite.format import IndexedCase

@@ -11,8 +11,7 @@ import pytest
 
 from opcert.accuracy.arithmetics import PRECISION, STANDARD, arithmetics, minimal
 from opcert.accuracy.balls import Ball, ball, leaf
-from opcert.accuracy.bounds import allowed
-from opcert.accuracy.measurement import accuracy_of
+from opcert.accuracy.bounds import accuracy_of, allowed
 from opcert.arrays.allowances import NAN, NONFINITE, OPEN, SIGN, Allowance
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.errors import Undecided

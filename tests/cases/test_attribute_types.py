@@ -11,9 +11,8 @@ from opcert.cases.list_mutations import MutationContext
 from opcert.roles.argument import Attribute
 from opcert.roles.role import Role
 from opcert.specification.model import Spec
-from opcert.strength.effects import Turn
-from opcert.strength.facts import FinishedCall
-from opcert.strength.misreadings import misreadings
+from opcert.strength.effects import FinishedCall, Turn
+from opcert.strength.faults import misreadings
 from opcert.suite.suite import Suite
 from tests.roles.made_up import assert_certified, assert_fails, mistakes, random_calls, read
 

@@ -15,9 +15,9 @@ from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.cases.generation import generate_cases
 from opcert.cases.mutations import mutations_of
-from opcert.cases.profiles import PROFILES
 from opcert.errors import SpecError
 from opcert.roles.data import DataRole
+from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile, read_spec
 from opcert.suite import spec_check
 from tests.command_line import opcert

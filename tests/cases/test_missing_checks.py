@@ -4,8 +4,8 @@ from collections import defaultdict
 
 import pytest
 
-from opcert.programs.case_programs import changes_from_baseline
 from opcert.reference import RuleBroken, unchecked
+from opcert.report.explain import changes_from_baseline
 from opcert.specification.files import load_references
 from tests.faults.fault import OPERATORS
 from tests.faults.finding import whole_core_suite

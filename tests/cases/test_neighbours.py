@@ -3,7 +3,7 @@
 from opcert.arrays.patterns import materialize
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
-from opcert.cases.profiles import PROFILES
+from opcert.settings import PROFILES
 from opcert.specification.files import golden_outputs
 from tests.shipped import cases, each_spec_at_length, spec
 

@@ -11,7 +11,7 @@ import pytest
 
 from opcert.exploration.explore import explore
 from opcert.isolation.messages import encode_message, pack_inputs
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from tests.command_line import opcert
 
 SOURCE = Path(__file__).parents[2] / "generator" / "backends" / "examples" / "driver.cpp"

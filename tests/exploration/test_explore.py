@@ -11,7 +11,7 @@ import pytest
 from opcert.arrays.element_types import Array
 from opcert.errors import SpecError
 from opcert.exploration.explore import ExplorationResult, explore
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.faults.catalogue import FAULTS
 from tests.faults.exploring import explored, of_several_conditions

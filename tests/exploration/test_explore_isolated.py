@@ -15,7 +15,7 @@ import pytest
 from opcert.backends.lookup import setup_code
 from opcert.errors import BackendError
 from opcert.exploration.explore import Counterexample, ExplorationResult, explore
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from tests.command_line import MISBEHAVING, WRONG, started
 
 pytestmark = pytest.mark.slow

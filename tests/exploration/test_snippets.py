@@ -15,7 +15,7 @@ from opcert.backends.lookup import setup_code
 from opcert.exploration.explore import Counterexample, ExplorationResult, explore
 from opcert.run.comparison import Difference
 from opcert.run.session import Step
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from tests.at_length import at_length
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault, the_right_one

@@ -12,7 +12,7 @@ from statistics import median
 
 from opcert.exploration.calls import call_line
 from opcert.exploration.explore import ExplorationResult, explore
-from opcert.run.settings import RunSettings
+from opcert.settings import RunSettings
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from opcert.cases.profiles import PROFILES
+from opcert.settings import PROFILES
 from opcert.suite.generation import generate
 from opcert.suite.suite import Suite
 from tests.command_line import opcert

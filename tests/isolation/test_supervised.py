@@ -15,12 +15,12 @@ import psutil
 import pytest
 
 from opcert import certify
+from opcert.arrays.layouts import FILL
 from opcert.certificate.certificate import Certificate
 from opcert.errors import BackendError, OpcertError
 from opcert.isolation import process, supervised, worker_process
 from opcert.isolation.messages import SharedArea
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.run.memory import FILL
 from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG

@@ -17,8 +17,8 @@ import pytest
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.arrays.layouts import C_ORDER, start_of
 from opcert.backends.lookup import setup_code
-from opcert.programs.case_programs import case_program
-from opcert.programs.program import CallText, InputText, write_program
+from opcert.programs import CallText, InputText, write_program
+from opcert.report.explain import case_program
 from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 from tests.faults.finding import core_suite

@@ -20,7 +20,7 @@ from opcert.cases.candidates import CandidateSearch
 from opcert.cases.case import MistakeLog
 from opcert.cases.conditions import Conditions
 from opcert.cases.generation import PositiveCases
-from opcert.cases.profiles import PROFILES
+from opcert.settings import PROFILES
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from opcert.certificate.certificate import Certificate
-from opcert.report.junit import junit_xml
-from opcert.verdicts.bugs import bugs_of
+from opcert.report.files import junit_xml
+from opcert.verdicts.cause_text import bugs_of
 from opcert.verdicts.verdict import Verdict
 from tests import samples
 from tests.made_certificate import OPERATOR, certificate

@@ -18,7 +18,7 @@ from opcert.errors import visible_text
 from opcert.report.cause_section import observation_lines
 from opcert.report.files import REPORT_FILE, report_files
 from opcert.report.side_by_side import KIND_MEANINGS, STATUS_MARKS, STATUS_MEANINGS, count_statuses
-from opcert.verdicts.bugs import bugs_of
+from opcert.verdicts.cause_text import bugs_of
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 from tests import samples
 from tests.parsed_pages import Page, parsed

@@ -15,8 +15,8 @@ from opcert.arrays.patterns import alternatives_of, open_elements
 from opcert.arrays.tensor_functions import tensor, vector
 from opcert.cases.conditions import Conditions
 from opcert.exploration.explore import explore
-from opcert.programs.case_programs import case_program
-from opcert.run.settings import RunSettings
+from opcert.report.explain import case_program
+from opcert.settings import RunSettings
 from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.roles.made_up import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opcert.run.memory import dirty_freed_memory
+from opcert.arrays.layouts import dirty_freed_memory
 
 SIZES = [1, 8, 24, 100, 1000, 1024, 5000, 70_000, 200_000, 1 << 20]
 

@@ -9,7 +9,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 folder = os.environ.get("OPCERT_SHORT_SUITE")
 if folder:
     with suppress(ImportError):
-        from opcert.cases.profiles import PROFILES
+        from opcert.settings import PROFILES
 
         PROFILES["core"] = replace(PROFILES["smoke"], stored=400)
         spec = spec_from_file_location(

@@ -17,12 +17,12 @@ from opcert.strength.effects import (
     CORRUPTIONS,
     OUTPUT_LISTS,
     Effect,
+    FinishedCall,
+    Steps,
     Turn,
     memory_faults,
 )
-from opcert.strength.facts import FinishedCall, Steps
-from opcert.strength.faults import FaultDraw
-from opcert.strength.misreadings import misreadings
+from opcert.strength.faults import FaultDraw, misreadings
 from tests.layouts import LAYOUTS
 
 _TEXTS = {"clause": "Inputs", "text": "Text."}

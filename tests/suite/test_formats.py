@@ -16,8 +16,8 @@ import pytest
 
 from opcert.arrays.element_types import Array, type_name
 from opcert.arrays.patterns import alternatives_of
-from opcert.cases.profiles import PROFILES, Profile
 from opcert.errors import OpcertError
+from opcert.settings import PROFILES, Profile
 from opcert.suite import formats
 from opcert.suite.emit import suite_files
 from opcert.suite.format import content_digest
@@ -161,7 +161,7 @@ def test_what_onnx_cannot_express_is_counted_by_reason(
 def test_a_slice_from_below_is_left_out(
     start: int, step: int, shape: tuple[int, ...], expressed: bool
 ) -> None:
-    from opcert.backends.onnx_tests import files_of_test
+    from opcert.backends.onnx_nodes import files_of_test
 
     data = np.arange(*shape, dtype=np.float32)
     inputs = {"data": data, "start": [start], "stop": [-9], "step": [step]}
@@ -184,7 +184,7 @@ def test_a_slice_from_below_is_left_out(
 def test_a_call_that_no_node_can_express_is_left_out(
     attributes: dict[str, Any], omits: bool, reason: str
 ) -> None:
-    from opcert.backends.onnx_tests import files_of_test
+    from opcert.backends.onnx_nodes import files_of_test
 
     inputs = {"data": np.zeros((2, 1), np.float32), "target_shape": np.array([2, 3])}
     if omits:

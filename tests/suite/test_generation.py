@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from opcert.cases.profiles import PROFILES
 from opcert.errors import OpcertError, SpecError
+from opcert.settings import PROFILES
 from opcert.specification.files import read_specs_in
 from opcert.suite.format import Manifest
 from opcert.suite.generation import generate, generate_suite_files, iterate_files

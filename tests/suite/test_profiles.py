@@ -9,7 +9,7 @@ import pytest
 
 from opcert import certify
 from opcert.cases.generation import generate_cases
-from opcert.cases.profiles import PROFILES
+from opcert.settings import PROFILES
 from opcert.specification.files import read_specs_in
 from tests import shipped, small_spec
 from tests.command_line import opcert

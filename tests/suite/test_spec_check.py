@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from opcert.backends.reference import Reference
-from opcert.cases.profiles import PROFILES
 from opcert.commands.specs import print_rule_counts
 from opcert.errors import SpecError
 from opcert.reference import RuleBroken
+from opcert.settings import PROFILES
 from opcert.suite.spec_check import RuleCounts, check_specs
 from tests.command_line import opcert
 from tests.small_spec import spec

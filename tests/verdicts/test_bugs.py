@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from opcert.verdicts.bugs import bugs_of
+from opcert.verdicts.cause_text import bugs_of
 from tests import samples
 
 

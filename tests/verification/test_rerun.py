@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.certificate.rerun import sample_verdicts
+from opcert.verification import sample_verdicts
 from tests import handed_in
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite

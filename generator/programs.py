@@ -3,12 +3,28 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from math import prod
 from typing import Any
 
-from opcert.arrays.element_types import type_name
-from opcert.arrays.expressions import array_expression, layout_expression, output_expression
+from opcert.accuracy.arithmetics import STANDARD
+from opcert.arrays.element_types import ELEMENT_TYPES, bit_width, invert_bits, type_name
+from opcert.arrays.patterns import alternatives_of
+from opcert.backends.native import (
+    array_expression,
+    dtype_expression,
+    layout_expression,
+    output_expression,
+)
 from opcert.errors import printable_line
 from opcert.run.session import Step
+from opcert.suite.format import (
+    GeneratedArray,
+    IndexedCase,
+    ListedArray,
+    StoredArray,
+)
+from opcert.suite.operator_suite import OperatorSuite
 from opcert.system import code_template
 
 # What the template defines where the calls need it.
@@ -200,3 +216,91 @@ def _quoted(text: str) -> str:
     """Return a name as a literal; a name of a suite may have any characters, quotes included."""
     is_plain = text.isprintable() and not {'"', "\\"} & {*text}
     return f'"{text}"' if is_plain else repr(text)
+
+
+# The most elements that a program lists; larger arrays are read from the pack.
+_MAX_LISTED = 64
+
+
+def is_self_contained(cases: Sequence[IndexedCase]) -> bool:
+    """Whether the programs of `cases` need no file of the suite."""
+    stored = (
+        array
+        for case in cases
+        for array in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs)
+        if isinstance(array, StoredArray)
+    )
+    return all(prod(array.shape) <= _MAX_LISTED for array in stored)
+
+
+def case_call_text(
+    operator: OperatorSuite, case: IndexedCase, comment: str = "", inverted_data: bool = False
+) -> CallText:
+    """Return the call of a case as text; `inverted_data` inverts every bit of its data."""
+    inputs = {}
+    for name, entry in case.inputs.items():
+        dtype, width = dtype_expression(ELEMENT_TYPES[entry.type]), bit_width(entry.type)
+        inverts = inverted_data and name in case.data_inputs
+        if prod(entry.shape) <= _MAX_LISTED or isinstance(entry, ListedArray):
+            array = operator.read_array(entry)
+            text = array_expression(invert_bits(array) if inverts else array)
+        else:
+            if isinstance(entry, GeneratedArray):
+                text = f"seeded({entry.seed}, {width}, {dtype}, {entry.shape}{_options(entry)})"
+            else:
+                text = _stored_array(entry)
+            text = f"inverted({text}, {width})" if inverts else text
+        text = layout_expression(text, entry.shape, entry.layout)
+        inputs[name] = InputText(text, (entry.type, entry.shape, entry.layout))
+    is_valid = case.expects == "outputs"
+    expected = _expected_outputs(operator, case, inverted_data) if is_valid else None
+    return CallText(comment, operator.index.operator, inputs, case.attributes, expected)
+
+
+def _options(entry: GeneratedArray) -> str:
+    """Return the arguments of `seeded` for a stride, repeated axes and special elements."""
+    special = ", ".join(f"{position}: 0x{digits}" for position, digits in entry.special)
+    text = "" if entry.stride is None else f", stride={entry.stride}"
+    text += f", repeated={entry.layout.repeated}" if entry.layout.repeated else ""
+    return text + (f", special={{{special}}}" if special else "")
+
+
+def _expected_outputs(operator: OperatorSuite, case: IndexedCase, inverted_data: bool) -> list[str]:
+    """Return the outputs of a case: short ones by values, others stored or digested."""
+    entries = (inverted_data and case.inverted_data_outputs) or case.outputs
+    arrays = operator.inverted_data_outputs(case) if inverted_data else operator.outputs(case)
+    if all(array.size <= _MAX_LISTED for array in arrays):
+        return [*map(output_expression, arrays)]
+    stored = [entry for entry in entries if isinstance(entry, StoredArray)]
+    # A case may store no outputs for inverted data: they are its inverted outputs, not in the pack.
+    if len(stored) == len(entries) and (not inverted_data or case.inverted_data_outputs):
+        return [
+            output_expression(array)
+            if array.size <= _MAX_LISTED
+            else _stored_output(entry, operator.claimed.get(entry.type, STANDARD))
+            for array, entry in zip(arrays, stored, strict=True)
+        ]
+    if any(map(alternatives_of, arrays)):
+        return [*map(output_expression, arrays)]
+    return [
+        f"Digest(np.dtype({dtype_expression(array.dtype)}), {array.shape}, "
+        f'"{sha256(array.tobytes()).hexdigest()}")'
+        for array in arrays
+    ]
+
+
+def _stored_output(entry: StoredArray, claimed: str) -> str:
+    if (allowance := entry.allowance) is not None:
+        row = allowance.arithmetics.index(claimed)
+        ends = (f"{_stored_array(array)}[{row}]" for array in (allowance.low, allowance.high))
+        parts = _stored_array(entry), *ends, _stored_array(allowance.flags)
+        return f"Computed({', '.join(parts)})"
+    texts = [*map(_stored_array, (entry, *entry.alternatives))]
+    return texts[0] if len(texts) == 1 else f"Open({', '.join(texts)})"
+
+
+def _stored_array(entry: StoredArray) -> str:
+    dtype = ELEMENT_TYPES[entry.type]
+    view = f".view({dtype_expression(dtype)})" if dtype.isbuiltin != 1 else ""
+    # A copy, since two arrays of the same elements are stored once.
+    return f'stored["{entry.array}"]{view}.copy()'

@@ -1,1 +1,0 @@
-"""Calls as Python programs, for reports, `explain` and `explore`."""
