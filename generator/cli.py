@@ -38,7 +38,7 @@ COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
         ),
         "backends": ("backends", "opcert backends"),
         "explore": (
-            "explore",
+            "certify",
             "opcert explore -b my_backend.py:Backend --minutes 5",
             "opcert explore -b torch --operator 'directml/*' --seed 7",
         ),

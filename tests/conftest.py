@@ -17,7 +17,7 @@ from opcert.specification import files
 from opcert.specification.files import find_spec_files
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite, core_suite_folder
-from opcert.verdicts import confirmation, earlier_calls, trying
+from opcert.verdicts import confirmation, further_calls
 from opcert.verdicts.case_levels import CaseLevels
 from opcert.verdicts.causes import Diagnosis
 from tests import short_suite
@@ -69,15 +69,15 @@ def few_calls() -> Iterator[None]:
 def _few_fresh_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Try causes on few fresh calls, as each run with a failure does, but for the tests of this."""
     if "tried_at_length" not in request.fixturenames:
-        monkeypatch.setattr(trying, "_MAX_DRAWS", 60)
-        monkeypatch.setattr(trying, "_TRIED", 3)
+        monkeypatch.setattr(further_calls, "_MAX_DRAWS", 60)
+        monkeypatch.setattr(further_calls, "_TRIED", 3)
 
 
 @pytest.fixture
 def tried_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw as many fresh calls as a run of its own, and search as long as a busy machine needs."""
-    monkeypatch.setattr(trying, "_SECONDS", 600.0)
-    monkeypatch.setattr(earlier_calls, "_SHORTENING_SECONDS", 600.0)
+    monkeypatch.setattr(further_calls, "_SECONDS", 600.0)
+    monkeypatch.setattr(further_calls, "_SHORTENING_SECONDS", 600.0)
     for limit in ("_SEARCH_SECONDS", "_EARLIER_SECONDS", "_RELATION_SECONDS"):
         monkeypatch.setattr(confirmation, limit, 600.0)
 

@@ -26,8 +26,7 @@ from opcert.cases.list_mutations import (
     order_mutations,
     pair_mutations,
 )
-from opcert.roles.argument import Attribute
-from opcert.roles.role import Role
+from opcert.roles.role import Attribute, Role
 from opcert.roles.slicing_steps import MaskRole
 from opcert.specification.model import Spec
 

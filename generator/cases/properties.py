@@ -12,10 +12,9 @@ from typing import Any
 from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
 from opcert.arrays.element_types import INTEGERS
 from opcert.diagnosis import Point
-from opcert.roles.argument import Argument
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_near, names_of_place
-from opcert.roles.role import OMITTED, Role
+from opcert.roles.role import OMITTED, Argument, Role
 from opcert.specification.model import Spec
 
 # The least numbers of the ranges of extents and of numbers of elements.

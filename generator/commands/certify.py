@@ -1,4 +1,4 @@
-"""The command `opcert certify`."""
+"""The commands that search for failures: `certify` and `explore`."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from opcert.backends.lookup import parse_backend_options
+from opcert.backends.lookup import parse_backend_options, setup_code
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
@@ -21,7 +21,7 @@ from opcert.commands.certificates import (
     check_selection,
     warn_of_unknown_operators,
 )
-from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
+from opcert.commands.options import ExitCode, announcer, echo_line, echo_lines, takes_settings, warn
 from opcert.commands.parsing import case_progress
 from opcert.errors import OpcertError
 from opcert.isolation.supervised import Configuration, configurations
@@ -242,3 +242,48 @@ def _warn_of_doubts(certificate: Certificate) -> None:
             f"{count} cases of {operator} were not run, after too many crashes and hangs; "
             "raise --max-crashes to run them"
         )
+
+
+@takes_settings("operator", "specs", "isolated", "timeout", "memory")
+def explore(
+    *,
+    backend: options.BackendOption = "reference",
+    backend_option: options.BackendOptions = None,
+    settings: RunSettings,
+    minutes: Annotated[
+        float,
+        typer.Option(
+            "--minutes",
+            metavar="MINUTES",
+            parser=options.number("--minutes", "a number of minutes, at least 0.01", 0.01),
+            help="Time limit for all operators together.",
+        ),
+    ] = 1.0,
+    seed: options.SeedOption = 0,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            "--known",
+            metavar="CERTIFICATE",
+            help="Pass over failures that a cause in this certificate explains. Waivers do not "
+            "serve: they name cases.",
+        ),
+    ] = None,
+) -> None:
+    """Search for failing calls beyond the suite.
+
+    Exit codes: 0 no failing call found; 1 failing calls found; 2 invalid input.
+    """
+    # Hypothesis takes long to import, and no other command needs it.
+    from opcert.exploration.explore import explore as search  # noqa: PLC0415
+
+    arguments = parse_backend_options(backend_option)
+    causes = () if known is None else stored.read_certificate(certificate_file(known)).causes
+    failures = 0
+    for result in search(
+        backend, settings, options=arguments, minutes=minutes, seed=seed, known=causes
+    ):
+        echo_lines(result.text(partial(setup_code, backend, arguments)))
+        failures += result.counterexample is not None
+    echo_line(f"{failures} distinct new bug{'s' * (failures != 1)} found")
+    raise typer.Exit(ExitCode.FAILURE if failures else ExitCode.SUCCESS)

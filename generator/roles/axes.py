@@ -8,7 +8,8 @@ from opcert.arrays.element_types import lowest
 from opcert.errors import Inapplicable
 from opcert.roles.data import OfDataRole, PerAxis
 from opcert.roles.drawing import Drawing, parted, places
-from opcert.roles.role import OMITTED, ListRole, OneElementRole, Requirement, Role
+from opcert.roles.plain_values import OneElementRole
+from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 
 _FORM_WORDS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
 

@@ -3,7 +3,7 @@
 A mode can select whether other arguments are given.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -12,9 +12,36 @@ from opcert.accuracy.arithmetics import nearest
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import highest, lowest
 from opcert.errors import Inapplicable, did_you_mean
-from opcert.roles.argument import ExpressionText
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.role import OMITTED, ListRole, OneElementRole, Requirement, Role
+from opcert.roles.role import OMITTED, ExpressionText, ListRole, Requirement, Role
+
+# The forms of a tensor of one element, and its shapes.
+Form = Literal["scalar", "one_element"]
+FORMS: Mapping[Form, tuple[int, ...]] = {"scalar": (), "one_element": (1,)}
+
+
+class OneElementRole(Role):
+    """An attribute, or a tensor of one element in one of the allowed forms."""
+
+    form: tuple[Form, ...] = ("scalar",)
+
+    def rank_bounds(self) -> tuple[str, str]:
+        """Return the least and the greatest rank of its forms."""
+        ranks = [len(FORMS[form]) for form in self.form]
+        return (str(min(ranks)), str(max(ranks)))
+
+    def draw_form(self, call: Drawing) -> tuple[int, ...]:
+        """Draw the shape of its tensor."""
+        return FORMS[call.one(self, "form", self.form)]
+
+    def form_requirement(
+        self, kind: str, *prerequisites: str, when: str | None = None
+    ) -> Requirement:
+        """Return the requirement that it has one of its forms; `kind` says what it is."""
+        forms = " or ".join(self.form).replace("_", " ")
+        text = f"{self.name} is one {kind}, given as {forms}."
+        holds = f"{self.name}.shape in {[FORMS[form] for form in self.form]}"
+        return self.requirement("shape", text, holds, *prerequisites, when=when)
 
 
 class FlagRole(Role):

@@ -1,26 +1,113 @@
-"""The base classes of roles: what an argument is to the others, and lists of integers."""
+"""What is declared of arguments, and the base classes of roles: what one is to the others."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeVar
+from math import isfinite
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
-from pydantic import JsonValue, PrivateAttr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PrivateAttr,
+)
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS
-from opcert.arrays.tensor_functions import vector
+from opcert.arrays.tensor_functions import MAX_DIMENSIONS, vector
 from opcert.errors import OpcertError
-from opcert.roles.argument import ATTRIBUTE_TYPES, Argument, ElementKind, RankBounds
 from opcert.roles.drawing import Drawing
+
+
+def _integer_as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) else value
+
+
+ExpressionText = Annotated[
+    str,
+    BeforeValidator(_integer_as_text, json_schema_input_type=str | int | bool),
+    Field(description="An expression in Python's syntax."),
+]
+# Expressions of a least and a greatest value.
+BoundExpressions = tuple[ExpressionText, ExpressionText]
+
+
+def _check_rank(text: str) -> str:
+    if text not in map(str, range(MAX_DIMENSIONS + 1)):
+        raise ValueError(f"an integer from 0 to {MAX_DIMENSIONS}")
+    return text
+
+
+# The least and the greatest rank of an argument with a role, which has calls of each.
+_Rank = Annotated[ExpressionText, AfterValidator(_check_rank)]
+RankBounds = tuple[_Rank, _Rank]
+# The types of plain values; the first four are also those of the elements of a list.
+ElementKind = Literal["int", "float", "boolean", "string"]
+AttributeType = Literal["int", "float", "boolean", "string", "list", "record"]
+ATTRIBUTE_TYPES: tuple[str, ...] = get_args(AttributeType)
+KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+
+
+class SpecModel(BaseModel):
+    """A part of a spec: immutable, without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+class Argument(SpecModel):
+    """An input or an attribute. `range` is [least, greatest]; cases use both ends."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    type: str
+    required: bool
+    text: str
+    range: BoundExpressions | None = None
+    variadic: tuple[int, int] | None = Field(
+        default=None,
+        description="Of an input that is a list of tensors: the least and the greatest number of "
+        "them. Cases use both ends.",
+    )
+
+
+_PLAIN_TYPES: dict[str, type] = {
+    **{"int": int, "float": float, "boolean": bool, "string": str, "list": list, "record": dict}
+}
+
+
+def is_plain_value(value: Any, kind: str) -> bool:
+    """Whether a value has the type `kind` of attributes; JSON has no infinity and no NaN."""
+    plain = list(value) if isinstance(value, tuple) else value
+    return type(plain) is _PLAIN_TYPES[kind] and (kind != "float" or isfinite(value))
+
+
+class Input(Argument):
+    """A tensor, whose type is a symbol among `types`; `rank` is [least, greatest]."""
+
+    rank: BoundExpressions
+
+
+class Attribute(Argument):
+    """A plain value that is no tensor."""
+
+    type: AttributeType
+    elements: ElementKind | None = Field(
+        None, description="Of a list: what its elements are; by default records, or integers."
+    )
+    default: JsonValue = None
+    one_of: tuple[str, ...] | None = None
+    value: ExpressionText | None = Field(
+        None, description="Of an attribute without a role: its value in the calls that are drawn."
+    )
+
 
 _USUAL_INDEX_TYPES = ("i64", "i32")
 RelatedRole = TypeVar("RelatedRole", bound="Role")
 OMITTED = "omitted"
-# The forms of a tensor of one element, and its shapes.
-Form = Literal["scalar", "one_element"]
-FORMS: Mapping[Form, tuple[int, ...]] = {"scalar": (), "one_element": (1,)}
 
 
 @dataclass(frozen=True)
@@ -270,30 +357,6 @@ class Role(Argument):
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield the ambiguities that follow from what the spec declares."""
         return iter(())
-
-
-class OneElementRole(Role):
-    """An attribute, or a tensor of one element in one of the allowed forms."""
-
-    form: tuple[Form, ...] = ("scalar",)
-
-    def rank_bounds(self) -> tuple[str, str]:
-        """Return the least and the greatest rank of its forms."""
-        ranks = [len(FORMS[form]) for form in self.form]
-        return (str(min(ranks)), str(max(ranks)))
-
-    def draw_form(self, call: Drawing) -> tuple[int, ...]:
-        """Draw the shape of its tensor."""
-        return FORMS[call.one(self, "form", self.form)]
-
-    def form_requirement(
-        self, kind: str, *prerequisites: str, when: str | None = None
-    ) -> Requirement:
-        """Return the requirement that it has one of its forms; `kind` says what it is."""
-        forms = " or ".join(self.form).replace("_", " ")
-        text = f"{self.name} is one {kind}, given as {forms}."
-        holds = f"{self.name}.shape in {[FORMS[form] for form in self.form]}"
-        return self.requirement("shape", text, holds, *prerequisites, when=when)
 
 
 class ListRole(Role):

@@ -7,11 +7,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import fits
 from opcert.errors import Inapplicable
-from opcert.roles.argument import ElementKind
 from opcert.roles.data import DataRole, OfDataRole, PartRole, PerAxis
 from opcert.roles.drawing import Drawing, distinct, near, parted, places
 from opcert.roles.plain_values import ModeRole
-from opcert.roles.role import ListRole, Requirement
+from opcert.roles.role import ElementKind, ListRole, Requirement
 
 Interval = tuple[int, int, int]
 _DRAWN_STRIDES = (1, 1, 2, -1, -2, 3)

@@ -10,8 +10,8 @@ from opcert.arrays.layouts import C_ORDER
 from opcert.roles.axes import AlongRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import Drawing, places
-from opcert.roles.plain_values import FlagRole, SelectedRole
-from opcert.roles.role import OneElementRole, Requirement
+from opcert.roles.plain_values import FlagRole, OneElementRole, SelectedRole
+from opcert.roles.role import Requirement
 
 # Drawn tensors have at most so many elements together.
 _MOST_ELEMENTS = 1 << 18

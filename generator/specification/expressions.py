@@ -48,8 +48,7 @@ from opcert.errors import (
     did_you_mean,
 )
 from opcert.roles import ROLES
-from opcert.roles.argument import Attribute, ExpressionText, Input, SpecModel
-from opcert.roles.role import Role
+from opcert.roles.role import Attribute, ExpressionText, Input, Role, SpecModel
 from opcert.yaml_files import VERBATIM
 
 Functions = Mapping[str, Callable[..., Any]]

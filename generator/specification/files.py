@@ -24,7 +24,7 @@ from opcert.errors import (
     describe_error,
     did_you_mean,
 )
-from opcert.roles.argument import SpecModel
+from opcert.roles.role import SpecModel
 from opcert.specification.expressions import parse_expression
 from opcert.specification.model import LawCall, Spec
 from opcert.specification.role_rules import (

@@ -3,8 +3,7 @@
 from typing import Any
 
 from opcert.errors import did_you_mean
-from opcert.roles.argument import Attribute
-from opcert.roles.role import DerivedAmbiguity, Requirement, Role, Signature
+from opcert.roles.role import Attribute, DerivedAmbiguity, Requirement, Role, Signature
 from opcert.specification.model import (
     KnownNames,
     Mistakes,

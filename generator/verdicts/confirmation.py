@@ -18,16 +18,16 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.cause_text import Cause, easiest_to_read
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.dependence import Known, Relation, explained_by, most_alike
-from opcert.verdicts.earlier_calls import (
+from opcert.verdicts.fresh import FreshCall
+from opcert.verdicts.further_calls import (
     KINDS_OF_SEVERAL_CALLS,
     MAX_LISTED,
     EarlierCalls,
     FreshProcess,
+    try_conditions,
 )
-from opcert.verdicts.fresh import FreshCall
 from opcert.verdicts.reduction import Candidate, StepMaker, elements_to_read, is_small, reduced
 from opcert.verdicts.reproduction import ReproducedCall, Reproduction, SerializedCall, calls_of_case
-from opcert.verdicts.trying import try_conditions
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, judge
 
 # The maximum number of causes to confirm, and of failures to try for each cause.

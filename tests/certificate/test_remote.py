@@ -12,7 +12,7 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.certificate.certify_suite import CertificationInterrupted
-from opcert.certificate.worker import Report, Site
+from opcert.certificate.remote import Report, Site
 from opcert.errors import BackendError, Mistake, OpcertError, SpecError, SuiteError
 from opcert.report.side_by_side import command_line
 from opcert.suite.operator_suite import OperatorSuite

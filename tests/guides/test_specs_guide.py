@@ -12,8 +12,7 @@ import yaml
 from pydantic import BaseModel, TypeAdapter
 
 from opcert.roles import ROLES
-from opcert.roles.argument import Attribute, Input
-from opcert.roles.role import Role
+from opcert.roles.role import Attribute, Input, Role
 from opcert.specification.expressions import WrittenTensor
 from opcert.specification.model import (
     Ambiguity,

@@ -8,7 +8,7 @@ import numpy as np
 from opcert.arrays.element_types import Array
 from opcert.arrays.layouts import C_ORDER
 from opcert.verdicts.dependence import Known, Trial, explained_by, relation_of
-from opcert.verdicts.earlier_calls import parts_taken
+from opcert.verdicts.further_calls import parts_taken
 from opcert.verdicts.reduction import Candidate
 
 Outcome = Literal["outputs", "rejection"]
