@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 # Tasks that are given out for each worker: one runs, and one waits, so that no worker does.
 _TASKS_PER_WORKER = 2
 # How often the workers are checked while none of them finishes a task.
-POLL_SECONDS = 2.0
+_POLL_SECONDS = 2.0
 # How many seconds a process may take to end, and to close its backend.
 _EXIT_SECONDS = 10.0
 
@@ -106,7 +106,7 @@ class Workers(ABC):
                         given[self._executor.submit(function, task)] = task
                 if not given:
                     return
-                done = wait(given, POLL_SECONDS, FIRST_COMPLETED).done
+                done = wait(given, _POLL_SECONDS, FIRST_COMPLETED).done
                 if not done:
                     self.check()
                 for future in done:
@@ -286,7 +286,7 @@ class Cluster(Workers):
                     + (f" --resources '{wanted}'" if wanted else "")
                 )
             with suppress(TimeoutError):
-                self._client.wait_for_workers(1, timeout=POLL_SECONDS)
+                self._client.wait_for_workers(1, timeout=_POLL_SECONDS)
 
     def end(self, function: Callable[..., object], *arguments: object) -> None:
         """Call a quick function on all workers; ignore those that do not answer."""

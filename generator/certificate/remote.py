@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class RemoteRun:
+class _RemoteRun:
     """A run as its workers need it: an id that distinguishes runs, the setup, and the suite.
 
     A worker that does not have the `folder` of the suite generates the suite. `stated` is how the
@@ -63,7 +63,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Task:
+class _Task:
     """A batch, and what a certification of its cases depends on."""
 
     batch: Batch
@@ -74,7 +74,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Report:
-    """What a batch came to, after its last checks, and where; which files of the backend changed."""
+    """What a batch came to, after its last checks, and where; which of its files changed."""
 
     verdicts: Sequence[Verdict]
     excerpts: Mapping[str, Excerpt]
@@ -86,7 +86,7 @@ class Report:
 class _Host:
     """A backend of a run with a suite of its own, in one thread of a worker."""
 
-    def __init__(self, run: RemoteRun) -> None:
+    def __init__(self, run: _RemoteRun) -> None:
         self.run = run.id
         self.suite = _suite(run)
         if (claim := run.setup.claim) is not None and claim.content.arithmetic:
@@ -121,12 +121,12 @@ _ended: set[str] = set()
 _in_process = threading.Lock()
 
 
-def describe(run: RemoteRun, _: object = None) -> Site:
+def _describe(run: _RemoteRun, _: object = None) -> Site:
     """Start the backend, unless it is running, and describe it and this worker."""
     return _on_host(run, lambda host: host.site)
 
 
-def run_batch(run: RemoteRun, task: Task) -> Report:
+def _run_batch(run: _RemoteRun, task: _Task) -> Report:
     """Run the cases of a batch, one after the other, until the run ends."""
 
     def on_host(host: _Host) -> Report:
@@ -149,12 +149,12 @@ def run_batch(run: RemoteRun, task: Task) -> Report:
     return _on_host(run, on_host)
 
 
-def confirm(run: RemoteRun, failed: tuple[Mapping[str, Verdict], Sequence[str]]) -> Confirmed:
+def _confirm(run: _RemoteRun, failed: tuple[Mapping[str, Verdict], Sequence[str]]) -> Confirmed:
     """Confirm the failures of a run, given its verdicts and the cases that were repeated."""
     return _on_host(run, lambda host: confirmed(host.backend, Diagnosis(host.suite), *failed))
 
 
-def end(run: str) -> None:
+def _end(run: str) -> None:
     """End a run on this worker: its batches stop, and its backends are closed."""
     _ended.add(run)
     for thread, host in [*_hosts.items()]:
@@ -174,7 +174,7 @@ def _close_backends() -> None:
         close_backend(host.backend)
 
 
-def _on_host(run: RemoteRun, function: Callable[[_Host], Result]) -> Result:
+def _on_host(run: _RemoteRun, function: Callable[[_Host], Result]) -> Result:
     """Call a function with the backend that this thread has for a run, which may start now."""
     thread = threading.get_ident()
     try:
@@ -199,7 +199,7 @@ def _on_host(run: RemoteRun, function: Callable[[_Host], Result]) -> Result:
         raise OpcertError(f"worker on {platform.node()}: {error}") from None
 
 
-def _suite(run: RemoteRun) -> Suite:
+def _suite(run: _RemoteRun) -> Suite:
     """Return the suite of a run: from its folder, or generated.
 
     Raises:
@@ -267,14 +267,14 @@ class RemoteExecution:
             self.close()
             raise
 
-    def _remote_run(self, setup: Setup, suite: Suite) -> RemoteRun:
+    def _remote_run(self, setup: Setup, suite: Suite) -> _RemoteRun:
         folder = suite.folder
         if suite.files is not None:
             folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="opcert-suite-")))
             write_suite(folder, suite.files.items())
         # Workers may have another current folder.
         specs = setup.settings.specs and Path(setup.settings.specs).absolute()
-        return RemoteRun(
+        return _RemoteRun(
             id=self._id,
             setup=replace(setup, settings=replace(setup.settings, specs=specs)),
             suite=SuiteEntry(**suite.identity),
@@ -291,7 +291,7 @@ class RemoteExecution:
             # They start while this process reads the suite.
             suite.select(setup.settings.operator or "*", "")
 
-        starts = self._workers.each(partial(describe, self._remote), numbers())
+        starts = self._workers.each(partial(_describe, self._remote), numbers())
         try:
             return [self._workers.result(future) for _, future in starts]
         except TaskKilledError as error:
@@ -318,7 +318,7 @@ class RemoteExecution:
         # The operators for which a worker looks for the call to repeat, one at a time.
         sought: set[str] = set()
         tasks = self._tasks(certification, cases, sought)
-        for task, future in self._workers.each(partial(run_batch, self._remote), tasks):
+        for task, future in self._workers.each(partial(_run_batch, self._remote), tasks):
             batch, platform = task.batch, None
             if task.repeats:
                 sought.discard(batch.operator)
@@ -341,7 +341,7 @@ class RemoteExecution:
 
     def _tasks(
         self, certification: Certification, cases: Sequence[str], sought: set[str]
-    ) -> Iterator[Task]:
+    ) -> Iterator[_Task]:
         """Yield the tasks, each with what is known when it is given out."""
         reached = certification.verdicts
         for batch in batches(self._suite, cases):
@@ -351,7 +351,7 @@ class RemoteExecution:
             repeats = own.isdisjoint(certification.repeated) and batch.operator not in sought
             if repeats:
                 sought.add(batch.operator)
-            yield Task(batch, former, repeats, Counter(certification.crashes))
+            yield _Task(batch, former, repeats, Counter(certification.crashes))
 
     def _check(self, site: Site) -> None:
         """Check that a worker has the same backend as the others.
@@ -369,12 +369,12 @@ class RemoteExecution:
 
     def interrupt(self) -> None:
         """End the calls that are under way."""
-        self._workers.end(end, self._id)
+        self._workers.end(_end, self._id)
 
     def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
         """Confirm failures on one of the workers; none if the cluster is lost meanwhile."""
         try:
-            return self._workers.call(partial(confirm, self._remote), (verdicts, repeated))
+            return self._workers.call(partial(_confirm, self._remote), (verdicts, repeated))
         except (ClusterLostError, TaskKilledError):
             return Confirmed()
 

@@ -44,7 +44,7 @@ def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> dict[st
             differences = _tensor_differences(operator, before, after)
             changes[name] = " and ".join(differences) or "has other elements"
         else:
-            text = None if after is None else tensor_text(operator, after)
+            text = None if after is None else _tensor_text(operator, after)
             changes[name] = "is omitted" if text is None else f"is {text} instead of omitted"
     for name in dict.fromkeys([*former.attributes, *case.attributes]):
         value, other = (values.get(name, ...) for values in (former.attributes, case.attributes))
@@ -58,7 +58,7 @@ def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> dict[st
     return {name: f"{name} {words}" for name, words in changes.items()}
 
 
-def tensor_text(operator: OperatorSuite, entry: InputArray | DigestedArray) -> str:
+def _tensor_text(operator: OperatorSuite, entry: InputArray | DigestedArray) -> str:
     """Return the type and shape of a tensor, its layout, and its values where they are few."""
     text = f"{entry.type}{list(entry.shape)}"
     if isinstance(entry, DigestedArray):
@@ -151,11 +151,11 @@ def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription
         case=case,
         index=operator.index,
         why=case_reason(operator, case),
-        inputs={name: tensor_text(operator, array) for name, array in case.inputs.items()},
+        inputs={name: _tensor_text(operator, array) for name, array in case.inputs.items()},
         attributes={
             name: json.dumps(value, ensure_ascii=False) for name, value in case.attributes.items()
         },
-        outputs=[tensor_text(operator, array) for array in case.outputs],
+        outputs=[_tensor_text(operator, array) for array in case.outputs],
         changes=changes_from_baseline(operator, case),
         open_count=sum(int(open_elements(array).sum()) for array in outputs),
         errata={name: operator.index.errata[name] for name in operator.errata_of(case)},

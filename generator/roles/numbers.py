@@ -15,7 +15,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, fits, h
 from opcert.roles.drawing import Drawing, Named
 
 # The exponents of the least and the greatest elements of floating-point types.
-EXPONENTS = {"f16": (-24, 15), "bf16": (-133, 127), "f32": (-149, 127), "f64": (-1074, 1023)}
+_EXPONENTS = {"f16": (-24, 15), "bf16": (-133, 127), "f32": (-149, 127), "f64": (-1074, 1023)}
 CONVERTED = (*PRECISION, *INTEGERS, "boolean")
 _BITS = 64
 
@@ -33,9 +33,9 @@ class _Draw:
         """Return a number from 0 to `count` - 1."""
         return self.part * count >> _BITS
 
-    def exponent(self, least: int = EXPONENTS["f64"][0]) -> int:
+    def exponent(self, least: int = _EXPONENTS["f64"][0]) -> int:
         """Return an exponent of numbers of both types, at least `least` where there are such."""
-        ranges = [EXPONENTS.get(name, (-1, _width(name))) for name in (self.source, self.into)]
+        ranges = [_EXPONENTS.get(name, (-1, _width(name))) for name in (self.source, self.into)]
         high = min(most for _, most in ranges)
         low = min(max(least, *(own for own, _ in ranges)), high)
         return low + self.below(high - low + 1)
@@ -50,7 +50,7 @@ class _Draw:
         if name not in PRECISION:
             least, most = (0, 1) if name == "boolean" else (lowest(name), highest(name))
             return (least, most)[self.below(2)] + Fraction(self.bits % 5 - 2, 2)
-        least, most = EXPONENTS[name]
+        least, most = _EXPONENTS[name]
         unit, greatest = Fraction(2) ** (most + 1 - PRECISION[name]), Fraction(highest(name))
         ends = [greatest + k * unit / 4 for k in (-2, -1, 0, 1, 2, 3)]
         # The least normal element, and those below it.
@@ -65,7 +65,7 @@ class _Draw:
         bits = PRECISION[self.into]
         # Smaller integers have no bits to lose.
         exponent = self.exponent() if self.source in PRECISION else self.exponent(bits)
-        last = max(exponent + 1 - bits, EXPONENTS[self.into][0])
+        last = max(exponent + 1 - bits, _EXPONENTS[self.into][0])
         kept = self.mantissa(exponent + 1 - last)
         return (kept + Fraction(1, 2)) * Fraction(2) ** last
 
@@ -86,7 +86,7 @@ class _Draw:
         if self.source not in PRECISION:
             return Fraction(self.below(4))
         mantissa = self.mantissa(1 + self.below(PRECISION[self.source] - 1))
-        least = mantissa * Fraction(2) ** EXPONENTS[self.source][0]
+        least = mantissa * Fraction(2) ** _EXPONENTS[self.source][0]
         return Fraction(self.bits, 1 << _BITS) if self.bits & 1 else least
 
     def special(self) -> Fraction | float:
@@ -205,7 +205,7 @@ def _float_kinds(element_type: str) -> Mapping[str, Callable[[_Draws], Numbers]]
     bits = PRECISION[element_type]
     grid = {"bf16": 3, "f16": 6, "f32": 1 << 12, "f64": 1 << 24}[element_type]
     # The exponents of the least and the greatest elements.
-    smallest, largest = EXPONENTS[element_type]
+    smallest, largest = _EXPONENTS[element_type]
     return {
         "dense": lambda d: d.signs() * d.dense(),
         "of one sign": lambda d: d.dense(0, 1),
@@ -229,7 +229,7 @@ def _float_kinds(element_type: str) -> Mapping[str, Callable[[_Draws], Numbers]]
 def _special(element_type: str) -> list[float]:
     """Return NaN, infinities, zeros, the least and the greatest elements."""
     precision = PRECISION[element_type]
-    exponent = EXPONENTS[element_type][1]
+    exponent = _EXPONENTS[element_type][1]
     greatest = (2.0 - 2.0 ** (1 - precision)) * 2.0**exponent
     normal = 2.0 ** (1 - exponent)
     positive = [math.inf, 0.0, greatest, normal, normal * 2.0 ** (1 - precision), normal / 2]

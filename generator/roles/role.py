@@ -49,7 +49,7 @@ RankBounds = tuple[_Rank, _Rank]
 # The types of plain values; the first four are also those of the elements of a list.
 ElementKind = Literal["int", "float", "boolean", "string"]
 AttributeType = Literal["int", "float", "boolean", "string", "list", "record"]
-ATTRIBUTE_TYPES: tuple[str, ...] = get_args(AttributeType)
+_ATTRIBUTE_TYPES: tuple[str, ...] = get_args(AttributeType)
 KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
@@ -219,7 +219,7 @@ class Role(Argument):
     @property
     def is_attribute(self) -> bool:
         """Whether it is an attribute, not a tensor."""
-        return self.type in ATTRIBUTE_TYPES
+        return self.type in _ATTRIBUTE_TYPES
 
     @property
     def given_expr(self) -> str:

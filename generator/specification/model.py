@@ -368,8 +368,7 @@ def expression_mistakes(
     """Yield the mistakes in the expression at `path`, which can use `known` and `functions`."""
     try:
         # The formulas of elements have roots, too.
-        divides = "sqrt" in functions
-        messages = parse_expression(text, divides=divides).mistakes(known, functions)
+        messages = parse_expression(text, divides="sqrt" in functions).mistakes(known, functions)
     except ExpressionError as error:
         messages = [str(error)]
     for message in messages:
@@ -386,8 +385,7 @@ def call_names(spec: Spec) -> KnownNames:
             argument.name: TENSOR_ATTRIBUTES if argument.variadic is None else ()
             for argument in spec.inputs
         },
-        **dict.fromkeys((argument.name for argument in spec.attributes), ()),
-        **dict.fromkeys(spec.names, ()),
+        **dict.fromkeys((*(argument.name for argument in spec.attributes), *spec.names), ()),
     }
 
 

@@ -54,7 +54,7 @@ def misreadings(spec: Spec, data: frozenset[str]) -> Iterator[Effect]:
             apply = partial(_run_changed, declared.name, partial(_each_tensor, read))
             yield Effect(f"{declared.name} {text}", apply)
         if declared.name in data:
-            yield from element_losses(declared.name)
+            yield from _element_losses(declared.name)
     numbers = [declared.name for declared in spec.inputs if declared.name not in data]
     for name, other in permutations(numbers, 2):
         yield Effect(f"{other} is read where {name} is", partial(_exchange, name, other))
@@ -63,7 +63,7 @@ def misreadings(spec: Spec, data: frozenset[str]) -> Iterator[Effect]:
         yield Effect(f"{spec.full_id(rule.id)} is not checked", apply, False)
 
 
-def element_losses(name: str) -> Iterator[Effect]:
+def _element_losses(name: str) -> Iterator[Effect]:
     """Yield the ways to lose a part of the elements of an input."""
     for text, lose in _LOSSES:
         yield Effect(f"{name} {text}", partial(_run_changed, name, partial(_each_tensor, lose)))
@@ -319,7 +319,7 @@ def systematic_faults(
     for declared in spec.inputs:
         if declared.name in data:
             key = declared.name if declared.variadic is None else tensor_key(declared.name, 0)
-            for effect in element_losses(declared.name):
+            for effect in _element_losses(declared.name):
                 for element_type in spec.type_sets[declared.type]:
                     yield Fault(effect, (_clause(f"{key} is {element_type}"),))
     conditions = [_clause(name) for name in fresh.clauses]

@@ -38,15 +38,15 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.system import limited
 
 # Fresh calls have another seed than those of any suite is likely to have.
-SEED = 0x57E4617
+_SEED = 0x57E4617
 # How many valid calls are drawn; each is preceded by one that differs in one choice, and followed
 # by one that violates a requirement, as far as there are such.
-DRAWS = 600
+_DRAWS = 600
 # How many changes of a call are tried until one violates exactly one requirement.
 _TRIED = 16
 
 
-def suite_calls(operator: OperatorSuite, reference: Reference) -> Iterator[FinishedCall]:
+def _suite_calls(operator: OperatorSuite, reference: Reference) -> Iterator[FinishedCall]:
     """Yield the decisive calls of a suite in the order in which a certification makes them."""
     calls: dict[str, FinishedCall] = {}
     for case in operator.cases.values():
@@ -71,7 +71,7 @@ def suite_calls(operator: OperatorSuite, reference: Reference) -> Iterator[Finis
         yield from (call, FinishedCall(inverted, attributes, outputs[1]), call)
 
 
-class FreshCalls:
+class _FreshCalls:
     """Calls that the document decides, drawn apart from those of any suite.
 
     `data` are the inputs whose elements the operator only moves.
@@ -95,7 +95,7 @@ class FreshCalls:
 
     def _calls(self) -> Iterator[tuple[Call, str | None]]:
         """Yield calls in the order in which they are made, each with the rule that it violates."""
-        for number, drawn, choices in islice(drawn_calls(self._spec, SEED), DRAWS):
+        for number, drawn, choices in islice(drawn_calls(self._spec, _SEED), _DRAWS):
             own, seed = Choices(call_seed("strength", number)), f"strength|{number}"
             if self._conditions.open_elements(drawn) or self._conditions.ambiguity(drawn):
                 continue
@@ -251,11 +251,11 @@ class _Measurement:
 
     def __init__(self, file: SpecFile, operator: OperatorSuite) -> None:
         self._file = file
-        fresh = FreshCalls(file)
+        fresh = _FreshCalls(file)
         self._data = fresh.data
         self._fresh, self._cases = (
             Steps(file.spec, fresh.data, [call for call in calls if call.nbytes <= _MOST_BYTES])
-            for calls in (fresh.calls, suite_calls(operator, file.reference))
+            for calls in (fresh.calls, _suite_calls(operator, file.reference))
         )
         # It may get a number of billions in place of a small one.
         self._reference = limited(file.reference, memory=_ROOM)
