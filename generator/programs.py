@@ -9,7 +9,7 @@ from typing import Any
 
 from opcert.accuracy.arithmetics import STANDARD
 from opcert.arrays.element_types import ELEMENT_TYPES, bit_width, invert_bits, type_name
-from opcert.arrays.patterns import alternatives_of
+from opcert.arrays.golden import alternatives_of
 from opcert.backends.native import (
     array_expression,
     dtype_expression,

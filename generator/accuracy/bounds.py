@@ -16,9 +16,8 @@ import numpy as np
 from pydantic import ConfigDict
 
 from opcert.accuracy.arithmetics import PRECISION, Arithmetics, arithmetics, minimal, neighbours
-from opcert.arrays.allowances import NAN, NONFINITE, OPEN, SIGN, Allowance
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of, type_name
-from opcert.arrays.patterns import allowance_of
+from opcert.arrays.golden import NAN, NONFINITE, OPEN, SIGN, Allowance, allowance_of
 
 if TYPE_CHECKING:
     from opcert.accuracy.balls import Ball

@@ -1,9 +1,4 @@
-"""Data patterns, golden outputs some of whose elements are open, and packs of arrays.
-
-Each open element is one of several. An `OpenArray` has one of them, and alternatives that have the
-others: arrays of its type and shape, which agree with it in all other elements. Or its elements are
-computed, and it has what arithmetics allow.
-"""
+"""Data patterns, and packs of arrays."""
 
 import io
 import zipfile
@@ -17,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opcert.arrays.allowances import Allowance
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
@@ -29,75 +23,10 @@ from opcert.arrays.element_types import (
     bits_dtype,
     bits_of,
     highest,
-    invert_bits,
     type_name,
 )
 
-
-class OpenArray(np.ndarray[Any, Any]):
-    """A golden output with open elements; an array that NumPy derives from it has none."""
-
-    alternatives: tuple[Array, ...] = ()
-    allowance: Allowance | None = None
-
-
-def with_alternatives(array: Array, alternatives: Sequence[Array]) -> Array:
-    """Return a view of a golden output whose open elements may also be those of `alternatives`."""
-    if not alternatives:
-        return array
-    opened = array.view(OpenArray)
-    opened.alternatives = tuple(alternatives)
-    return opened
-
-
-def with_allowance(array: Array, allowance: Allowance) -> Array:
-    """Return a view of a golden output whose elements may be what an arithmetic allows."""
-    computed = array.view(OpenArray)
-    computed.allowance = allowance
-    return computed
-
-
-def allowance_of(array: Array) -> Allowance | None:
-    """Return what arithmetics allow of a golden output, if its elements are computed."""
-    return array.allowance if isinstance(array, OpenArray) else None
-
-
-def alternatives_of(array: Array) -> tuple[Array, ...]:
-    """Return the alternatives of a golden output, of which most have none."""
-    return array.alternatives if isinstance(array, OpenArray) else ()
-
-
-def settled(golden: Array, output: Array) -> Array:
-    """Return a golden output with the open elements that `output` of its type and shape chose.
-
-    An open element that `output` does not have among the alternatives keeps the golden value.
-    """
-    chosen: Array = golden.view(np.ndarray)
-    if (allowance := allowance_of(golden)) is not None:
-        return np.where(allowance.allows_claimed(output), output, chosen)
-    for alternative in alternatives_of(golden):
-        agrees = bits_of(output) == bits_of(alternative)
-        bits = np.where(agrees, bits_of(alternative), bits_of(chosen))
-        chosen = bits.astype(bits_dtype(golden.dtype)).view(golden.dtype)
-    return chosen
-
-
-def open_elements(array: Array) -> Array:
-    """Return which elements of a golden output are open."""
-    is_open = np.zeros(array.shape, np.bool_)
-    for alternative in alternatives_of(array):
-        is_open |= bits_of(array.view(np.ndarray)) != bits_of(alternative)
-    return is_open
-
-
-def inverted_output(golden: Array) -> Array:
-    """Return a golden output with every bit inverted, and so its alternatives."""
-    inverted = [invert_bits(alternative) for alternative in alternatives_of(golden)]
-    return with_alternatives(invert_bits(golden.view(np.ndarray)), inverted)
-
-
 Bits = np.ndarray[Any, np.dtype[np.unsignedinteger]]
-
 # Exponent and mantissa bits of the types that have infinities and NaNs as IEEE 754 has them.
 _IEEE = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52), "f8e5m2": (5, 2)}
 # f8e4m3 has no infinity: -0.0, both NaNs, extreme subnormals, extreme finite values.

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import Array, bits_dtype
+from opcert.arrays.golden import allowance_of, alternatives_of
 from opcert.arrays.layouts import C_ORDER, Layout
-from opcert.arrays.patterns import allowance_of, alternatives_of
 from opcert.system import code_template
 
 # The most elements 1, 2, 3, ... that are listed instead of written as a range.

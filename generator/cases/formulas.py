@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from opcert.accuracy.arithmetics import PRECISION, STANDARD, arithmetics
-from opcert.arrays.allowances import OPEN, Allowance
 from opcert.arrays.calls import Call, group_variadic
 from opcert.arrays.element_types import FLOATS, Array, fits, type_name
-from opcert.arrays.patterns import with_allowance, with_alternatives
+from opcert.arrays.golden import OPEN, Allowance, with_allowance, with_alternatives
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.errors import (

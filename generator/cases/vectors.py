@@ -18,7 +18,8 @@ from opcert.arrays.element_types import (
     same_bytes,
     type_name,
 )
-from opcert.arrays.patterns import alternatives_of, materialize, with_special_values
+from opcert.arrays.golden import alternatives_of
+from opcert.arrays.patterns import materialize, with_special_values
 from opcert.arrays.tensor_functions import (
     LAW_FUNCTIONS,
     TENSOR_BUILDERS,

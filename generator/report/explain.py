@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from opcert.arrays.element_types import bits_dtype
-from opcert.arrays.patterns import open_elements
+from opcert.arrays.golden import open_elements
 from opcert.backends.native import is_exact_as_text
 from opcert.errors import OpcertError, did_you_mean, printable_line
 from opcert.programs import case_call_text, write_program

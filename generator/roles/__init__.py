@@ -1,4 +1,4 @@
-"""Roles: what an argument is to the others. One module for each.
+"""Roles: what an argument is to the others. Those that are alike share a module.
 
 A vendor's own role is a subclass of `Role`.
 """

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from opcert.arrays.allowances import Allowance
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     Array,
@@ -19,8 +18,8 @@ from opcert.arrays.element_types import (
     same_bytes,
     type_name,
 )
+from opcert.arrays.golden import Allowance, allowance_of, alternatives_of, settled
 from opcert.arrays.layouts import ArrayMemory, array_properties, start_of, underlying_buffer
-from opcert.arrays.patterns import allowance_of, alternatives_of, settled
 from opcert.errors import class_name
 from opcert.suite.format import Extent, Shape, StrictModel, TypeName
 

@@ -20,16 +20,9 @@ from opcert.arrays.element_types import (
     stored_dtype,
     type_name,
 )
+from opcert.arrays.golden import allowance_of, alternatives_of
 from opcert.arrays.layouts import C_ORDER, Layout
-from opcert.arrays.patterns import (
-    MAX_STORED_BYTES,
-    PackWriter,
-    allowance_of,
-    alternatives_of,
-    is_large,
-    pattern_array,
-    recipe_of,
-)
+from opcert.arrays.patterns import MAX_STORED_BYTES, PackWriter, is_large, pattern_array, recipe_of
 from opcert.cases.case import short_digest
 from opcert.cases.vectors import Vector
 from opcert.errors import printable_line, visible_text

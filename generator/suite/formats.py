@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from opcert.arrays.element_types import FOUR_BIT_TYPES, Array, bits_of, type_name
-from opcert.arrays.patterns import allowance_of, alternatives_of
+from opcert.arrays.golden import allowance_of, alternatives_of
 from opcert.errors import OpcertError
 from opcert.suite.format import MANIFEST, content_digest
 from opcert.suite.suite import Suite, SuiteCase

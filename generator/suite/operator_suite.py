@@ -10,7 +10,6 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from opcert.accuracy.arithmetics import STANDARD
-from opcert.arrays.allowances import Allowance
 from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
@@ -22,14 +21,9 @@ from opcert.arrays.element_types import (
     same_bytes,
     stored_dtype,
 )
+from opcert.arrays.golden import Allowance, inverted_output, with_allowance, with_alternatives
 from opcert.arrays.layouts import copy_in_layout
-from opcert.arrays.patterns import (
-    Recipe,
-    inverted_output,
-    read_elements,
-    with_allowance,
-    with_alternatives,
-)
+from opcert.arrays.patterns import Recipe, read_elements
 from opcert.errors import OpcertError, SuiteError
 from opcert.specification.files import Reference, RejectedError, golden_outputs, load_references
 from opcert.suite.format import (

@@ -7,10 +7,15 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
-from opcert.arrays.allowances import Allowance
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.golden import (
+    Allowance,
+    allowance_of,
+    alternatives_of,
+    with_allowance,
+    with_alternatives,
+)
 from opcert.arrays.layouts import C_ORDER, Layout
-from opcert.arrays.patterns import allowance_of, alternatives_of, with_allowance, with_alternatives
 from opcert.run.comparison import FailureKind
 from opcert.run.session import Step
 from opcert.suite.format import IndexedCase, Shape, StrictModel, TypeName

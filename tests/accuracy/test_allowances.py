@@ -12,8 +12,8 @@ import pytest
 from opcert.accuracy.arithmetics import PRECISION, STANDARD, arithmetics, minimal
 from opcert.accuracy.balls import Ball, ball, leaf
 from opcert.accuracy.bounds import accuracy_of, allowed
-from opcert.arrays.allowances import NAN, NONFINITE, OPEN, SIGN, Allowance
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
+from opcert.arrays.golden import NAN, NONFINITE, OPEN, SIGN, Allowance
 from opcert.errors import Undecided
 from tests.accuracy.honest import Kernel, cut
 

@@ -11,7 +11,7 @@ import pytest
 from opcert import certify
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import bits_of
-from opcert.arrays.patterns import alternatives_of, open_elements
+from opcert.arrays.golden import alternatives_of, open_elements
 from opcert.arrays.tensor_functions import tensor, vector
 from opcert.cases.conditions import Conditions
 from opcert.exploration.explore import explore

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import Array
-from opcert.arrays.patterns import with_alternatives
+from opcert.arrays.golden import with_alternatives
 from opcert.run.comparison import compare_outputs, share_a_zero
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import Array, type_name
-from opcert.arrays.patterns import alternatives_of
+from opcert.arrays.golden import alternatives_of
 from opcert.errors import OpcertError
 from opcert.settings import PROFILES, Profile
 from opcert.suite import formats
