@@ -262,7 +262,7 @@ def _completed(
     run = {
         "repeated": certification.repeated,
         "changed": tuple(sorted({*certificate.run.changed, *execution.changed_files()})),
-        "workers": merged_clusters(certificate.run.cluster, execution.cluster),
+        "cluster": merged_clusters(certificate.run.cluster, execution.cluster),
     }
     return certificate.replace(
         run=certificate.run.model_copy(update=run),

@@ -30,7 +30,7 @@ SPLIT, CASES = "directml/*", "*-f[36]*"
 CRASHES, ENDS = f"{MISBEHAVING}:Misbehaves", {"how": "exit"}
 # Processes of this machine take seconds to start.
 EITHER = pytest.mark.parametrize(
-    "how", [pytest.param({"jobs": 2}, marks=pytest.mark.slow), {"workers": WorkersHere()}]
+    "how", [pytest.param({"jobs": 2}, marks=pytest.mark.slow), {"cluster": WorkersHere()}]
 )
 
 
@@ -68,7 +68,7 @@ def test_cases_of_one_signature_are_in_one_batch() -> None:
 
 @pytest.mark.parametrize(
     "how",
-    [{"jobs": 2}, {"workers": WorkersHere()}, {"workers": WorkersHere(count=5, lost_calls=1)}],
+    [{"jobs": 2}, {"cluster": WorkersHere()}, {"cluster": WorkersHere(count=5, lost_calls=1)}],
 )
 @pytest.mark.parametrize(
     ("backend", "options"),
@@ -103,7 +103,7 @@ def test_the_verdicts_are_those_of_one_process(
     assert sum(worker.cases for worker in divided.run.cluster.platforms) == len(divided.verdicts)
 
 
-@pytest.mark.parametrize("how", [{"jobs": 2}, {"workers": WorkersHere()}])
+@pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": WorkersHere()}])
 def test_an_interrupted_run_keeps_what_it_reached_and_is_resumed(how: dict[str, Any]) -> None:
     def interrupt(_: object, number: int, __: int) -> None:
         if number == 30:
@@ -209,7 +209,7 @@ def test_a_backend_that_ends_the_process_in_which_it_runs_is_an_error() -> None:
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.parametrize("how", [{"jobs": 2}, {"workers": WorkersHere()}])
+@pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": WorkersHere()}])
 def test_an_object_cannot_be_shared(how: dict[str, Any]) -> None:
     with pytest.raises(OpcertError, match="need a backend by name"):
         run(Right(), **how)
