@@ -1,6 +1,8 @@
-"""Certificate x suite -> findings: contradictions, and the files next to it.
+"""Certificate x suite -> findings: contradictions, and the files next to it; cases run again.
 
-The folder is untrusted: links are not followed, and names that lead out of it are refused.
+The folder is untrusted: links are not followed, and names that lead out of it are refused. To run a
+sample again proves what judging again cannot: that the backend does what the certificate says was
+observed.
 """
 
 import os

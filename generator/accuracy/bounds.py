@@ -1,9 +1,8 @@
-"""Balls -> bounds, between which arithmetics allow a result; outputs x bounds -> how accurate.
-
-The bounds are the least and the greatest element that each arithmetic allows.
+"""Balls -> bounds: the least and the greatest element that each arithmetic allows; and accuracy.
 
 Rounding is monotone, so ties, subnormals and overflow need no rule of their own: a result is
-allowed if it lies between the rounded ends of what its last operation may give.
+allowed if it lies between the rounded ends of what its last operation may give. How accurate
+outputs are is measured by such bounds.
 """
 
 import math

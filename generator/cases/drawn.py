@@ -1,7 +1,12 @@
-"""Spec -> valid calls, drawn at random: each by a seed of its own, and none chosen.
+"""Spec -> valid calls, drawn at random, and neighbours, which differ from them in one respect.
 
-How many calls there are, and which values they offer, decides what a suite finds; to choose among
-calls by their levels is worth a factor of two in calls, and costs more than that.
+Each call has a seed of its own, and none is chosen. How many there are, and which values they
+offer, decides what a suite finds; to choose among calls by their levels is worth a factor of two in
+calls, and costs more than that.
+
+A runtime may keep a plan, a buffer or a result under an incomplete key. What it keeps of a call is
+then wrong for a neighbour of the call, and for no other. Most neighbours are replays: the same draw
+with one choice answered anew, or some choices of one argument. Two edits give what no draw offers.
 """
 
 from bisect import insort

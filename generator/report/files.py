@@ -1,4 +1,4 @@
-"""A report: on a terminal, and as files."""
+"""A report: on a terminal, and as files, for readers and for build servers."""
 
 import json
 import re

@@ -1,7 +1,7 @@
 """Wrong backends: an effect in calls that meet conditions; systematic ones, and at random.
 
-A fault at random knows nothing of what the engine plans, so the share of those that a suite finds
-says what the suite would find of faults that nobody thought of.
+A systematic fault misreads an argument. One at random knows nothing of what the engine plans, so
+the share of those that a suite finds says what it would find of faults that nobody thought of.
 """
 
 from collections.abc import Callable, Iterator, Sequence
