@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, INTEGERS, type_name
-from opcert.backends.composition import check_broadcast, clamp_bounds
+from opcert.backends.composition import MODES_OF_MAXIMUM, check_broadcast, clamp_bounds
 from opcert.backends.onnx_models import TYPES, NodeRule
 
 PADDING = {
@@ -20,6 +20,11 @@ PADDING = {
 def _broadcast(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
     """Check modes that a node, which broadcasts as NumPy does, lacks."""
     check_broadcast(inputs, attributes.pop("auto_broadcast", "numpy"))
+
+
+def _maximum(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
+    """Check its modes, which are fewer."""
+    check_broadcast(inputs, attributes.pop("auto_broadcast", "numpy"), MODES_OF_MAXIMUM)
 
 
 def _divide(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
@@ -108,7 +113,7 @@ FUNCTIONS: Mapping[str, NodeRule] = {
     "openvino/Add-1": _binary("Add"),
     "openvino/Multiply-1": _binary("Mul"),
     "openvino/Divide-1": NodeRule("Div", ("a", "b"), ("a", "b"), prepare=_divide),
-    "openvino/Maximum-1": _binary("Max"),
+    "openvino/Maximum-1": NodeRule("Max", ("a", "b"), ("a", "b"), prepare=_maximum),
     "openvino/Less-1": _binary("Less"),
     "openvino/Select-1": NodeRule(
         "Where", ("cond", "then", "else_"), ("cond", "then", "else_"), prepare=_broadcast
