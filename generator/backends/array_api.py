@@ -1,11 +1,11 @@
 """The Python array API standard as a backend, in the namespace of any library."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from itertools import accumulate, pairwise
 from math import prod
 from operator import index
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class ArrayApi(ArrayAdapter):
 
     name = "array-api"
     functions = FUNCTIONS
-    support: ClassVar[dict[str, Any]] = {
+    support: Mapping[str, Any] = {
         **{operator: {"how": how, "types": list(TYPES)} for operator, how in HOW.items()},
         **function_support(FUNCTIONS, "xp", TYPES, [*TYPES][1:], COMPOSED),
     }

@@ -56,7 +56,7 @@ class ArrayFunctions(ABC):
 
     functions: ClassVar[Mapping[str, str]]
     numbers: ClassVar[str] = ""
-    support: ClassVar[dict[str, Any]]
+    support: Mapping[str, Any]
 
     @property
     @abstractmethod
@@ -113,7 +113,8 @@ class ArrayFunctions(ABC):
         if inputs:
             raise TypeError(f"arguments {', '.join(inputs)}")
         if len(arrays) > 1:
-            host.check_broadcast(arrays, auto_broadcast)
+            modes = host.MODES_OF_MAXIMUM if operator == "openvino/Maximum-1" else host.MODES
+            host.check_broadcast(arrays, auto_broadcast, modes)
             _check_types(arrays)
         function = self._function(operator, next(iter(arrays.values())))
         return lambda: [function(*map(self._tensor, arrays.values()))]
@@ -203,6 +204,8 @@ class ArrayFunctions(ABC):
         function, listed = self._function("openvino/MVN-6", data), tuple(host.to_list(axes))
         if eps_mode not in ("inside_sqrt", "outside_sqrt") or not eps > 0:
             raise ValueError(f"eps {eps} {eps_mode}")
+        if type_name(axes.dtype) not in ("i32", "i64"):
+            raise TypeError(f"axes of {axes.dtype}")
         subtract, multiply, add, divide, sqrt = map(
             self._common, ("subtract", "multiply", "add", "divide", "sqrt")
         )
@@ -241,7 +244,7 @@ def function_support(
         if operator == "openvino/Select-1":
             entry |= {"types": ["boolean"]} | {"input_types": {key: [*types] for key in MOVED}}
         elif operator == "openvino/Convert-1":
-            entry["types"] = [*types]
+            entry |= {"types": [*types]} | {"input_types": {"destination_type": [*types]}}
         else:
             is_floating = operator in FLOATING
             entry["types"] = [n for n in numbers if n in FLOATS or not is_floating]

@@ -18,6 +18,9 @@ from opcert.errors import BackendError
 
 # An option of several adapters: whether later calls of the same form reuse compiled code.
 CACHE: Mapping[str, Sequence[str]] = {"cache": ("on", "off")}
+# The values of `auto_broadcast`.
+MODES_OF_MAXIMUM = ("none", "numpy")
+MODES = (*MODES_OF_MAXIMUM, "pdpd")
 
 
 def check_options(choices: Mapping[str, Sequence[str]], **options: str) -> None:
@@ -343,13 +346,13 @@ def window_slices(
     return tuple(slices)
 
 
-def check_broadcast(inputs: Mapping[str, Array], mode: Any) -> None:
+def check_broadcast(inputs: Mapping[str, Array], mode: Any, modes: Sequence[str] = MODES) -> None:
     """Check what `auto_broadcast` forbids, and NumPy's rules, by which libraries broadcast, allow.
 
     A condition `cond` is stretched to the others, not the reverse.
     """
-    if mode not in ("none", "numpy", "pdpd"):
-        raise ValueError(f"unknown mode '{mode}'; expected none, numpy or pdpd")
+    if mode not in modes:
+        raise ValueError(f"unknown mode '{mode}'; expected {' or '.join(modes)}")
     shapes = {name: array.shape for name, array in inputs.items()}
     if mode == "none" and len({*shapes.values()}) > 1:
         raise ValueError(f"shapes {[*shapes.values()]} differ")

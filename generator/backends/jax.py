@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +97,7 @@ class Jax(ArrayAdapter):
     name = "jax"
     functions, numbers = FUNCTIONS, "numpy."
     setup = 'jax.config.update("jax_enable_x64", True)'
-    support: ClassVar[dict[str, Any]] = {
+    support: Mapping[str, Any] = {
         **{operator: {"how": how} for operator, how in HOW.items()},
         **function_support(FUNCTIONS, "jax", ELEMENT_TYPES, NUMBERS, COMPOSED),
     }

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
 from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, INTEGERS, Array, type_name
-from opcert.backends.composition import check_broadcast, clamp_bounds
+from opcert.backends.composition import MODES_OF_MAXIMUM, check_broadcast, clamp_bounds
 
 Inputs: TypeAlias = Mapping[str, Any]
 Attributes: TypeAlias = Mapping[str, Any]
@@ -163,6 +163,11 @@ def _broadcast(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
     check_broadcast(inputs, attributes.pop("auto_broadcast", "numpy"))
 
 
+def _maximum(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
+    """Check its modes, which are fewer."""
+    check_broadcast(inputs, attributes.pop("auto_broadcast", "numpy"), MODES_OF_MAXIMUM)
+
+
 def _divide(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
     """Drop m_pythondiv where a node has its meaning.
 
@@ -249,7 +254,7 @@ FUNCTIONS: Mapping[str, NodeRule] = {
     "openvino/Add-1": _binary("Add"),
     "openvino/Multiply-1": _binary("Mul"),
     "openvino/Divide-1": NodeRule("Div", ("a", "b"), ("a", "b"), prepare=_divide),
-    "openvino/Maximum-1": _binary("Max"),
+    "openvino/Maximum-1": NodeRule("Max", ("a", "b"), ("a", "b"), prepare=_maximum),
     "openvino/Less-1": _binary("Less"),
     "openvino/Select-1": NodeRule(
         "Where", ("cond", "then", "else_"), ("cond", "then", "else_"), prepare=_broadcast

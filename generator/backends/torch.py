@@ -1,7 +1,9 @@
 """PyTorch in eager mode as a backend, on any of its devices."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+import os
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -76,31 +78,60 @@ COMPOSED = {
 }
 
 
-class Torch(ArrayAdapter):
-    """Runs operators by PyTorch's functions on `device`: cpu, cuda, xpu, mps or a plug-in's."""
-
-    name = "torch"
-    functions = FUNCTIONS | CONVOLUTION
-    reuse = "nothing: computed eagerly"
-    support: ClassVar[dict[str, Any]] = {
+def support_on(device: str) -> dict[str, Any]:
+    """Return the declared support on a device: CUDA's kernels lack some integers."""
+    functions = function_support(FUNCTIONS, "torch", TYPES, NUMBERS)
+    if device.startswith("cuda"):
+        lacking = {name: FUNCTIONS[name] for name in ("openvino/MatMul-1", "openvino/Select-1")}
+        selected = [name for name in TYPES if name not in SELECTED_AS]
+        functions |= function_support(lacking, "torch", selected, FLOATS)
+    return {
         # PyTorch has every type of DirectML.
         **{
             operator: {"how": how}
             | ({"types": list(TYPES)} if operator.startswith("openvino/") else {})
             for operator, how in HOW.items()
         },
-        **function_support(FUNCTIONS, "torch", TYPES, NUMBERS),
+        **functions,
         **function_support(CONVOLUTION, "torch", TYPES, FLOATS, COMPOSED),
     }
+
+
+class Torch(ArrayAdapter):
+    """Runs operators by PyTorch's functions on `device`: cpu, cuda, xpu, mps or a plug-in's."""
+
+    name = "torch"
+    functions = FUNCTIONS | CONVOLUTION
+    reuse = "nothing: computed eagerly"
+    support: Mapping[str, Any] = support_on("cpu")
 
     def __init__(self, device: str = "cpu") -> None:
         self._torch: Any = host.import_runtime("torch", "torch", "torch")
         self._device = device
         # A device that is missing or broken fails here, before the first case.
         self._torch.zeros(1, device=device)
+        self.support = support_on(device)
         suffix = "" if device == "cpu" else f" on {device}"
         self.version = f"{self._torch.__version__}{suffix}"
         self._names = {getattr(self._torch, theirs): name for name, theirs in TYPES.items()}
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> list[Array]:
+        """Compute `operator`, and end the process if the call breaks the device.
+
+        After an assertion that failed in a kernel, every later call of the process fails.
+        """
+        broken = getattr(self._torch, "AcceleratorError", ())
+        try:
+            return super().run(operator, inputs, attributes)
+        except broken:
+            try:
+                self._torch.zeros(1, device=self._device).cpu()
+            except broken:
+                traceback.print_exc()
+                os.abort()
+            raise
 
     def _tensor(self, array: Array) -> Any:
         """Return `array` as a tensor on the device; the CPU's shares the array's memory."""

@@ -263,8 +263,12 @@ class IndexedCase:
 
     @property
     def input_types(self) -> Mapping[str, str]:
-        """The element type of each input by name; of a variadic one that of its first tensor."""
-        types: dict[str, str] = {}
+        """The element type of each input by name; of a variadic one that of its first tensor.
+
+        An attribute that names a type counts as an input of this type.
+        """
+        values = self.attributes.items()
+        types = {key: v for key, v in values if isinstance(v, str) and v in ELEMENT_TYPES}
         for key, array in self.inputs.items():
             types.setdefault(argument_of(key), array.type)
         return types

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import chain
 from math import prod
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +11,6 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from opcert.accuracy.arithmetics import STANDARD
-from opcert.arrays.calls import argument_of
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     Array,
@@ -118,9 +118,8 @@ class OperatorSuite:
 
     @cached_property
     def input_names(self) -> list[str]:
-        """The names of the inputs that occur in any case."""
-        keys = (key for case in self.cases.values() for key in case.inputs)
-        return list(dict.fromkeys(map(argument_of, keys)))
+        """The names of the inputs, and of attributes that name a type, that occur in any case."""
+        return list(dict.fromkeys(chain(*(case.input_types for case in self.cases.values()))))
 
     def elements(self, case: IndexedCase, inverted_data: bool = False) -> dict[str, Array]:
         """Return the inputs in C order, read-only, perhaps with every bit of the data inverted."""

@@ -110,10 +110,14 @@ class Judge:
     def _confirmed(
         self, judged: Verdict, verdict: Verdict, declined: Collection[tuple[str, str]]
     ) -> Verdict:
-        """Fail a case declined without declaration, and state what its confirmation showed."""
+        """Fail a case declined without declaration, and state what its confirmation showed.
+
+        Nobody declares what invalid calls are not supported: libraries reject them as such.
+        """
         record = self.suite.cases[judged.case].record
+        is_declined = judged.status == "unsupported" and judged.observed != "not-run"
         # With a claim, `verdict` has decided.
-        if judged.status == "unsupported" and judged.observed != "not-run" and not self.scope.claim:
+        if is_declined and record.expects != "rejection" and not self.scope.claim:
             types = {record.type, *record.index_types}
             if not any((judged.operator, name) in declined for name in types):
                 judged = _undeclared(

@@ -70,10 +70,11 @@ class Finding(BaseModel, extra="forbid", frozen=True):
         return f"| {' | '.join(map(str, cells))} |"
 
     def result(self, folder: Path) -> Any:
-        """Return the result of the program, in a process of its own if it can end it."""
+        """Return the result of the program, in a process of its own if it can break it."""
         file = folder / "program.py"
         file.write_text(self.text)
-        if self.wrong != ANYTHING_ELSE and not str(self.wrong).startswith("SIG"):
+        is_alone = self.wrong == ANYTHING_ELSE or str(self.wrong).startswith("SIG")
+        if not is_alone and self.where != "cuda":
             namespace = runpy.run_path(str(file))
             return json.loads(json.dumps(namespace["plain"](namespace["result"])))
         done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
@@ -181,6 +182,7 @@ HEADS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
     "onnxruntime": ("import numpy as np\nimport onnxruntime", (plain, array, output)),
     "torch": ("import torch", (plain,)),
     "jax": ("import jax\nimport numpy as np\nfrom jax import numpy as jnp", (plain,)),
+    "cupy": ("import cupy\nimport numpy as np", (plain,)),
     "numpy": ("import numpy as np", (plain,)),
 }
 _FILE = Path(__file__).with_suffix(".yaml")

@@ -1,51 +1,30 @@
 """Adapters on a GPU, where their package finds one."""
 
-import shutil
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from opcert.backends.lookup import load
 from tests.backends.calls import calls_of_every_operator, describe_difference
+from tests.backends.gpus import FINDS_GPU
 
 REFERENCE = load("reference")
 
 
-def onnxruntime_finds_gpu(onnxruntime: Any) -> bool:
-    # A package built for CUDA lists the provider on any machine.
-    listed = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
-    return listed and shutil.which("nvidia-smi") is not None
-
-
-def cupy_finds_gpu(cupy: Any) -> bool:
-    try:
-        return bool(cupy.cuda.runtime.getDeviceCount())
-    except cupy.cuda.runtime.CUDARuntimeError:
-        return False
-
-
 @pytest.mark.parametrize(
-    ("backend", "option", "module", "finds_gpu"),
+    ("backend", "option", "module"),
     [
-        ("torch", {"device": "cuda"}, "torch", lambda torch: torch.cuda.is_available()),
-        ("jax", {}, "jax", lambda jax: jax.default_backend() == "gpu"),
-        ("array-api", {"namespace": "cupy"}, "cupy", cupy_finds_gpu),
-        (
-            "onnxruntime",
-            {"provider": "CUDAExecutionProvider"},
-            "onnxruntime",
-            onnxruntime_finds_gpu,
-        ),
+        ("torch", {"device": "cuda"}, "torch"),
+        ("jax", {}, "jax"),
+        ("array-api", {"namespace": "cupy"}, "cupy"),
+        ("onnxruntime", {"provider": "CUDAExecutionProvider"}, "onnxruntime"),
     ],
     ids=["torch", "jax", "cupy", "onnxruntime"],
 )
 def test_documented_calls_are_computed_on_a_gpu(
-    backend: str, option: dict[str, str], module: str, finds_gpu: Callable[[Any], bool]
+    backend: str, option: dict[str, str], module: str
 ) -> None:
     reason = f"the package {module} is not installed"
     runtime = pytest.importorskip(module, reason=reason, exc_type=ImportError)
-    if not finds_gpu(runtime):
+    if not FINDS_GPU[module](runtime):
         pytest.skip(f"{module} {runtime.__version__} finds no GPU")
     adapter = load(backend, **option)
     operators = adapter.support  # type: ignore[attr-defined]

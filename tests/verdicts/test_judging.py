@@ -70,21 +70,19 @@ def test_a_rejection_without_its_baseline_stays_as_it_is() -> None:
     assert {verdict.kind for verdict in judge().again(accepted)} == {"accepted"}
 
 
-def test_a_case_declined_without_its_baseline_is_undeclared() -> None:
-    certificate = certify(wrong.Right(), few_cases(), operator=DML)
-    cases = few_cases().cases
+def test_an_invalid_call_is_declined_without_declaration() -> None:
+    verdicts = certify(wrong.Right(), few_cases(), operator=DML).verdicts
+    baseline, rejected = rejections()
+    declined = {v.case for v in (baseline, *rejected)}
     stated = [
         replace(v, status="unsupported", observed="unsupported", rejected_by=None)
-        for v in certificate.verdicts
-        if cases[v.case].expects == "rejection"
-        and cases[v.case].ambiguity is None
-        and cases[v.case].record.type == "f32"
+        if v.case in declined
+        else v
+        for v in verdicts
     ]
-    passed = [v for v in certificate.verdicts if "/drawn-" in v.case and v.observed == "outputs"]
-    baselines = {cases[verdict.case].baseline for verdict in stated}
-    others = [verdict for verdict in passed if verdict.case not in baselines]
-    found = {v.case: v.kind for v in judge().again([*others, *stated])}
-    assert {found[verdict.case] for verdict in stated} == {"undeclared"}
+    found = {v.case: (v.status, v.kind) for v in judge().again(stated)}
+    assert found[baseline.case] == ("fail", "undeclared")
+    assert {found[v.case] for v in rejected} == {("unsupported", None)}
 
 
 def test_a_part_of_a_run_cannot_hide_a_failure() -> None:
