@@ -4,6 +4,7 @@ import re
 import runpy
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ CALLS = [*calls_of_every_operator("f32"), *calls_of_every_operator("bf16")[:4], 
 CALLS.append(joined(SQUARE, SQUARE[:, ::-1], axis=1))
 
 
+@cache
 def loaded(name: str, **options: str) -> Any:
     for module in PACKAGES.get(name, (name,)):
         pytest.importorskip(module, reason=f"needs the extra {name}", exc_type=ImportError)
