@@ -43,7 +43,15 @@ INVALID_CALLS: list[Call] = [
         for data, weights, changed in FILTERED
     ),
 ]
-runtimes = pytest.mark.parametrize(("name", "options"), CONFIGURATIONS, ids=str)
+# OpenVINO compiles for every call.
+runtimes = pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        pytest.param(name, options, marks=pytest.mark.slow if "feed" in options else ())
+        for name, options in CONFIGURATIONS
+    ],
+    ids=str,
+)
 
 
 @runtimes

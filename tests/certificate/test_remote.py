@@ -103,7 +103,9 @@ def test_the_verdicts_are_those_of_one_process(
     assert sum(worker.cases for worker in divided.run.cluster.platforms) == len(divided.verdicts)
 
 
-@pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": WorkersHere()}])
+@pytest.mark.parametrize(
+    "how", [{"jobs": 2}, pytest.param({"cluster": WorkersHere()}, marks=pytest.mark.slow)]
+)
 def test_an_interrupted_run_keeps_what_it_reached_and_is_resumed(how: dict[str, Any]) -> None:
     def interrupt(_: object, number: int, __: int) -> None:
         if number == 30:
@@ -130,6 +132,7 @@ def test_a_run_stops_at_its_first_failure(how: dict[str, Any]) -> None:
     assert sum(v.status in FAILURE_STATUSES for v in certificate.verdicts) == 1
 
 
+@pytest.mark.slow
 def test_crashes_and_hangs_of_all_processes_count_together() -> None:
     # Hangs, for causes of crashes would be tried on fresh calls.
     hangs: dict[str, Any] = {"options": {"how": "sleep"}, "timeout": 0.5}

@@ -71,6 +71,7 @@ def test_a_call_shrinks_to_what_a_person_would_write() -> None:
     assert not call.inputs["indices"].any()
 
 
+@pytest.mark.slow
 def test_a_rejected_call_shrinks_too() -> None:
     call = smallest(SLICE, lambda call: call.rule == "slice-8/step-nonzero")
     assert call.outputs is None

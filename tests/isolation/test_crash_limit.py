@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from opcert.certificate.file import read_certificate
 from opcert.verdicts.verdict import FAILURE_STATUSES
 from tests.command_line import MISBEHAVING, opcert
@@ -24,6 +26,7 @@ def test_after_too_many_crashes_the_rest_of_each_operator_is_not_run(tmp_path: P
         assert f"{counts['not-run']} cases of {operator} were not run" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_that_gave_up_is_finished_and_can_be_resumed(tmp_path: Path) -> None:
     opcert("certify", *BACKEND, "--max-crashes", 1, "--out", tmp_path)
     certificate = read_certificate(tmp_path / "certificate.json")

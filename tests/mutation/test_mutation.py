@@ -34,6 +34,7 @@ def test_fates(module: str, line: str, becomes: str, fate: str) -> None:
     assert fate_of(changed(module, line, becomes)) == fate
 
 
+@pytest.mark.slow
 def test_loops_and_crashes_end_as_fates() -> None:
     loops = changed("slicing", "region = [slice", "while True: pass\n    region = [slice")
     crashes = changed(

@@ -36,7 +36,7 @@ def rows(key: str) -> list[Any]:
             name,
             row,
             id=f"{name}-{number}",
-            marks=pytest.mark.slow if key == "wrong" and name in LONG else (),
+            marks=pytest.mark.slow if key == "wrong" and (number or name in LONG) else (),
         )
         for name, operator in MADE_UP.items()
         for number, row in enumerate(operator.get(key, ()))

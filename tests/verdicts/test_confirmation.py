@@ -31,6 +31,7 @@ def certificate(name: str, case: str) -> Certificate:
     return certify(f"{HOSTED}:{name}", core_suite(), case=case)
 
 
+@pytest.mark.slow
 def test_a_cache_key_without_the_axis_is_of_kind_state_and_names_the_baseline() -> None:
     found = certificate("PlansByShape", "variadic-split-1/axis-range.*")
     accepted = [v for v in found.verdicts if v.status == "fail"]
