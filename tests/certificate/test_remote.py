@@ -199,6 +199,7 @@ def test_a_backend_that_ends_workers_as_it_starts_is_an_error() -> None:
         run(cluster=WorkersHere(change=end_workers))
 
 
+@pytest.mark.slow
 def test_a_backend_that_cannot_be_started_is_an_error_with_its_place() -> None:
     with pytest.raises(OpcertError, match=r"^worker on .* cannot be started"):
         run(f"{MISBEHAVING}:CannotBeMade", cluster=WorkersHere())
@@ -218,6 +219,7 @@ def test_an_object_cannot_be_shared(how: dict[str, Any]) -> None:
         run(Right(), **how)
 
 
+@pytest.mark.slow
 def test_a_suite_that_is_damaged_meanwhile_is_an_error(tmp_path: Path) -> None:
     folder = tmp_path / "suite"
     shutil.copytree(few_cases().folder, folder)

@@ -16,7 +16,6 @@ from opcert.exploration.explore import Counterexample, ExplorationResult, explor
 from opcert.run.comparison import Difference
 from opcert.run.session import Step
 from opcert.settings import RunSettings
-from tests.at_length import at_length
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault, the_right_one
 from tests.layouts import LAYOUTS
@@ -48,7 +47,8 @@ def runs(text: str, fault: Fault) -> None:
     exec(text, {"made": fault.make()})  # noqa: S102 -- what is printed is to be run
 
 
-@pytest.mark.parametrize("name", at_length(NAMES, 10))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(name: str) -> None:
     text = counterexample(name).program("backend = made")
     # A valid call that is rejected raises what the backend raises.

@@ -37,6 +37,7 @@ def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_check_accepts_it(specs: Path) -> None:
     result = opcert("check", "--no-strength", "--specs", str(specs))
     assert result.exit_code == 0, result.stderr

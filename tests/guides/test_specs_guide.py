@@ -181,6 +181,7 @@ def example(tmp_path: Path) -> Path:
     return tmp_path / Path(SPEC).name
 
 
+@pytest.mark.slow
 def test_the_formula_finds_the_fault_that_the_tutorial_suggests(example: Path) -> None:
     reference = example.with_name("chunk.py")
     text = reference.read_text()
@@ -235,6 +236,7 @@ def up(rows, axis):
 """
 
 
+@pytest.mark.slow
 def test_the_attributes_and_the_variadic_operator_of_the_guide_are_valid(tmp_path: Path) -> None:
     joined, flags = (text for _, _, text in FENCE.findall(section("Inputs and attributes")))
     path = write_spec(tmp_path, "up", f"{HEAD}types: {{T: [i8, f32]}}\n{joined}{JOIN_RULES}", JOIN)

@@ -84,6 +84,7 @@ def test_a_failure_that_no_waiver_matches_still_blocks(file: Path) -> None:
     assert conclusion_line(certificate).startswith(f"NOT CONFORMANT, {waived}: ")
 
 
+@pytest.mark.slow
 def test_rejections_whose_baseline_has_a_waived_failure_do_not_block(file: Path) -> None:
     text = f"- {{case: '*', kind: value, {REST}}}\n"
     certificate = waiving(file, text, wrong.ThroughFloat16, core_suite())

@@ -50,6 +50,7 @@ def test_the_whole_suite_finds_most_faults() -> None:
     assert len(strength.missed) < 5
 
 
+@pytest.mark.slow
 def test_a_suite_without_negative_cases_finds_no_missing_check() -> None:
     text = "take-1/count-range is not checked"
     weak = measured_without("rejection")
@@ -59,6 +60,7 @@ def test_a_suite_without_negative_cases_finds_no_missing_check() -> None:
     assert weak.interval[1] < whole().interval[0]
 
 
+@pytest.mark.slow
 def test_a_suite_without_a_type_misses_what_is_wrong_for_it() -> None:
     lost = {
         "the call is rejected, if data is f32",

@@ -105,6 +105,7 @@ def test_a_suite_of_other_specs_is_generated(tmp_path: Path) -> None:
         load(specs=tmp_path, operator="example/Tale-1")
 
 
+@pytest.mark.slow
 def test_the_suite_of_a_certificate_is_generated_again(
     suite: Suite, certificate: Certificate
 ) -> None:

@@ -105,6 +105,7 @@ def test_a_constant_result_is_not_of_kind_state() -> None:
     assert {v.kind for v in found.verdicts if v.status == "fail"} == {"value"}
 
 
+@pytest.mark.slow
 def test_a_large_failing_call_is_made_smaller() -> None:
     large = next(
         case.id

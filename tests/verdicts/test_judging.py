@@ -115,6 +115,7 @@ def test_a_waiver_for_a_device_with_a_path_is_applied_again(tmp_path: Path) -> N
     assert verify_certificate(certificate, few_cases()) == []
 
 
+@pytest.mark.slow
 def test_a_run_that_gave_up_is_sound_after_it_was_resumed() -> None:
     given: dict[str, Any] = {"operator": DML, "options": {"how": "abort"}, "max_crashes": 3}
     certificate = certify(f"{MISBEHAVING}:Misbehaves", few_cases(), **given)
