@@ -183,11 +183,12 @@ _ChunkBytes = ctypes.c_char * _CHUNK
 def anonymous_file() -> int:
     """Return a descriptor of anonymous memory, or of an unlinked file where that is missing.
 
-    The memory cannot shrink: to read what another process has cut off would end this one.
+    The memory cannot shrink: to read what another process has cut off would end this one. Nor can
+    another process forbid that it grows.
     """
     if sys.platform == "linux":
         descriptor = os.memfd_create("opcert", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
         return descriptor
     # A worker starts faster without it.
     from tempfile import TemporaryFile  # noqa: PLC0415

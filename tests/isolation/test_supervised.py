@@ -3,6 +3,7 @@
 No test may leave a process running.
 """
 
+import fcntl
 import os
 import re
 import sys
@@ -116,6 +117,15 @@ def test_a_forged_answer_is_the_fault_of_its_case_alone(how: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux seals memory")
 def test_a_backend_cannot_cut_off_the_shared_memory() -> None:
     assert judged(f"{MISBEHAVING}:Forges", {"how": "shrink"}).status == "pass"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux seals memory")
+def test_a_backend_cannot_keep_the_shared_memory_from_growing() -> None:
+    # Else `grow` fails here, which would end the whole run.
+    area = SharedArea()
+    with pytest.raises(PermissionError):
+        fcntl.fcntl(area.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+    area.close()
 
 
 def test_a_leak_in_quick_calls_meets_the_limit_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
