@@ -5,6 +5,7 @@ They call the reference functions without reading a spec, so that their processe
 
 import contextlib
 import ctypes
+import fcntl
 import inspect
 import json
 import mmap
@@ -108,6 +109,14 @@ def _end_the_main_thread_later() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.2)
 
 
+def _abort_with_an_odd_log() -> None:
+    # Such a file cannot be read at any place; some file systems refuse it.
+    os.write(1, b"odd")
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(1, fcntl.F_SETFL, getattr(os, "O_DIRECT", 0))
+    os.abort()
+
+
 def _abort_later() -> None:
     threading.Timer(0.2, os.abort).start()
 
@@ -116,6 +125,7 @@ DOES: Mapping[str, Callable[[], Any]] = {
     "segfault": _read_nothing,
     "abort": os.abort,
     "abort-later": _abort_later,
+    "abort-with-odd-log": _abort_with_an_odd_log,
     "daemon": _leave_a_daemon,
     "daemon-abort": lambda: _leave_a_daemon_and(os.abort),
     "daemon-sleep": lambda: _leave_a_daemon_and(lambda: time.sleep(600)),

@@ -70,6 +70,7 @@ def assert_others_pass(certificate: Certificate) -> None:
         slow("abort", "crash", None, "ended by SIGABRT"),
         slow("exit", "crash", None, "exited with 0"),
         slow("kill", "crash", None, "ended by SIGKILL"),
+        ("abort-with-odd-log", "crash", None, "ended by SIGABRT"),
         ("close-all", "crash", None, "exited with 1"),
         slow("close-memory", "crash", None, "exited with 1"),
         slow("grow", "crash", None, "MiB of memory; the limit is 256"),
