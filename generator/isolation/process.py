@@ -227,7 +227,7 @@ class Process:
         try:
             code = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            return WorkerFailure("protocol", f"{ended} without exiting")
+            return WorkerFailure("hang", f"{ended} without exiting")
         if code < 0:
             return WorkerFailure("crash", f"the process was ended by {_signal_name(-code)}")
         return WorkerFailure("crash", f"the process exited with {code}")

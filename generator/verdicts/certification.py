@@ -250,6 +250,7 @@ class Certification:
         if ended is None or former is None or former.status in FAILURE_STATUSES:
             return
         self._fail(self._last, replace(redact_outcome(ended), lines=[*self._release_lost()]))
+        self.crashes[former.operator] += self.verdicts[self._last].status in FATAL_OUTCOMES
 
     def _fail(self, case_id: str, outcome: Outcome) -> None:
         """Judge a case again, of which a later call reveals another outcome."""

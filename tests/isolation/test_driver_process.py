@@ -90,20 +90,22 @@ def test_what_a_driver_does_is_the_verdict_of_its_case_alone(
             ("wrong-bytes", r"output 0: 3 bytes; f32\[.*\] has \d+"),
             ("much", r"\d+ bytes of outputs; at most"),
             ("no-bool", "a byte 0x02; boolean has at most 1"),
-            ("closes-stdout", "the process closed its output without exiting"),
         ],
         4,
     ),
 )
-def test_a_malformed_answer_is_of_the_kind_protocol(
-    how: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if how == "closes-stdout":
-        # It never exits, so that every moment is long enough.
-        monkeypatch.setattr(process, "_EXIT_SECONDS", 0.3)
+def test_a_malformed_answer_is_of_the_kind_protocol(how: str, message: str) -> None:
     verdict = judged(driver(how), of="u8" if how == "no-bool" else "f32")
     assert (verdict.status, verdict.kind) == ("fail", "protocol")
     assert re.search(message, verdict.detail), verdict.detail
+
+
+def test_a_driver_that_closes_its_output_and_stays_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It never exits, so that every moment is long enough.
+    monkeypatch.setattr(process, "_EXIT_SECONDS", 0.3)
+    verdict = judged(driver("closes-stdout"))
+    assert verdict.status == "hang"
+    assert "the process closed its output without exiting" in verdict.detail
 
 
 def test_a_driver_that_never_reads_hangs_in_a_large_call_too() -> None:
