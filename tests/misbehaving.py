@@ -319,6 +319,11 @@ class CannotBeMade(Behaves):
         os.abort()
 
 
+class CannotAnswer(Behaves):
+    def __init__(self) -> None:
+        os.closerange(3, 256)
+
+
 class IsLost(Behaves):
     """Crashes after some calls, and cannot restart, as if its device were lost."""
 

@@ -181,8 +181,27 @@ def serve(requests: int, replies: int, memory: int) -> None:
     close_backend(backend)
 
 
+def _report(failure: Exception) -> None:
+    """Write one line about a failure of this module to the log, not a traceback of opcert.
+
+    Usually the backend has closed a descriptor, or changed a module that opcert uses as well.
+    """
+    place = failure.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = "" if place is None else f" ({place.tb_frame.f_code.co_filename}:{place.tb_lineno})"
+    text = f"opcert's part of this process failed: {describe_error(failure)}{where}\n"
+    os.write(2, text.encode(errors="replace"))
+
+
 if __name__ == "__main__":
     end_with_parent()
-    serve(*map(int, sys.argv[1:]))
+    try:
+        serve(*map(int, sys.argv[1:]))
+    except Exception as failure:
+        try:
+            _report(failure)
+        finally:
+            os._exit(1)
     # Threads that the backend still runs must not keep the process alive.
     os._exit(0)

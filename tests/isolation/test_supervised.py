@@ -256,6 +256,13 @@ def test_the_error_of_a_failed_start_has_the_log() -> None:
         certify(f"{MISBEHAVING}:CannotBeMade", SUITE, case=CASES)
 
 
+def test_the_log_of_a_worker_that_cannot_answer_has_no_traceback() -> None:
+    message = r"exited with 1; it printed: opcert's part of this process failed: OSError: "
+    with pytest.raises(BackendError, match=message) as caught:
+        SupervisedBackend(f"{MISBEHAVING}:CannotAnswer")
+    assert "Traceback" not in str(caught.value)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
