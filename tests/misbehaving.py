@@ -306,6 +306,7 @@ class Forges(Behaves):
             "nobody": {"observed": "rejected", "rejected_by": "nobody"},
             "numbers": {"changed": 7},
             "lists": {"changed": [[]]},
+            "no-input": {"altered_inputs": ["x" * 1000]},
             "nameless": {"returned": "a\0b"},
         }
         answer |= changes.get(self.how, {})

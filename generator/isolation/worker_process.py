@@ -172,7 +172,9 @@ class Worker:
         log = self.process.take_log()
         fault = None
         if answer["altered_inputs"]:
-            text = f"the call changed the form of its input '{answer['altered_inputs'][0]}'"
+            if (name := answer["altered_inputs"][0]) not in inputs:
+                raise ValueError("the name of no input")
+            text = f"the call changed the form of its input '{name}'"
             fault = Difference("mutated-input", text)
         observed = answer["observed"]
         if observed in ("unsupported", "rejected"):

@@ -103,7 +103,7 @@ def test_what_a_call_does_is_the_verdict_of_its_case_alone(
     "how",
     [
         *("noise", "stale", "outside", "deep", *GUESSED_IDS[:1]),
-        *map(slow, ("array", "bytes", "grown", "unknown", "nobody", "numbers")),
+        *map(slow, ("array", "bytes", "grown", "unknown", "nobody", "numbers", "no-input")),
         *map(slow, ("unattributed", "lists", "nameless", "before", "enormous", *GUESSED_IDS[1:])),
     ],
 )
