@@ -98,6 +98,12 @@ def _leave_a_daemon() -> None:
     os._exit(0)
 
 
+@cache
+def _leave_a_session() -> None:
+    command = [sys.executable, "-c", SLEEPS, str(os.getppid())]
+    subprocess.Popen(command, start_new_session=True, env={})
+
+
 def _leave_a_daemon_and(then: Callable[[], Any]) -> None:
     _leave_a_daemon()
     then()
@@ -127,6 +133,7 @@ DOES: Mapping[str, Callable[[], Any]] = {
     "abort-later": _abort_later,
     "abort-with-odd-log": _abort_with_an_odd_log,
     "daemon": _leave_a_daemon,
+    "session": _leave_a_session,
     "daemon-abort": lambda: _leave_a_daemon_and(os.abort),
     "daemon-sleep": lambda: _leave_a_daemon_and(lambda: time.sleep(600)),
     "end-main-thread": _end_the_main_thread_later,

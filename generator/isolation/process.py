@@ -78,6 +78,7 @@ class Process:
         # What runs opcert may be ended in the same way, with the processes that opcert starts.
         self._mark = f"{os.environ.get(_MARK, '')}/{secrets.token_hex(16)}"
         self._failure: WorkerFailure | None = None
+        self._descendants: list[psutil.Process] = []
         self._next_measurement = 0.0
         self._timeout, self._deadline = START_TIMEOUT, time.monotonic() + START_TIMEOUT
         child_input, self._requests = os.pipe()
@@ -281,6 +282,8 @@ class Process:
 
     def exits_within(self, seconds: float) -> bool:
         """Close the input of the process; return whether it exits within `seconds`."""
+        # Who has no mark is found as long as its parent runs.
+        self._descendants = self._living_descendants()
         os.close(self._requests)
         self._open.remove(self._requests)
         try:
@@ -294,9 +297,7 @@ class Process:
         # Once each: an interrupt in here may call this again.
         while self._open:
             os.close(self._open.pop())
-        descendants = []
-        with suppress(psutil.Error):
-            descendants = psutil.Process(self._process.pid).children(recursive=True)
+        descendants = [*self._descendants, *self._living_descendants()]
         self._process.kill()
         # Its session, where there are sessions.
         with suppress(AttributeError, ProcessLookupError, PermissionError):
@@ -310,6 +311,11 @@ class Process:
             if not descendants:
                 break
         self._log.close()
+
+    def _living_descendants(self) -> list[psutil.Process]:
+        with suppress(psutil.Error):
+            return psutil.Process(self._process.pid).children(recursive=True)
+        return []
 
     def _is_marked(self, process: psutil.Process) -> bool:
         """Whether this process, or a descendant of it, has started another one."""

@@ -54,7 +54,9 @@ def daemons(run: int) -> list[psutil.Process]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no sessions")
-@pytest.mark.parametrize("how", ["daemon", pytest.param("daemon-abort", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "how", ["daemon", "session", pytest.param("daemon-abort", marks=pytest.mark.slow)]
+)
 def test_a_daemon_of_a_backend_ends_with_the_run(how: str) -> None:
     certify(f"{MISBEHAVING}:Misbehaves", core_suite(), options={"how": how}, case=CASES)
     assert not psutil.wait_procs(daemons(os.getpid()), timeout=30)[1]
