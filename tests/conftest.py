@@ -109,17 +109,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return scheduling
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let `.ci/run` run a part of the tests, another one for each commit."""
-    parser.addoption("--part", metavar="K/N", help="run the K-th test and each N-th that follows")
-
-
-@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the operators first where several processes share the tests, for they take longest."""
-    if part := config.getoption("part"):
-        first, step = map(int, part.split("/"))
-        items[:] = items[first % step :: step]
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: operator_of(item.nodeid) is None)
 
