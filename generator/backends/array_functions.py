@@ -113,7 +113,9 @@ class ArrayFunctions(ABC):
         if inputs:
             raise TypeError(f"arguments {', '.join(inputs)}")
         if len(arrays) > 1:
-            modes = host.MODES_OF_MAXIMUM if operator == "openvino/Maximum-1" else host.MODES
+            modes = (
+                host.BROADCASTS_OF_MAXIMUM if operator == "openvino/Maximum-1" else host.BROADCASTS
+            )
             host.check_broadcast(arrays, auto_broadcast, modes)
             _check_types(arrays)
         function = self._function(operator, next(iter(arrays.values())))

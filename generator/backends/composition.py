@@ -19,8 +19,8 @@ from opcert.errors import BackendError
 # An option of several adapters: whether later calls of the same form reuse compiled code.
 CACHE: Mapping[str, Sequence[str]] = {"cache": ("on", "off")}
 # The values of `auto_broadcast`.
-MODES_OF_MAXIMUM = ("none", "numpy")
-MODES = (*MODES_OF_MAXIMUM, "pdpd")
+BROADCASTS_OF_MAXIMUM = ("none", "numpy")
+BROADCASTS = (*BROADCASTS_OF_MAXIMUM, "pdpd")
 
 
 def check_options(choices: Mapping[str, Sequence[str]], **options: str) -> None:
@@ -346,7 +346,9 @@ def window_slices(
     return tuple(slices)
 
 
-def check_broadcast(inputs: Mapping[str, Array], mode: Any, modes: Sequence[str] = MODES) -> None:
+def check_broadcast(
+    inputs: Mapping[str, Array], mode: Any, modes: Sequence[str] = BROADCASTS
+) -> None:
     """Check what `auto_broadcast` forbids, and NumPy's rules, by which libraries broadcast, allow.
 
     A condition `cond` is stretched to the others, not the reverse.

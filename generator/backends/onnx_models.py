@@ -9,7 +9,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
 from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, INTEGERS, Array, type_name
-from opcert.backends.composition import MODES_OF_MAXIMUM, check_broadcast, clamp_bounds
+from opcert.backends.composition import BROADCASTS_OF_MAXIMUM, check_broadcast, clamp_bounds
 
 Inputs: TypeAlias = Mapping[str, Any]
 Attributes: TypeAlias = Mapping[str, Any]
@@ -165,7 +165,7 @@ def _broadcast(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
 
 def _maximum(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
     """Check its modes, which are fewer."""
-    check_broadcast(inputs, attributes.pop("auto_broadcast", "numpy"), MODES_OF_MAXIMUM)
+    check_broadcast(inputs, attributes.pop("auto_broadcast", "numpy"), BROADCASTS_OF_MAXIMUM)
 
 
 def _divide(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:

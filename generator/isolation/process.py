@@ -45,7 +45,6 @@ _MAX_LINE = 1 << 24
 _SINGLE_WRITE = 1 << 16
 # How many bytes of unexpected output a message quotes.
 _QUOTED_BYTES = 80
-
 # Descendants have this variable too, whatever session and parent they have.
 _MARK = "OPCERT_PROCESS"
 # How often the system is searched for descendants, which may start others in the meantime, and for
@@ -78,7 +77,7 @@ class Process:
         # What runs opcert may be ended in the same way, with the processes that opcert starts.
         self._mark = f"{os.environ.get(_MARK, '')}/{secrets.token_hex(16)}"
         self._failure: WorkerFailure | None = None
-        self._descendants: list[psutil.Process] = []
+        self._known: list[psutil.Process] = []
         self._next_measurement = 0.0
         self._timeout, self._deadline = START_TIMEOUT, time.monotonic() + START_TIMEOUT
         child_input, self._requests = os.pipe()
@@ -213,12 +212,9 @@ class Process:
             return
         self._next_measurement = time.monotonic() + _INTERVAL_OF_QUICK_CALLS
         used = 0
-        with suppress(psutil.Error):
-            process = psutil.Process(self._process.pid)
-            used = process.memory_info().rss
-            for descendant in process.children(recursive=True):
-                with suppress(psutil.Error):
-                    used += descendant.memory_info().rss
+        for process in self._living():
+            with suppress(psutil.Error):
+                used += process.memory_info().rss
         if used > self._memory:
             text = f"it used {used >> 20} MiB of memory; the limit is {self._memory >> 20}"
             raise WorkerFailure("crash", text)
@@ -229,9 +225,8 @@ class Process:
             code = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             return WorkerFailure("hang", f"{ended} without exiting")
-        if code < 0:
-            return WorkerFailure("crash", f"the process was ended by {_signal_name(-code)}")
-        return WorkerFailure("crash", f"the process exited with {code}")
+        how = f"was ended by {_signal_name(-code)}" if code < 0 else f"exited with {code}"
+        return WorkerFailure("crash", f"the process {how}")
 
     def find_failure(self) -> WorkerFailure | None:
         """Return how the process has ended or failed since its last answer, if it has."""
@@ -263,8 +258,7 @@ class Process:
         size = os.fstat(self._log.fileno()).st_size
         if size == self._log_position:
             return ""
-        start = self._log_position if self._log_position < size else 0
-        start = max(start, size - _LOG_BYTES)
+        start = max(self._log_position if self._log_position < size else 0, size - _LOG_BYTES)
         self._log_position = size
         text = b""
         # The child shares the flags of the file: with O_DIRECT, not every place can be read.
@@ -282,8 +276,8 @@ class Process:
 
     def exits_within(self, seconds: float) -> bool:
         """Close the input of the process; return whether it exits within `seconds`."""
-        # Who has no mark is found as long as its parent runs.
-        self._descendants = self._living_descendants()
+        # A descendant without the mark is found only as long as its parent runs.
+        self._known = self._living()
         os.close(self._requests)
         self._open.remove(self._requests)
         try:
@@ -297,24 +291,26 @@ class Process:
         # Once each: an interrupt in here may call this again.
         while self._open:
             os.close(self._open.pop())
-        descendants = [*self._descendants, *self._living_descendants()]
+        processes = [*self._known, *self._living()]
         self._process.kill()
         # Its session, where there are sessions.
         with suppress(AttributeError, ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for _ in range(_SEARCHES):
-            for descendant in descendants:
+            for process in processes:
                 with suppress(psutil.Error):
-                    descendant.kill()
-            descendants = [process for process in psutil.process_iter() if self._is_marked(process)]
-            if not descendants:
+                    process.kill()
+            processes = [process for process in psutil.process_iter() if self._is_marked(process)]
+            if not processes:
                 break
         self._log.close()
 
-    def _living_descendants(self) -> list[psutil.Process]:
+    def _living(self) -> list[psutil.Process]:
+        """Return the process and its descendants, if it runs."""
         with suppress(psutil.Error):
-            return psutil.Process(self._process.pid).children(recursive=True)
+            process = psutil.Process(self._process.pid)
+            return [process, *process.children(recursive=True)]
         return []
 
     def _is_marked(self, process: psutil.Process) -> bool:
@@ -378,8 +374,8 @@ def perform_handshake(
         raise BackendError(f"backend '{backend}': invalid handshake: {key}: {mistake}")
     if found := process.unexpected_output():
         raise BackendError(f"backend '{backend}': unexpected output after the handshake: {found}")
-    support, reuse = answer.get("support"), answer.get("reuse")
-    return Introduction(answer["name"], answer["version"], support, reuse)
+    name, version = answer["name"], answer["version"]
+    return Introduction(name, version, answer.get("support"), answer.get("reuse"))
 
 
 def _introduction_mistakes(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

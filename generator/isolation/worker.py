@@ -7,6 +7,7 @@ the third. Output that the backend prints goes to the log of the process.
 import json
 import os
 import sys
+import traceback
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -186,12 +187,9 @@ def _report(failure: Exception) -> None:
 
     Usually the backend has closed a descriptor, or changed a module that opcert uses as well.
     """
-    place = failure.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    where = "" if place is None else f" ({place.tb_frame.f_code.co_filename}:{place.tb_lineno})"
-    text = f"opcert's part of this process failed: {describe_error(failure)}{where}\n"
-    os.write(2, text.encode(errors="replace"))
+    place = traceback.extract_tb(failure.__traceback__)[-1]
+    error = f"{describe_error(failure)} ({place.filename}:{place.lineno})"
+    os.write(2, f"opcert's part of this process failed: {error}\n".encode(errors="replace"))
 
 
 if __name__ == "__main__":

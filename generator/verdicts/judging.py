@@ -112,7 +112,7 @@ class Judge:
     ) -> Verdict:
         """Fail a case declined without declaration, and state what its confirmation showed.
 
-        Nobody declares what invalid calls are not supported: libraries reject them as such.
+        Declarations are about valid calls: an invalid one may be declined.
         """
         record = self.suite.cases[judged.case].record
         is_declined = judged.status == "unsupported" and judged.observed != "not-run"
