@@ -164,7 +164,7 @@ def _broadcast(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
 
 
 def _maximum(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Check its modes, which are fewer."""
+    """Check its modes: it lacks pdpd."""
     check_broadcast(inputs, attributes.pop("auto_broadcast", "numpy"), BROADCASTS_OF_MAXIMUM)
 
 
