@@ -33,7 +33,7 @@ OPERATORS = {
 }
 # Tests that generate much of an operator.
 BY_OPERATOR = re.compile(
-    r"tests/(cases|faults|operators|property|readings)/|tests/suite/test_profiles|tests/test_reference_checks"
+    r"tests/(accuracy|cases|faults|operators|property|readings)/|tests/suite/test_profiles|tests/test_reference_checks"
 )
 # Tests that share the certificates of `samples.py`.
 OF_SAMPLES = re.compile(r"tests/(report/|commands/test_report|verdicts/test_bugs)")

@@ -1,7 +1,8 @@
 """Whether the core suite finds a fault: what of it fails, and whether it is certified."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import cache
+from itertools import takewhile
 
 from opcert.backends.contract import Backend
 from opcert.suite.suite import Suite
@@ -55,13 +56,19 @@ def first_failure_of(suite: Suite, fault: Fault) -> Verdict | None:
 
 
 def failure_of(
-    backend: Backend, suite: Suite, operator: str, cases: Iterable[str]
+    backend: Backend, suite: Suite, operator: str, cases: Collection[str]
 ) -> Verdict | None:
-    """Return the first verdict that keeps a backend from being conformant and bit-exact, if any."""
-    run = certification.Certification(backend, suite)
+    """Return the first verdict that keeps a backend from being conformant and bit-exact, if any.
+
+    The call that a run repeats comes last: most faults show without it, and it takes long.
+    """
+    run = certification.Certification(backend, suite, repeats=False)
+    repeating = certification.Certification(backend, suite)
     for case in cases:
-        verdict = run.verdict(case)
-        if verdict.status == "fail":
+        if (verdict := run.verdict(case)).status == "fail":
+            return verdict
+    for case in takewhile(lambda _: not repeating.repeated, cases):
+        if (verdict := repeating.verdict(case)).status == "fail":
             return verdict
     verdicts = run.finish()
     certificate = made_certificate.certificate(verdicts, [operator], len(verdicts))

@@ -5,7 +5,7 @@ where it decides, the difference is found.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays.calls import Call, Tensor, flatten_variadic, group_variadic
-from opcert.arrays.element_types import type_name
+from opcert.arrays.element_types import Array, type_name
 from opcert.arrays.patterns import materialize_numbered
 from opcert.cases.candidates import CandidateSearch
 from opcert.cases.case import MistakeLog
@@ -54,25 +54,21 @@ def described(inputs: Inputs, attributes: Attributes) -> Call:
     return Call(tensors, attributes)
 
 
+def as_compared(outputs: Iterable[Array]) -> list[tuple[np.dtype, tuple[int, ...], bytes]]:
+    return [(output.dtype, output.shape, output.tobytes()) for output in outputs]
+
+
 def outcome(compute: Compute, inputs: Inputs, attributes: Attributes) -> Any:
     """Return the outputs as they are compared, and as they are; nothing for a rejection."""
     # Whatever a backend raises is a rejection.
     with suppress(Exception):
         outputs = compute(inputs, attributes)
-        return [(each.dtype, each.shape, each.tobytes()) for each in outputs], outputs
+        return as_compared(outputs), outputs
     return None, None
 
 
-@pytest.mark.parametrize(
-    ("suite_of", "operator"),
-    [
-        (suite, DML),
-        *(pytest.param(whole_suite, name, marks=pytest.mark.slow) for name in READINGS),
-    ],
-)
-def test_no_reading_of_what_a_document_leaves_open_fails(
-    suite_of: Callable[[str], Suite], operator: str
-) -> None:
+@at_length("operator", zip(READINGS))
+def test_no_reading_of_what_a_document_leaves_open_fails(operator: str) -> None:
     """One run tries every reading: the backend does what the first does that differs."""
     conditions, answered, differing = conditions_of(operator), set(), set()
 
@@ -100,11 +96,24 @@ def test_no_reading_of_what_a_document_leaves_open_fails(
             raise ValueError("not a call of this reading")
         return answer
 
-    failure = first_failure(operator, differently, suite_of(operator))
+    failure = first_failure(operator, differently, suite(operator))
     assert failure is None, (failure, differing)
     assert answered == {each.id for each in conditions.spec.call_ambiguities}
     # Of updates of boolean data, only candidates for negative cases could go wrong.
     assert differing | {"updates-booleans"} >= readings.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", CORE_OPERATORS)
+def test_no_reading_fails_a_case_of_the_suite_that_comes_with_opcert(operator: str) -> None:
+    whole, failing = whole_core_suite().operators[operator], []
+    for case in whole.cases.values():
+        inputs = group_variadic(whole.inputs(case))
+        expected = as_compared(whole.outputs(case)) if case.expects == "outputs" else None
+        for name, compute in READINGS[operator].items() if case.ambiguity is None else ():
+            if outcome(compute, inputs, case.attributes)[0] != expected:
+                failing.append((case.id, name))
+    assert failing == []
 
 
 @pytest.mark.slow
