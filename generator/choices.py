@@ -55,7 +55,7 @@ class Choices:
         Raises:
             Inapplicable: there is no option.
         """
-        common, seldom = _by_level(options), _by_level(rare)
+        common, seldom = _by_level(options), _by_level(rare) if rare else {}
         level = self._level(name, common, seldom)
         self.levels[name] = level
         return common[level] if level in common else seldom[level]
@@ -73,7 +73,8 @@ class Choices:
 
     def integer(self, name: str, low: int, high: int) -> int:
         """Return an integer from `low` to `high`, both included; it is no level."""
-        return low + (self._bits(name) * (high - low + 1) >> _BITS)
+        # Of many choices, only one answer is possible.
+        return low if low == high else low + (self._bits(name) * (high - low + 1) >> _BITS)
 
     def integers(self, name: str, low: int, high: int, count: int) -> list[int]:
         """Return `count` integers from `low` to `high`, both included."""

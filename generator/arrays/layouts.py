@@ -49,6 +49,8 @@ class Layout:
 
     def of(self, array: Array) -> "Layout":
         """Return the layout without what makes no difference to an array."""
+        if not self.repeated:
+            return self.of_shape(array.shape)
         bits = array.view(bits_dtype(array.dtype))
         axes = (axis for axis in self.repeated if axis in range(array.ndim))
         equal = (axis for axis in axes if (bits == np.roll(bits, 1, axis)).all())
@@ -56,23 +58,27 @@ class Layout:
 
     def of_shape(self, shape: Sequence[int]) -> "Layout":
         """Return the layout without what makes no difference to any array of a shape."""
+        if self is C_ORDER or 0 in shape:
+            return C_ORDER
         axes = [axis for axis, extent in enumerate(shape) if extent > 1]
         repeated = tuple(axis for axis in self.repeated if axis in axes)
         moving = tuple(axis for axis in axes if axis not in repeated)
         backwards = tuple(axis for axis in self.backwards if axis in moving)
         order, gaps = tuple(_ordered(moving, self.order)), self.gaps[: len(moving)]
         order, gaps = () if order == moving else order, gaps if any(gaps) else ()
-        return C_ORDER if 0 in shape else Layout(order, backwards, repeated, gaps, self.offset)
+        return Layout(order, backwards, repeated, gaps, self.offset)
 
     def placement(self, shape: Sequence[int]) -> tuple[list[int], int, int]:
         """Return the strides, the place of the first element, and the size of the buffer.
 
-        All count elements. The layout is that `of` an array of this shape.
+        All count elements. Along the repeated axes, elements are to be equal.
         """
-        gaps = iter(self.gaps)
+        axes = [axis for axis, n in enumerate(shape) if n > 1 and axis not in self.repeated]
+        order, gaps = _ordered(axes, self.order), iter(self.gaps[: len(axes)])
         step = 1 + next(gaps, 0)
         start, strides = self.offset + step - 1, [0] * len(shape)
-        for axis in reversed(_ordered(range(len(shape)), self.order)):
+        # Axes that do not move are the outer ones, but in the order of C they keep their place.
+        for axis in reversed(_ordered(range(len(shape)), () if order == axes else order)):
             if axis in self.repeated:
                 continue
             strides[axis] = step
@@ -97,13 +103,16 @@ def _ordered(axes: Sequence[int], order: Sequence[int]) -> list[int]:
 
 def copy_in_layout(array: Array, layout: Layout) -> Array:
     """Return a fresh, writeable copy of `array` in a memory layout."""
-    layout = layout.of(array)
-    if layout == C_ORDER:
+    if layout.repeated:
+        layout = layout.of(array)
+    if layout == C_ORDER or not array.size:
         return array.copy(order="C")
     strides, start, size = layout.placement(array.shape)
     bits = np.asarray(array, order="C").reshape(-1).view(bits_dtype(array.dtype))
-    # A foreign element differs from the one that a reader in C order, from `start` on, expects.
-    buffer = np.roll(np.resize(bits ^ bits.dtype.type(1), size), start)
+    buffer = np.empty(size, bits.dtype)
+    if size > array.size or layout.repeated:
+        # A foreign element differs from the one that a reader in C order, from `start` on, expects.
+        buffer = np.roll(np.resize(bits ^ bits.dtype.type(1), size), start)
     steps = [step * array.itemsize for step in strides]
     copy: Array = np.ndarray(array.shape, array.dtype, buffer, start * array.itemsize, steps)
     copy[...] = array
@@ -117,6 +126,8 @@ def underlying_buffer(array: Array) -> Array:
 
 def start_of(array: Array) -> int:
     """Return where the first element lies in the underlying buffer, in bytes."""
+    if array.base is None:
+        return 0
     first, begin = (a.__array_interface__["data"][0] for a in (array, underlying_buffer(array)))
     return int(first - begin)
 

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from opcert.arrays.calls import replace
 from opcert.cases.list_mutations import (
     ELEMENTS,
     LENGTHS,
@@ -25,7 +26,10 @@ from opcert.cases.list_mutations import (
     integer_list_mutations,
     order_mutations,
     pair_mutations,
+    require,
+    several,
 )
+from opcert.errors import Inapplicable
 from opcert.roles.role import Attribute, Role
 from opcert.roles.slicing_steps import MaskRole
 from opcert.specification.model import Spec
@@ -33,8 +37,8 @@ from opcert.specification.model import Spec
 # Mutations of the number of records.
 _COUNTS: dict[str, ListMutation] = {
     "without-first-record": lambda records, _: records[1:],
-    "without-last-record": lambda records, _: records[:-1] if len(records) > 1 else None,
-    "without-last-two-records": lambda records, _: records[:-2] if len(records) > 2 else None,
+    "without-last-record": lambda records, _: several(2, records)[:-1],
+    "without-last-two-records": lambda records, _: several(3, records)[:-2],
     "without-records": lambda *_: [],
     "with-first-record-again": lambda records, _: [*records, *records[:1]],
     "with-last-two-records-again": lambda records, _: [*records, *records[-2:]],
@@ -69,50 +73,50 @@ def _spellings(words: Sequence[str]) -> dict[str, ElementMutation]:
     }
 
 
-def _field(record: Mapping[str, Any], kind: type) -> str | None:
-    """Return the first field of a record whose value is of a kind, if there is one."""
-    return next((key for key, value in record.items() if isinstance(value, kind)), None)
+def _field(record: Mapping[str, Any], kind: type) -> str:
+    """Return the first field of a record whose value is of a kind.
+
+    Raises:
+        Inapplicable: the record has no such field.
+    """
+    for key, value in record.items():
+        if isinstance(value, kind):
+            return key
+    raise Inapplicable("no such field")
 
 
 def _in_field(kind: type[list[int]] | type[str], mutation: ElementMutation) -> ElementMutation:
     """Return the mutation of a record that mutates its first field of a kind."""
 
-    def mutated(record: Mapping[str, Any], context: MutationContext) -> Mapping[str, Any] | None:
+    def mutated(record: Mapping[str, Any], context: MutationContext) -> Mapping[str, Any]:
         field = _field(record, kind)
-        value = None if field is None else mutation(record[field], context)
-        return None if field is None or value is None else {**record, field: kind(value)}
+        return {**record, field: kind(mutation(record[field], context))}
 
     return mutated
 
 
 def _across_records(
     mutation: ListMutation, records: Sequence[Any], context: MutationContext
-) -> Sequence[Any] | None:
+) -> Sequence[Any]:
     """Mutate, as one list, the elements that the lists of all records have at the same index."""
-    field = _field(records[0], list) if records else None
-    count = min(len(record[field]) for record in records) if field is not None else 0
-    if field is None or not count:
-        return None
+    field = _field(several(1, records)[0], list)
+    count = min(len(record[field]) for record in records)
+    require(count)
     index = context.draw % count
     column = mutation([record[field][index] for record in records], context)
-    if column is None:
-        return None
     return [
-        {**record, field: [*record[field][:index], number, *record[field][index + 1 :]]}
+        {**record, field: [*replace(record[field], index, number)]}
         for record, number in zip(records, column, strict=True)
     ]
 
 
-def _merged(records: Sequence[Any], context: MutationContext) -> Sequence[Any] | None:
+def _merged(records: Sequence[Any], context: MutationContext) -> Sequence[Any]:
     """Merge the first two records into one, with the sum of an element of both lists."""
-    field = _field(records[0], list) if len(records) > 1 else None
-    if field is None or not records[0][field]:
-        return None
+    field = _field(several(2, records)[0], list)
     first, second = records[0][field], records[1][field]
-    index = context.draw % len(first)
-    if index >= len(second):
-        return None
-    merged = [*first[:index], first[index] + second[index], *first[index + 1 :]]
+    index = context.draw % len(several(1, first))
+    require(index < len(second))
+    merged = [*replace(first, index, first[index] + second[index])]
     return [{**records[0], field: merged}, *records[2:]]
 
 
@@ -202,9 +206,7 @@ def _single_mutations(kind: str, words: tuple[str, ...] | None) -> Mapping[str, 
 
 def _where_all_are(
     kind: type, mutation: ListMutation, value: Sequence[Any], context: MutationContext
-) -> list[Any] | None:
+) -> list[Any]:
     """Mutate a list of elements of a kind; lists of integers and of records share a type."""
-    if not all(isinstance(element, kind) for element in value):
-        return None
-    mutated = mutation(value, context)
-    return None if mutated is None else [*mutated]
+    require(all(isinstance(element, kind) for element in value))
+    return [*mutation(value, context)]

@@ -99,19 +99,13 @@ class Candidate:
         )
 
 
-def declared_bounds(
-    conditions: Conditions, call: Call, argument: str
-) -> tuple[int | None, int | None]:
-    """Return the declared range of an argument in a call; both ends are None without a range."""
-    declared = conditions.ranges.get(argument)
-    if declared is None:
-        return None, None
-    names = conditions.names(call)
-    try:
-        least, greatest = (evaluate_integer(end, names) for end in declared)
-    except (ExpressionError, Inapplicable):
-        return None, None
-    return least, greatest
+def declared_bounds(conditions: Conditions, call: Call, argument: str) -> tuple[int, int] | None:
+    """Return the declared range of an argument in a call, if there is one."""
+    if (declared := conditions.ranges.get(argument)) is not None:
+        with suppress(ExpressionError, Inapplicable):
+            least, greatest = (evaluate_integer(end, conditions.names(call)) for end in declared)
+            return least, greatest
+    return None
 
 
 def violating_alone(
@@ -121,7 +115,7 @@ def violating_alone(
 
     None where the mutation does not apply, or the call violates several or touches an ambiguity.
     """
-    context = MutationContext(*declared_bounds(conditions, call, mutation.argument), draw)
+    context = MutationContext(declared_bounds(conditions, call, mutation.argument), draw)
     mutated = mutation.apply(conditions.spec, call, context)
     # A mutated call on which a condition cannot be evaluated tests nothing.
     with suppress(ExpressionError):
@@ -167,7 +161,7 @@ class _Baseline:
     conditions: Conditions
 
     @cached_property
-    def bounds(self) -> tuple[int | None, int | None]:
+    def bounds(self) -> tuple[int, int] | None:
         """The declared range of the argument: few baselines of a long suite are mutated."""
         return declared_bounds(self.conditions, self.case.call, self.argument)
 
@@ -245,7 +239,7 @@ class CandidateSearch:
                 break
             # Mutations of one baseline should not all draw the same element.
             draw = baseline.position + len(mutation.name)
-            context = MutationContext(*baseline.bounds, draw, baseline.value_type)
+            context = MutationContext(baseline.bounds, draw, baseline.value_type)
             call = mutation.apply(self.spec, baseline.case.call, context)
             if call is None:
                 inapplicable += 1
@@ -358,7 +352,8 @@ class CandidateSearch:
         iterators = []
         for ring in self._rings_of(argument, present=present):
             middle = bisect_left(ring, first, key=lambda baseline: baseline.position)
-            iterators.append(iter(ring[middle:] + ring[:middle]))
+            # From there to its end, and from its beginning.
+            iterators.append(map(ring.__getitem__, range(middle - len(ring), middle)))
         while iterators:
             for iterator in tuple(iterators):
                 baseline = next(iterator, None)

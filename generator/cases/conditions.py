@@ -72,8 +72,7 @@ class Conditions:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._arguments = [*spec.defaults]
-        self._fixed_names = {**spec.fixed_names, **spec.defaults}
-        self._fixed_scope = evaluation_scope(self._fixed_names)
+        self._fixed = evaluation_scope({**spec.fixed_names, **spec.defaults})
         self._outputs = with_named_values(spec).outputs
         self._required = {argument.name for argument in spec.arguments if argument.required}
         self.ranges = {item.name: item.range for item in spec.arguments if item.range is not None}
@@ -91,26 +90,20 @@ class Conditions:
         }
         self._latest: tuple[Call | None, EvaluationScope] = None, {}
 
-    def names(self, call: Call) -> dict[str, Any]:
-        """Return the names that conditions use on `call`.
+    def names(self, call: Call) -> EvaluationScope:
+        """Return the names that conditions use on `call`, and the functions that they call.
 
         An omitted argument has its default, or is None; `omitted` lists them.
         """
-        return self._with_arguments(self._fixed_names, call)
-
-    def _scope(self, call: Call) -> EvaluationScope:
-        """Return the scope of conditions on `call`: functions, and what `names` returns.
-
-        All conditions on one call share the values that the spec names, so it is kept.
-        """
-        if call is not self._latest[0]:
-            self._latest = call, self._with_arguments(self._fixed_scope, call)
-        return self._latest[1]
-
-    def _with_arguments(self, fixed: Mapping[str, Any], call: Call) -> dict[str, Any]:
         arguments = call.arguments
         omitted = tuple([name for name in self._arguments if name not in arguments])
-        return {**fixed, **arguments, "omitted": omitted}
+        return {**self._fixed, **arguments, "omitted": omitted}
+
+    def _scope(self, call: Call) -> EvaluationScope:
+        """Return `names`, which are kept: all conditions on a call share the values of the spec."""
+        if call is not self._latest[0]:
+            self._latest = call, self.names(call)
+        return self._latest[1]
 
     def check(self, call: Call, presumed: Collection[str] = ()) -> RuleCheck:
         """Check every requirement on `call`.
@@ -296,23 +289,18 @@ def are_small(outputs: Iterable[Tensor], most: int) -> bool:
     return sum(prod([max(extent, 1) for extent in output.shape]) for output in outputs) <= most
 
 
-def _is_element_type(value: Any) -> bool:
-    return isinstance(value, str) and value in ELEMENT_TYPES
-
-
 def _is_shape(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(extent, int) for extent in value)
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and 0 <= value <= _MAX_OUTPUTS
-
-
 # By the key of an output, what the value of its expression is to be.
 _EXPECTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "type": (_is_element_type, "an element type"),
+    "type": (lambda value: value in [*ELEMENT_TYPES], "an element type"),
     "shape": (_is_shape, "a shape"),
-    "count": (_is_count, f"a number of outputs, {_MAX_OUTPUTS} at most"),
+    "count": (
+        lambda value: isinstance(value, int) and 0 <= value <= _MAX_OUTPUTS,
+        f"a number of outputs, {_MAX_OUTPUTS} at most",
+    ),
 }
 
 

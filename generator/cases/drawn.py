@@ -39,7 +39,7 @@ from opcert.roles.drawing import Drawing
 from opcert.roles.role import Attribute, is_plain_value
 from opcert.settings import Profile
 from opcert.specification.expressions import evaluate, parse_expression
-from opcert.specification.files import SpecFile, golden_outputs
+from opcert.specification.files import Reference, SpecFile, golden_outputs
 from opcert.specification.model import Spec
 
 # How the name of a drawn case begins; type and rank of the first input and its number follow.
@@ -128,17 +128,17 @@ def choices_of(spec: Spec, seed: int, number: int) -> Choices:
 
 
 def drawn_calls(
-    spec: Spec, seed: int, *, large: bool = False
+    spec: Spec, seed: int, *, large: bool = False, conditions: Conditions | None = None
 ) -> Iterator[tuple[int, Call, Choices]]:
     """Yield valid calls without end, each with its number and the choices that drew it.
 
     A call depends on the seed and its number alone. The numbers of draws without a valid call are
-    left out.
+    left out. `conditions` are those of the spec, where the caller has them.
 
     Raises:
         ExpressionError: many draws in a row give no valid call.
     """
-    conditions = Conditions(spec)
+    conditions = Conditions(spec) if conditions is None else conditions
     last, reason = -1, ""
     for number in count():
         if number - last > _PATIENCE:
@@ -183,11 +183,14 @@ class Neighbours:
     """Builds the neighbours of the drawn calls of one spec."""
 
     def __init__(
-        self, file: SpecFile, profile: Profile, seed: int, baselines: Sequence[Case]
+        self,
+        reference: Reference,
+        conditions: Conditions,
+        profile: Profile,
+        seed: int,
+        baselines: Sequence[Case],
     ) -> None:
-        self._reference = file.reference
-        self._conditions = Conditions(file.spec)
-        self._profile = profile
+        self._reference, self._conditions, self._profile = reference, conditions, profile
         self._seed = seed
         # By case, since each is a baseline in many respects.
         self._baseline_outputs: dict[str, _Outputs] = {}

@@ -7,8 +7,8 @@ twice. Where a formula computes with numbers, it gives the results that arithmet
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import product
 from math import copysign, prod
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,11 @@ from opcert.arrays.element_types import FLOATS, Array, fits, type_name
 from opcert.arrays.golden import OPEN, Allowance, with_allowance, with_alternatives
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
+from opcert.choices import Choices, call_seed
 from opcert.errors import (
     ExpressionError,
     Inapplicable,
     OpcertError,
-    SpecError,
     Undecided,
     abbreviate,
 )
@@ -55,23 +55,24 @@ _Index = tuple[int, ...]
 
 
 class ElementFormulas:
-    """The element formulas of one spec, compared with golden outputs."""
+    """The element formulas of one spec, compared with golden outputs; and its conditions."""
 
     def __init__(self, spec_file: SpecFile) -> None:
-        self._file = spec_file
+        self._claimed = spec_file.claimed
         self._formulas = [
             None if output.element is None else _Formula(spec_file.spec, k, output.element)
             for k, output in enumerate(spec_file.spec.outputs)
         ]
         self._computes = any(output.computed for output in spec_file.spec.outputs)
         self._has_candidates = any(output.has_candidates for output in spec_file.spec.outputs)
-        self._conditions = Conditions(spec_file.spec)
+        self.conditions = Conditions(spec_file.spec)
+        self._functions = evaluation_scope({}, FORMULA_FUNCTIONS)
 
     def check(self, case: Case, *runs: _InputsAndOutputs) -> None:
         """Compare the outputs of `runs` of a case bit by bit with the elements of its formulas.
 
         Raises:
-            SpecError: an element differs, or a formula gives none.
+            ExpressionError: an element differs, or a formula gives none.
         """
         if not any(self._formulas):
             return
@@ -88,15 +89,14 @@ class ElementFormulas:
                         self._compare(case.call, formula, value, output[index], index)
                 except ExpressionError as error:
                     place = error.place or formula.place
-                    text = f"{case.id}, output {number}: {error}"
-                    raise SpecError([self._file.mistake(place, text)]) from None
+                    raise ExpressionError(f"output {number}: {error}", place) from None
 
     def _compare(
         self, call: Call, formula: "_Formula", value: Any, element: Any, index: _Index
     ) -> None:
         """Raise ExpressionError if an element of an output is not what its formula gives."""
         candidates = value if isinstance(value, Candidates) else (value,)
-        if len(candidates) > 1 and self._conditions.open_elements(call) is None:
+        if len(candidates) > 1 and self.conditions.open_elements(call) is None:
             text = "an element has several candidates, but no ambiguity with 'elements'"
             raise ExpressionError(f"{text} touches the call")
         for candidate in candidates:
@@ -118,7 +118,7 @@ class ElementFormulas:
         """
         if self._computes:
             return self._with_allowances(call, inputs, outputs)
-        if not self._has_candidates or self._conditions.open_elements(call) is None:
+        if not self._has_candidates or self.conditions.open_elements(call) is None:
             return [*outputs]
         opened = [*outputs]
         for number, formula, scope in self._evaluations(call, inputs):
@@ -137,7 +137,7 @@ class ElementFormulas:
         for k, formula, scope in self._evaluations(call, inputs, number):
             if formula.computed:
                 allowance = formula.allowance(scope, outputs[k], element_type)
-                claimed = self._file.claimed.get(type_name(outputs[k].dtype), STANDARD)
+                claimed = self._claimed.get(type_name(outputs[k].dtype), STANDARD)
                 allowed[k] = with_allowance(outputs[k], allowance.claim(claimed))
         return allowed
 
@@ -159,12 +159,12 @@ class ElementFormulas:
             name: tuple(item) if isinstance(item, list) else item
             for name, item in group_variadic(tensors).items()
         }
-        names = {**self._conditions.names(call), **arguments}
-        counts = self._conditions.output_counts(call)
+        names = {**self.conditions.names(call), **arguments}
+        counts = self.conditions.output_counts(call)
         described = ((k, i) for k, count in enumerate(counts) for i in range(count))
         for number, (k, i) in enumerate(described):
             if (formula := self._formulas[k]) is not None:
-                yield number, formula, evaluation_scope({**names, "i": i}, FORMULA_FUNCTIONS)
+                yield number, formula, {**names, **self._functions, "i": i}
 
 
 class _Formula:
@@ -288,10 +288,10 @@ def _chosen_indices(shape: _Index, seed: str) -> Iterator[_Index]:
     """Yield all indices of a small output; of a large one the first, the last, some at random."""
     size = prod(shape)
     if size <= MAX_COMPARED:
-        yield from np.ndindex(shape)
+        yield from product(*map(range, shape))
         return
-    random = Random(seed)  # noqa: S311 -- which elements are compared is no secret
-    chosen = [0, size - 1, *(random.randrange(1, size - 1) for _ in range(MAX_COMPARED - 2))]
+    random = Choices(call_seed(seed)).integers("element", 1, size - 2, MAX_COMPARED - 2)
+    chosen = [0, size - 1, *random]
     yield from zip(*(axis.tolist() for axis in np.unravel_index(chosen, shape)), strict=True)
 
 

@@ -25,7 +25,7 @@ from opcert.reference import RuleBroken, unchecked
 from opcert.settings import PROFILES, Profile
 from opcert.specification.expressions import DocumentedTensor, evaluate
 from opcert.specification.files import Reference, SpecFile, call_reference
-from opcert.specification.model import Rule
+from opcert.specification.model import Spec
 from opcert.yaml_files import YamlPath
 
 # How many candidates are run without the check for each selection.
@@ -36,19 +36,22 @@ _SIZE_STEP = 128
 _MAX_RUN_BYTES = 1 << 16
 
 
+@dataclass(eq=False)
 class PositiveCases:
     """Builds the positive cases of one spec; mistakes that come up are recorded in `mistakes`."""
 
-    def __init__(self, file: SpecFile, seed: int, mistakes: MistakeLog) -> None:
-        self._spec = spec = file.spec
-        self._seed = seed
-        self._mistakes = mistakes
-        self._conditions = Conditions(spec)
+    conditions: Conditions
+    seed: int
+    mistakes: MistakeLog
+
+    @property
+    def _spec(self) -> Spec:
+        return self.conditions.spec
 
     def examples(self) -> Iterator[Case]:
         """Yield the documented calls."""
         for i, example in enumerate(self._spec.examples):
-            with self._mistakes.collect(("examples", i)):
+            with self.mistakes.collect(("examples", i)):
                 documented = flatten_variadic(example.inputs)
                 inputs = {key: _tensor(tensor) for key, tensor in documented.items()}
                 call = Call(inputs, example.attributes)
@@ -56,8 +59,10 @@ class PositiveCases:
 
     def drawn(self, profile: Profile) -> Iterator[Case]:
         """Yield a case for each drawn call of a profile; a longer suite begins with a shorter."""
-        with self._mistakes.collect(()):
-            calls = drawn_calls(self._spec, self._seed, large=profile.large)
+        with self.mistakes.collect(()):
+            calls = drawn_calls(
+                self._spec, self.seed, large=profile.large, conditions=self.conditions
+            )
             computes = any(output.computed for output in self._spec.outputs)
             count = max(100, profile.calls // 10) if computes else profile.calls
             for draw, call, choices in islice(calls, count):
@@ -68,18 +73,17 @@ class PositiveCases:
     def _case(self, name: str, call: Call, place: YamlPath, **fields: Any) -> Case:
         """Return the case of a valid call, with data patterns of its own."""
         identity = self._spec.full_id(name)
-        call = call.patterned(f"{self._seed}|{identity}")
-        check = self._conditions.check(call)
+        check = self.conditions.check(call)
         if check.violated:
             violated = ", ".join(check.violated)
             text = f"{identity} is meant to be a valid call, but violates {violated}: {call}"
             raise ExpressionError(text)
         return Case(
             identity,
-            call,
+            call.patterned(f"{self.seed}|{identity}"),
             place,
-            self._spec.full_ids(*check.satisfied, *self._conditions.behaviours(call)),
-            ambiguity=self._conditions.ambiguity(call),
+            self._spec.full_ids(*check.satisfied, *self.conditions.behaviours(call)),
+            ambiguity=self.conditions.ambiguity(call),
             feature_levels=self._feature_levels(call),
             **fields,
         )
@@ -115,33 +119,30 @@ class NegativeCases:
         A requirement that cannot be violated alone is recorded as a mistake.
         """
         candidates = self.search.candidates()
-        self._record_unviolated(candidates)
+        # So few large calls need not reach every rule.
+        if not self.search.profile.large:
+            self._record_unviolated(candidates)
         ambiguity_ids = [ambiguity.id for ambiguity in self.search.spec.call_ambiguities]
         for owner in (*self.search.spec.requirements, *ambiguity_ids):
             for candidate in self._select(owner, candidates.get(owner, ())):
                 yield self._case(candidate)
 
     def _record_unviolated(self, candidates: dict[str, list[Candidate]]) -> None:
-        for i, rule in enumerate(self.search.spec.rules):
-            is_expected = rule.id in self.search.spec.requirements and not self.search.profile.large
-            if is_expected and rule.id not in candidates:
-                self._record_unviolated_rule(i, rule)
-
-    def _record_unviolated_rule(self, number: int, rule: Rule) -> None:
         """Record why no call violates a rule alone, unless its violations are recorded already."""
-        text = f"no mutation violates '{rule.id}' alone"
-        places = [("rules", number, "violations", name) for name in rule.violations]
-        failures = self.search.failures
-        if any(place in self.search.mistakes for place in places):
-            return
-        if failures:
+        search = self.search
+        unviolated = search.spec.requirements.keys() - candidates.keys()
+        for i, rule in enumerate(search.spec.rules):
+            places = [("rules", i, "violations", name) for name in rule.violations]
+            if rule.id not in unviolated or any(place in search.mistakes for place in places):
+                continue
+            text = f"no mutation violates '{rule.id}' alone"
             # A mutated call is dropped where a condition cannot be evaluated on it.
-            for place, failure in failures.items():
+            for place, failure in search.failures.items():
                 advice = "add the requirements that exclude such calls to its 'prerequisites'"
-                self.search.mistakes.add(place, f"{failure}; {advice}: {text}")
-        else:
-            advice = "add 'violations' that do, or prerequisites that such calls meet"
-            self.search.mistakes.add(("rules", number, "id"), f"{text}; {advice}")
+                search.mistakes.add(place, f"{failure}; {advice}: {text}")
+            if not search.failures:
+                advice = "add 'violations' that do, or prerequisites that such calls meet"
+                search.mistakes.add(("rules", i, "id"), f"{text}; {advice}")
 
     def _case(self, candidate: Candidate) -> Case:
         spec, conditions, baseline = self.search.spec, self.search.conditions, candidate.baseline
@@ -273,18 +274,18 @@ def generate_cases(spec_file: SpecFile, profile: str, seed: int) -> list[Case]:
         SpecError: with every mistake that the cases reveal in the spec.
     """
     spec, mistakes, size = spec_file.spec, MistakeLog(spec_file), PROFILES[profile]
-    positive = PositiveCases(spec_file, seed, mistakes)
+    conditions = Conditions(spec)
+    positive = PositiveCases(conditions, seed, mistakes)
     valid = [*positive.examples(), *positive.drawn(size)]
     # Changes of calls that are mistaken would repeat the mistakes.
     mistakes.raise_if_any()
     baselines = [case for case in valid if case.ambiguity is None]
-    search = CandidateSearch(Conditions(spec), size, seed, baselines, mistakes)
+    search = CandidateSearch(conditions, size, seed, baselines, mistakes)
     negative = NegativeCases(spec_file.reference, search)
-    neighbours = Neighbours(spec_file, size, seed, baselines)
+    neighbours = Neighbours(spec_file.reference, conditions, size, seed, baselines)
     changed = [*neighbours.cases(), *negative.cases()]
     touched = {case.ambiguity for case in (*valid, *changed)}
     if spec.call_ambiguities != spec.ambiguities:
-        conditions = Conditions(spec)
         touched |= {conditions.open_elements(case.call) for case in baselines}
     for i, ambiguity in enumerate(spec.ambiguities):
         if ambiguity.id not in touched and not size.large:

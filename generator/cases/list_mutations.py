@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from opcert.arrays.element_types import FLOATS, SIGNED_INTEGERS, UNSIGNED_INTEGERS, highest, lowest
+from opcert.errors import Inapplicable
 
 # Offsets that integers of 8, 16 and 32 bits lose.
 WRAPS = {"2-8": 1 << 8, "2-16": 1 << 16, "2-32": 1 << 32}
@@ -16,51 +17,57 @@ WRAPS = {"2-8": 1 << 8, "2-16": 1 << 16, "2-32": 1 << 32}
 class MutationContext(NamedTuple):
     """The declared bounds of an argument in a call, a random number, and the element type.
 
-    The bounds apply to each element, and are None where the spec declares none. The random number
-    `draw` selects, for instance, the inner element that a mutation changes.
+    The bounds apply to each element. The random number `draw` selects, for instance, the inner
+    element that a mutation changes. What needs bounds is `Inapplicable` where the spec declares
+    none.
     """
 
-    least: int | None = None
-    greatest: int | None = None
+    bounds: tuple[int, int] | None = None
     draw: int = 0
     type: str = "i64"
 
     @property
-    def period(self) -> int | None:
+    def least(self) -> int:
+        """The least declared value."""
+        return self._declared()[0]
+
+    @property
+    def greatest(self) -> int:
+        """The greatest declared value."""
+        return self._declared()[1]
+
+    @property
+    def period(self) -> int:
         """The number n of values, where the range is [0, n - 1] or [-n, n - 1].
 
         A backend that reduces an index modulo n instead of checking it accepts an index plus n.
         """
-        if self.least is None or self.greatest is None:
-            return None
-        return self.greatest + 1 if self.least in (0, -self.greatest - 1) else None
+        least, greatest = self._declared()
+        require(least in (0, -greatest - 1))
+        return greatest + 1
+
+    def _declared(self) -> tuple[int, int]:
+        if self.bounds is None:
+            raise Inapplicable("no bounds are declared")
+        return self.bounds
 
 
-# Each returns the replacement of the original, or None where it does not apply.
+# Each returns the replacement of the original, or raises Inapplicable.
 ElementMutation = Callable[[Any, MutationContext], Any]
-ListMutation = Callable[[Sequence[Any], MutationContext], Sequence[Any] | None]
+ListMutation = Callable[[Sequence[Any], MutationContext], Sequence[Any]]
 PairMutation = Callable[[int, int], tuple[int, int]]
 
 
-def _above(distance: int) -> ElementMutation:
-    return lambda _, context: None if context.greatest is None else context.greatest + distance
-
-
-def _below(distance: int) -> ElementMutation:
-    return lambda _, context: None if context.least is None else context.least - distance
+def require(applies: object) -> None:
+    """Raise Inapplicable unless a mutation applies."""
+    if not applies:
+        raise Inapplicable("the mutation does not apply")
 
 
 def _rounds(count: int) -> ElementMutation:
     """Return the mutation that adds `count` periods: out of range, but equal modulo the period."""
-
-    def mutated(value: int, context: MutationContext) -> int | None:
-        period = context.period
-        if period is None:
-            return None
-        # A negative value plus one period is still in range.
-        return value + count * period + (period if value < 0 < count else 0)
-
-    return mutated
+    # A negative value plus one period is still in range.
+    return lambda value, context: value + context.period * (count + (value < 0 < count))
 
 
 def _plus(distance: int) -> ElementMutation:
@@ -72,18 +79,12 @@ def constant(value: object) -> ElementMutation:
     return lambda _, __: value
 
 
-def _limit(limit: Callable[[str], int], types: Sequence[str]) -> ElementMutation:
-    """Return the mutation to a limit of the type, where that is one of `types`."""
-    return lambda _, context: limit(context.type) if context.type in types else None
+def _of_types(types: Sequence[str], mutation: ElementMutation) -> ElementMutation:
+    """Return the mutation where the type of the element is one of `types`."""
 
-
-def _from_the_end(element_type: str) -> ElementMutation:
-    """Return the mutation to the same index from the end, if the type is read as signed."""
-
-    def mutated(value: int, context: MutationContext) -> int | None:
-        if context.type != element_type or context.period is None:
-            return None
-        return value + highest(element_type) + 1 - context.period
+    def mutated(value: Any, context: MutationContext) -> Any:
+        require(context.type in types)
+        return mutation(value, context)
 
     return mutated
 
@@ -95,14 +96,14 @@ AT_A_BOUND = ("above", "below")
 ELEMENTS: dict[str, ElementMutation] = {
     "plus-one": _plus(1),
     "minus-one": _plus(-1),
-    "above": _above(1),
-    "below": _below(1),
+    "above": lambda _, context: context.greatest + 1,
+    "below": lambda _, context: context.least - 1,
     "plus-two": _plus(2),
     "minus-two": _plus(-2),
-    "above-by-two": _above(2),
-    "below-by-two": _below(2),
-    "far-above": lambda _, context: None if context.greatest is None else 2 * context.greatest + 5,
-    "far-below": lambda _, context: None if context.least is None else 2 * min(context.least, -1),
+    "above-by-two": lambda _, context: context.greatest + 2,
+    "below-by-two": lambda _, context: context.least - 2,
+    "far-above": lambda _, context: 2 * context.greatest + 5,
+    "far-below": lambda _, context: 2 * min(context.least, -1),
     "round-above": _rounds(1),
     "round-below": _rounds(-1),
     "two-rounds-above": _rounds(2),
@@ -144,16 +145,12 @@ def indices_at(position: str, count: int, draw: int) -> Sequence[int]:
 def at_position(position: str, mutation: ElementMutation) -> ListMutation:
     """Return the mutation of a list that mutates the elements at a position."""
 
-    def mutated(values: Sequence[Any], context: MutationContext) -> Sequence[Any] | None:
+    def mutated(values: Sequence[Any], context: MutationContext) -> Sequence[Any]:
         indices = indices_at(position, len(values), context.draw)
-        if not indices:
-            return None
+        require(indices)
         result = list(values)
         for i in indices:
-            value = mutation(result[i], context)
-            if value is None:
-                return None
-            result[i] = value
+            result[i] = mutation(result[i], context)
         return result
 
     return mutated
@@ -171,13 +168,24 @@ def _unused(values: Sequence[int], count: int) -> list[int]:
     return [k for k in range(len(values) + count) if k not in set(values)][:count]
 
 
+def several(least: int, values: Sequence[Any]) -> Sequence[Any]:
+    """Return values, of which there are to be at least so many."""
+    require(len(values) >= least)
+    return values
+
+
+def _less_than_most(_: Sequence[int], context: MutationContext) -> Sequence[int]:
+    require(context.greatest)
+    return [context.greatest - 1]
+
+
 # Mutations that drop, keep or add elements.
 LENGTHS: dict[str, ListMutation] = {
-    "without-first": lambda values, _: values[1:] if len(values) > 1 else None,
-    "without-last": lambda values, _: values[:-1] if len(values) > 1 else None,
-    "without-last-two": lambda values, _: values[:-2] if len(values) > 2 else None,
-    "without-all": lambda values, _: [] if values else None,
-    "first-alone": lambda values, _: values[:1] if len(values) > 2 else None,
+    "without-first": lambda values, _: several(2, values)[1:],
+    "without-last": lambda values, _: several(2, values)[:-1],
+    "without-last-two": lambda values, _: several(3, values)[:-2],
+    "without-all": lambda values, _: several(1, values)[:0],
+    "first-alone": lambda values, _: several(3, values)[:1],
     "with-zero": lambda values, _: [*values, 0],
     "with-one": lambda values, _: [*values, 1],
     "with-minus-one": lambda values, _: [*values, -1],
@@ -187,18 +195,16 @@ LENGTHS: dict[str, ListMutation] = {
     "with-two-ones-before": lambda values, _: [1, 1, *values],
     "with-another": lambda values, _: [*values, *_unused(values, 1)],
     "with-two-others": lambda values, _: [*values, *_unused(values, 2)],
-    "with-first-again": lambda values, _: [*values, values[0]] if values else None,
-    "with-above": lambda values, context: (
-        None if context.greatest is None else [*values, context.greatest + 1]
-    ),
-    "above-alone": lambda _, context: None if context.greatest is None else [context.greatest + 1],
-    "less-than-most-alone": lambda _, context: [context.greatest - 1] if context.greatest else None,
+    "with-first-again": lambda values, _: [*values, several(1, values)[0]],
+    "with-above": lambda values, context: [*values, context.greatest + 1],
+    "above-alone": lambda _, context: [context.greatest + 1],
+    "less-than-most-alone": _less_than_most,
 }
 _ORDERS: dict[str, ListMutation] = {
-    "reversed": lambda values, _: values[::-1] if len(values) > 2 else None,
-    "rotated": lambda values, _: [*values[1:], values[0]] if len(values) > 2 else None,
-    "all-alike": lambda values, _: [values[0]] * len(values) if len(values) > 2 else None,
-    "three-alike": lambda values, _: [*[values[0]] * 3, *values[3:]] if len(values) > 3 else None,
+    "reversed": lambda values, _: several(3, values)[::-1],
+    "rotated": lambda values, _: [*several(3, values)[1:], values[0]],
+    "all-alike": lambda values, _: [several(3, values)[0]] * len(values),
+    "three-alike": lambda values, _: [*[several(4, values)[0]] * 3, *values[3:]],
 }
 # Pairs of elements: the least length at which a pair differs from the others, and its indices.
 _PAIRS = {
@@ -212,10 +218,8 @@ _PAIRS = {
 def _at_pair(pair: str, mutation: PairMutation) -> ListMutation:
     least_length, (i, j) = _PAIRS[pair]
 
-    def mutated(values: Sequence[Any], _: MutationContext) -> Sequence[Any] | None:
-        if len(values) < least_length:
-            return None
-        result = list(values)
+    def mutated(values: Sequence[Any], _: MutationContext) -> Sequence[Any]:
+        result = list(several(least_length, values))
         result[i], result[j] = mutation(result[i], result[j])
         return result
 
@@ -270,22 +274,30 @@ def integer_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:
     yield from pair_mutations()
 
 
+def _from_the_end(value: int, context: MutationContext) -> int:
+    """Return the same index from the end, if the type is read as signed."""
+    return value + highest(context.type) + 1 - context.period
+
+
 def number_list_mutations(types: Sequence[str]) -> Iterator[tuple[str, str, ListMutation]]:
     """Yield the position and the name of each mutation of numbers of some types, and the mutation.
 
     They are those of a list of integers, and those that depend on the type.
     """
     yield from integer_list_mutations()
-    least, greatest = _limit(lowest, SIGNED_INTEGERS), _limit(highest, SIGNED_INTEGERS)
-    groups = [(POSITIONS, {"least": least, "greatest": greatest})]
+    limits: dict[str, ElementMutation] = {
+        "least": lambda _, context: lowest(context.type),
+        "greatest": lambda _, context: highest(context.type),
+    }
+    groups = [(POSITIONS, {name: _of_types(SIGNED_INTEGERS, to) for name, to in limits.items()})]
     for name in (name for name in UNSIGNED_INTEGERS if name in types):
         # An implementation that reads an unsigned type as signed takes the greatest one for -1.
-        elements = {f"greatest-of-{name}": _limit(highest, (name,))}
-        elements[f"from-the-end-as-{name}"] = _from_the_end(name)
-        groups.append((POSITIONS[:-1], elements))
+        elements = {f"greatest-of-{name}": limits["greatest"]}
+        elements[f"from-the-end-as-{name}"] = _from_the_end
+        groups.append((POSITIONS[:-1], {k: _of_types((name,), to) for k, to in elements.items()}))
     if not set(FLOATS).isdisjoint(types):
-        half = {"plus-half": lambda value, context: value + 0.5 if context.type in FLOATS else None}
-        groups.append((POSITIONS, half))
+        half = _of_types(FLOATS, lambda value, _: value + 0.5)
+        groups.append((POSITIONS, {"plus-half": half}))
     for positions, elements in groups:
         for position in positions:
             for name, element in elements.items():

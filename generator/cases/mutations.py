@@ -28,6 +28,7 @@ from opcert.cases.list_mutations import (
     at_position,
     number_list_mutations,
     order_mutations,
+    require,
 )
 from opcert.errors import Inapplicable
 from opcert.roles.role import Input, Role
@@ -114,10 +115,11 @@ class Mutation:
         elif value is None:
             # An omitted argument has its default.
             value = spec.defaults[self.argument]
-        mutated = None if value is None else self.function(value, context)
-        if mutated is None or mutated == value:
-            return None
-        return call.changed(self.argument, mutated, spec.defaults)
+        with suppress(Inapplicable):
+            mutated = value if value is None else self.function(value, context)
+            if mutated != value:
+                return call.changed(self.argument, mutated, spec.defaults)
+        return None
 
 
 def mutations_of(spec: Spec) -> list[Mutation]:
@@ -172,25 +174,21 @@ def _variadic_mutations() -> Iterator[_Parts]:
 
 def _with_count(
     mutation: ListMutation, value: tuple[Tensor, ...], context: MutationContext
-) -> tuple[Tensor, ...] | None:
+) -> tuple[Tensor, ...]:
     """Drop or repeat tensors of a variadic input."""
-    numbers = mutation(range(len(value)), context)
-    return None if not numbers else tuple(value[number % len(value)] for number in numbers)
+    return tuple(value[number] for number in mutation(range(len(value)), context))
 
 
 def _on_tensors(
     which: str, mutation: ElementMutation, value: tuple[Tensor, ...], context: MutationContext
-) -> tuple[Tensor, ...] | None:
+) -> tuple[Tensor, ...]:
     """Mutate one tensor of a variadic input that has several, or every one."""
     last = len(value) - 1
     if which == "every":
-        mutated = [mutation(tensor, context) for tensor in value]
-        return None if None in mutated else tuple(mutated)
+        return tuple(mutation(tensor, context) for tensor in value)
     number = {"first": 0, "middle": len(value) // 2, "last": last}[which]
-    if last < 1 or (which == "middle" and number == last):
-        return None
-    tensor = mutation(value[number], context)
-    return None if tensor is None else (*value[:number], tensor, *value[number + 1 :])
+    require(last >= 1 and not (which == "middle" and number == last))
+    return (*value[:number], mutation(value[number], context), *value[number + 1 :])
 
 
 def _value_mutations(types: Sequence[str]) -> Iterator[_Parts]:
@@ -208,62 +206,50 @@ def _repetitions() -> Iterator[_Parts]:
         yield "", name, partial(_repeated, shape)
 
 
-def _with_type(element_type: str, value: Tensor, _: MutationContext) -> Tensor | None:
-    with suppress(Inapplicable):
-        return with_type(value, element_type)
-    return None
+def _with_type(element_type: str, value: Tensor, _: MutationContext) -> Tensor:
+    return with_type(value, element_type)
 
 
 def _reshaped(
     shape_of: Callable[[int], tuple[int, ...]], value: Tensor, _: MutationContext
-) -> Tensor | None:
-    if value.values is None:
-        return None
+) -> Tensor:
     shape = shape_of(value.size)
-    return replace(value, shape=shape) if prod(shape) == value.size else None
+    require(value.values is not None and prod(shape) == value.size)
+    return replace(value, shape=shape)
 
 
-def _repeated(shape: tuple[int, ...], value: Tensor, _: MutationContext) -> Tensor | None:
-    if value.size != 1:
-        return None
+def _repeated(shape: tuple[int, ...], value: Tensor, _: MutationContext) -> Tensor:
+    require(value.size == 1)
     values = None if value.values is None else value.values * prod(shape)
     return replace(value, shape=shape, values=values)
 
 
-def _with_extents(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor | None:
+def _with_extents(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor:
     """Mutate the extents of data, or of values of rank 2 or more, which are cut or repeated."""
-    if value.values is not None and (value.rank < 2 or value.size > _MAX_VALUES):
-        return None
-    extents = mutation(value.shape, context)
-    if extents is None or any(extent < 0 for extent in extents):
-        return None
-    shape = tuple(extents)
-    size = prod(shape)
+    require(value.values is None or (value.rank >= 2 and value.size <= _MAX_VALUES))
+    shape = tuple(mutation(value.shape, context))
+    require(all(extent >= 0 for extent in shape))
     # An empty tensor must not have a billion rows either.
-    if prod(max(extent, 1) for extent in shape) > max(_MAX_ELEMENTS, value.size):
-        return None
+    require(prod(max(extent, 1) for extent in shape) <= max(_MAX_ELEMENTS, value.size))
     if value.values is None:
         # A pack would store all of a large tensor of one repeated element.
         mutated = replace(value, shape=shape)
         is_large = mutated.nbytes > max(MAX_STORED_BYTES, value.nbytes)
         return replace(mutated, uniform="no") if is_large else mutated
-    if size > _MAX_VALUES or not value.values:
-        return None
+    size = prod(shape)
+    require(size <= _MAX_VALUES and value.values)
     return replace(value, shape=shape, values=tuple(islice(cycle(value.values), size)))
 
 
-def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor | None:
+def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext) -> Tensor:
     """Mutate the values of a tensor that has some, within the limits of its type."""
-    if value.values is None or len(value.values) > _MAX_VALUES:
-        return None
+    former = value.values or ()
+    require(value.values is not None and len(former) <= _MAX_VALUES)
     if context.type != value.type:
         context = context._replace(type=value.type)
-    values = mutation(value.values, context)
-    if values is None:
-        return None
-    if not all(fits(value.type, number) for number in {*values}.difference(value.values)):
-        return None
-    shape = value.shape if len(values) == len(value.values) else (len(values),)
+    values = mutation(former, context)
+    require(all(fits(value.type, number) for number in {*values}.difference(former)))
+    shape = value.shape if len(values) == len(former) else (len(values),)
     return replace(value, shape=shape, values=tuple(values))
 
 

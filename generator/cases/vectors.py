@@ -4,7 +4,6 @@ Laws are metamorphic relations (Chen, Cheung and Yiu, 1998): the parts of a spli
 concatenate to its input. They can reveal a wrong reference although the right outputs are unknown.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,15 +25,13 @@ from opcert.arrays.tensor_functions import (
     elements_of,
     tensor_of_array,
 )
-from opcert.cases.case import Case
+from opcert.cases.case import Case, MistakeLog
 from opcert.cases.conditions import Conditions
 from opcert.cases.formulas import ElementFormulas
 from opcert.errors import (
     ExpressionError,
     Inapplicable,
-    Mistake,
     OpcertError,
-    SpecError,
     abbreviate,
     did_you_mean,
 )
@@ -81,17 +78,14 @@ def iterate_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> Iterator[Vect
     Raises:
         SpecError: after the last vector, as `make_vectors` does.
     """
-    maker = _VectorMaker(spec_file)
+    maker, mistakes = _VectorMaker(spec_file), MistakeLog(spec_file)
     last_use = {case.baseline: i for i, case in enumerate(cases)}
     baselines: dict[str, Vector] = {}
-    # Further mistakes at the same place add nothing.
-    errors: dict[tuple[int, int], SpecError] = {}
     for i, case in enumerate(cases):
         try:
             vector = maker.vector(case, baselines.get(case.baseline or ""))
-        except SpecError as error:
-            mistake = error.mistakes[0]
-            errors.setdefault((mistake.line, mistake.column), error)
+        except ExpressionError as error:
+            mistakes.add(error.place or case.place, f"{case.id}: {error}")
         else:
             if last_use.get(case.id, 0) > i:
                 baselines[case.id] = vector
@@ -100,21 +94,25 @@ def iterate_vectors(spec_file: SpecFile, cases: Sequence[Case]) -> Iterator[Vect
             del vector
         if case.baseline is not None and last_use[case.baseline] == i:
             baselines.pop(case.baseline, None)
-    mistakes = [mistake for error in errors.values() for mistake in error.mistakes]
-    if mistakes := [*mistakes, *maker.unnamed_rejections()]:
-        raise SpecError(mistakes)
+    for place, text in maker.unnamed_rejections():
+        mistakes.add(place, text)
+    mistakes.raise_if_any()
 
 
 class _VectorMaker:
-    """Makes the arrays of cases, and checks the reference against all that the spec states."""
+    """Makes the arrays of cases, and checks the reference against all that the spec states.
+
+    It raises ExpressionError where they disagree.
+    """
 
     def __init__(self, spec_file: SpecFile) -> None:
         self._file = spec_file
-        self._conditions = Conditions(spec_file.spec)
         self._formulas = ElementFormulas(spec_file)
+        # They keep the values that the spec names of the call at hand.
+        self._conditions = self._formulas.conditions
         # The requirements that the reference names, and what it did with a call that breaks one.
         self._named: set[str] = set()
-        self._unnamed: dict[str, Mistake] = {}
+        self._unnamed: dict[str, tuple[YamlPath, str]] = {}
 
     def vector(self, case: Case, baseline: Vector | None) -> Vector:
         tensors = case.call.inputs
@@ -143,22 +141,12 @@ class _VectorMaker:
         if case.ambiguity is None:
             more = [(alternate_inputs, alternate)] if alternate else []
             self._formulas.check(case, (inputs, outputs), *more)
-            with self._mistakes_of(case):
-                opened = self._formulas.with_open_elements
-                outputs = opened(case.call, inputs, outputs)
-                alternate = alternate and opened(case.call, alternate_inputs, alternate)
+            opened = self._formulas.with_open_elements
+            outputs = opened(case.call, inputs, outputs)
+            alternate = alternate and opened(case.call, alternate_inputs, alternate)
         is_open = any(map(alternatives_of, outputs))
         ambiguity = self._conditions.open_elements(case.call) if is_open else None
         return Vector(case, inputs, outputs, alternate, ambiguity)
-
-    @contextmanager
-    def _mistakes_of(self, case: Case) -> Iterator[None]:
-        """Report the error of an expression as a mistake of the spec."""
-        try:
-            yield
-        except ExpressionError as error:
-            mistake = self._file.mistake(error.place or case.place, f"{error}, for {case.id}")
-            raise SpecError([mistake]) from None
 
     def _outputs(self, case: Case, inputs: Mapping[str, Array]) -> list[Array]:
         try:
@@ -166,9 +154,10 @@ class _VectorMaker:
         except OpcertError as error:
             if isinstance(error, RejectedError) and error.rule:
                 self._named.add(error.rule)
-            raise self._error(case, str(error)) from None
+            raise ExpressionError(str(error)) from None
 
     def _check_rejection(self, case: Case, inputs: Mapping[str, Array]) -> None:
+        expected = f"expected RuleBroken('{case.violated_rule}', …)"
         try:
             golden_outputs(self._file.reference, inputs, case.call.attributes)
         except RejectedError as error:
@@ -176,53 +165,45 @@ class _VectorMaker:
                 self._named.add(str(error.rule))
                 return
             if error.rule:
-                raise self._rejection_error(case, f"the reference names {error.rule}") from None
+                raise ExpressionError(f"the reference names {error.rule}; {expected}") from None
             text = f"the reference raises {error.raised}"
         except OpcertError as error:
-            raise self._error(case, str(error)) from None
+            raise ExpressionError(str(error)) from None
         else:
             text = "the reference accepts this call"
-        mistake = self._rejection_error(case, text).mistakes[0]
+        mistake = case.place, f"{case.id}: {text}; {expected}"
         self._unnamed.setdefault(str(case.violated_rule), mistake)
 
-    def unnamed_rejections(self) -> list[Mistake]:
+    def unnamed_rejections(self) -> list[tuple[YamlPath, str]]:
         """Return a mistake for each requirement that the reference names for some calls only.
 
         A requirement that it never names is stated once, by the spec.
         """
         return [mistake for rule, mistake in self._unnamed.items() if rule in self._named]
 
-    def _rejection_error(self, case: Case, text: str) -> SpecError:
-        expected = f"expected RuleBroken('{case.violated_rule}', …)"
-        return self._error(case, f"{text}; {expected}")
-
     def _check_outputs(self, case: Case, outputs: Sequence[Array]) -> None:
         """Check golden outputs against declared shapes, behaviours, and the example, if any."""
         actual = [Tensor(type_name(output.dtype), output.shape) for output in outputs]
-        with self._mistakes_of(case):
-            declared = self._conditions.outputs(case.call)
-            contradicted = self._conditions.contradicted(case.call, case.rules, actual)
+        declared = self._conditions.outputs(case.call)
+        contradicted = self._conditions.contradicted(case.call, case.rules, actual)
         if actual != declared:
             text = f"the reference returns {_shapes(actual)}; the spec declares {_shapes(declared)}"
-            raise self._error(case, text)
+            raise ExpressionError(text)
         if contradicted:
             text = f"the outputs of the reference contradict {', '.join(contradicted)}"
-            raise self._error(case, text)
+            raise ExpressionError(text)
         documented = [] if case.example is None else case.example.outputs
         expected = [Tensor(tensor.type, tensor.shape) for tensor in documented]
         if case.example is not None and expected != actual:
             text = f"the example gives {_shapes(expected)}, the reference {_shapes(actual)}"
-            raise self._error(case, text)
+            raise ExpressionError(text)
         for i, (tensor, output) in enumerate(zip(documented, outputs, strict=False)):
             if tensor.values is None:
                 continue
             array = materialize(Tensor(tensor.type, tensor.shape, tensor.values))
             if array.tobytes() != output.tobytes():
                 text = f"output {i} of the example is {array.tolist()}, of the reference"
-                raise self._error(case, f"{text} {output.tolist()}")
-
-    def _error(self, case: Case, text: str) -> SpecError:
-        return SpecError([self._file.mistake(case.place, f"{case.id}: {text}")])
+                raise ExpressionError(f"{text} {output.tolist()}")
 
 
 def _input_array(name: str, tensor: Tensor, baseline: Vector | None) -> Array:
@@ -245,7 +226,6 @@ class Laws:
     """The laws of one spec, checked on valid calls with the outputs of the reference."""
 
     def __init__(self, spec_file: SpecFile, references: References) -> None:
-        self._file = spec_file
         self._spec = with_named_values(spec_file.spec)
         self._conditions = Conditions(spec_file.spec)
         self._references = {**references, spec_file.spec.operator: spec_file.reference}
@@ -256,11 +236,11 @@ class Laws:
         """Check law `i` on the reference, and return whether it applies to `call`.
 
         Raises:
-            SpecError: the law does not hold, or its expressions or further calls fail.
+            ExpressionError: the law does not hold, or its expressions or further calls fail.
         """
         law, place = self._spec.laws[i], ("laws", i)
         names = self._conditions.names(call)
-        with self._mistakes_of(call, *place, "when"):
+        with _located((*place, "when")):
             if not evaluate_condition(law.when, names):
                 return False
         tensors = {
@@ -271,9 +251,9 @@ class Laws:
         names["outputs"] = tuple(map(tensor_of_array, outputs))
         for name, law_call in law.calls.items():
             path = (*place, "calls", name)
-            with self._mistakes_of(call, *path):
+            with _located(path):
                 names[name] = tuple(map(tensor_of_array, self._called(law_call, names, path)))
-        with self._mistakes_of(call, *place, "holds"):
+        with _located((*place, "holds")):
             functions = {**EXPRESSION_FUNCTIONS, **LAW_FUNCTIONS}
             if not evaluate_condition(law.holds, names, functions):
                 raise ExpressionError(f"the law '{law.id}' does not hold for the reference")
@@ -296,16 +276,6 @@ class Laws:
             return golden_outputs(self._references[operator], inputs, call.attributes)
         except OpcertError as error:
             raise ExpressionError(str(error)) from None
-
-    @contextmanager
-    def _mistakes_of(self, call: Call, *place: str | int) -> Iterator[None]:
-        """Report the error of an expression as a mistake of the spec."""
-        try:
-            with _located(place):
-                yield
-        except ExpressionError as error:
-            mistake = self._file.mistake(error.place, f"{error}, for {call}")
-            raise SpecError([mistake]) from None
 
 
 def _arguments(
@@ -343,22 +313,19 @@ def check_laws(spec_file: SpecFile, vectors: Iterable[Vector], references: Refer
     Raises:
         SpecError: a law does not hold, or applies to none of the cases.
     """
-    laws, law_texts = Laws(spec_file, references), spec_file.spec.laws
-    checked: Counter[int] = Counter()
-    mistakes: dict[int, Mistake] = {}
+    laws, mistakes = Laws(spec_file, references), MistakeLog(spec_file)
+    checked = [0] * len(spec_file.spec.laws)
     for vector in vectors:
         case = vector.case
         if case.violated_rule is None and case.ambiguity is None:
-            for i in range(len(law_texts)):
-                if i not in mistakes and checked[i] < _MAX_CHECKED:
-                    try:
-                        checked[i] += laws.check(i, case.call, vector.inputs, vector.outputs)
-                    except SpecError as error:
-                        mistakes[i] = error.mistakes[0]
-    inapplicable = [
-        spec_file.mistake(("laws", i, "id"), f"the law '{law.id}' applies to no case")
-        for i, law in enumerate(law_texts)
-        if not checked[i] and i not in mistakes
-    ]
-    if mistakes or inapplicable:
-        raise SpecError([*mistakes.values(), *inapplicable])
+            for i, count in enumerate(checked):
+                if count < _MAX_CHECKED:
+                    # One mistake of a law is enough.
+                    checked[i] = _MAX_CHECKED
+                    with mistakes.collect(("laws", i), f", for {case.call}"):
+                        applies = laws.check(i, case.call, vector.inputs, vector.outputs)
+                        checked[i] = count + applies
+    for i, law in enumerate(spec_file.spec.laws):
+        if not checked[i]:
+            mistakes.add(("laws", i, "id"), f"the law '{law.id}' applies to no case")
+    mistakes.raise_if_any()

@@ -152,8 +152,8 @@ def coverage(
     }
     opened = open_selected(suite, settings, quiet)
     coverages = list(measure_coverage(opened, spec_files))
-    for operator_coverage in coverages:
-        print_coverage(operator_coverage, console())
+    for operator, covered in coverages:
+        print_coverage(operator, covered, console())
     if not coverages:
         place = settings.specs or "the specs of opcert"
         raise OpcertError(
@@ -234,33 +234,20 @@ def _print_survivors(survivors: Sequence[Survivor], line: Callable[[str], None])
 _LISTED = 20
 
 
-def print_coverage(coverage: Coverage, console: Console) -> None:
+def print_coverage(operator: str, coverage: Coverage, console: Console) -> None:
     """Print the coverage of one operator, and list the missing items."""
     line = partial(print_line, console)
-    line(coverage.operator)
-    for part in coverage.dimensions:
-        whole = part.present + len(part.missing)
-        line(f"  {_percent(part.share):>7}  {part.dimension}: {part.present} of {whole}")
-        for name in part.missing[:_LISTED]:
+    line(operator)
+    for dimension, items in coverage.items():
+        missing = [name for name, is_covered in items.items() if not is_covered]
+        whole, present = len(items), len(items) - len(missing)
+        line(f"  {_percent(present, whole):>7}  {dimension}: {present} of {whole}")
+        for name in missing[:_LISTED]:
             line(f"           missing: {name}")
-        if len(part.missing) > _LISTED:
-            line(f"           and {len(part.missing) - _LISTED} more")
-    line("  rules, with the calls that exercise them / that violate them")
-    for rule, (exercised, violated) in coverage.rules.items():
-        line(f"    {rule}: {exercised} / {violated}")
-    line("  levels, with the number of drawn calls that have them")
-    for choice, counts in coverage.levels.items():
-        line(f"    {choice}: {', '.join(f'{level} {n}' for level, n in counts.items())}")
-    ranks = sorted({rank for _, rank in coverage.types})
-    table = Table("valid calls", *(f"rank {rank}" for rank in ranks))
-    for element_type in dict.fromkeys(name for name, _ in coverage.types):
-        table.add_row(element_type, *(str(coverage.types[element_type, rank]) for rank in ranks))
-    console.print(table)
-    if coverage.feature_levels:
-        counts_by_level = (f"{name} {n}" for name, n in coverage.feature_levels.items())
-        line(f"  feature levels: {', '.join(counts_by_level)}")
+        if len(missing) > _LISTED:
+            line(f"           and {len(missing) - _LISTED} more")
 
 
-def _percent(share: float) -> str:
+def _percent(present: int, whole: int) -> str:
     """Return a share as a percentage that is 100% only for complete coverage."""
-    return "100%" if share == 1 else f"{min(100 * share, 99.9):.1f}%"
+    return "100%" if present == whole else f"{min(100 * present / whole, 99.9):.1f}%"

@@ -193,37 +193,50 @@ class Drawing:
     def laid_out(self, role: Named, tensor: Tensor, aspect: str = "layout") -> Tensor:
         """Return the tensor in a layout, each part of which is a choice."""
         axes = tuple(axis for axis, extent in enumerate(tensor.shape) if extent > 1)
-        several = len(axes) > 1
-        ends = {"all": axes, "last": axes[-1:], "first": axes[:1], "some": None}
-        some_axes = {"none": (), **dict([*ends.items()][: 4 if several else len(axes)])}
-        orders: dict[str, Any] = {"C": ()}
-        if several:
-            orders |= {"reversed": axes[::-1], "any": None}
-        if len(axes) > 2:
-            orders["last two exchanged"] = (*axes[:-2], *axes[-2:][::-1])
-        can_repeat = tensor.values is None or len({*tensor.values}) == 1
-        parts: dict[str, dict[str, Any]] = {
-            "offset": {"0": 0, "1": 1, "any": None},
-            "gaps": {"none": (), **{str(gaps): gaps for gaps in _GAPS}},
-            "backwards": some_axes,
-            "order": orders,
-            "repeated": some_axes if can_repeat else {"none": ()},
-        }
         # Data that repeats elements leaves less to see; that a list does is seldom.
         one_in = {"offset": 8, "repeated": 8 if tensor.values is None else 1}
         layout: dict[str, Any] = {}
-        for part, options in parts.items():
+        for part, plain in _PLAIN.items():
             name = f"{role.name} {aspect} {part}"
-            if not self.choices.rarely(f"{name} differs", one_in.get(part, 4)):
-                options = dict([*options.items()][:1])  # noqa: PLW2901
-            chosen = self.choices.one(name, options)
+            differs = self.choices.rarely(f"{name} differs", one_in.get(part, 4))
+            # To list the others takes time, and most parts do not differ.
+            others = _other_layouts(part, axes, tensor) if differs else {}
+            chosen = self.choices.one(name, {**plain, **others})
             if chosen is None and part == "offset":
                 chosen = self.integer(role, f"{aspect} any", 2, 64)
             elif chosen is None:
                 count = len(axes) if part == "order" else (len(axes) + 1) // 2
                 chosen = tuple(self.sample(role, f"{aspect} {part} axes", axes, count))
-            layout[part] = chosen
-        return replace(tensor, layout=Layout(**layout).of_shape(tensor.shape))
+            if chosen:
+                layout[part] = chosen
+        return replace(tensor, layout=Layout(**layout).of_shape(tensor.shape)) if layout else tensor
+
+
+# Each part of a layout with its level in C order.
+_PLAIN: Mapping[str, Mapping[str, Any]] = {
+    "offset": {"0": 0},
+    "gaps": {"none": ()},
+    "backwards": {"none": ()},
+    "order": {"C": ()},
+    "repeated": {"none": ()},
+}
+
+
+def _other_layouts(part: str, axes: tuple[int, ...], tensor: Tensor) -> Mapping[str, Any]:
+    """Return what a part of a layout may be besides that of C order; None is drawn further."""
+    several = len(axes) > 1
+    if part == "offset":
+        return {"1": 1, "any": None}
+    if part == "gaps":
+        return {str(gaps): gaps for gaps in _GAPS}
+    if part == "order":
+        orders = {"reversed": axes[::-1], "any": None} if several else {}
+        last_two = {"last two exchanged": (*axes[:-2], *axes[-2:][::-1])}
+        return {**orders, **(last_two if len(axes) > 2 else {})}
+    if part == "repeated" and tensor.values is not None and len({*tensor.values}) != 1:
+        return {}
+    ends = {"all": axes, "last": axes[-1:], "first": axes[:1], "some": None}
+    return dict([*ends.items()][: 4 if several else len(axes)])
 
 
 def _limits_among(options: Mapping[str, int]) -> Mapping[str, int]:

@@ -208,7 +208,8 @@ class Role(Argument):
 
     def referrers(self, key: str) -> list["Role"]:
         """Return the arguments that name this one under `key`."""
-        return [role for role in self._signature.roles if getattr(role, key, None) == self.name]
+        # Draws ask for it, and pydantic takes long to find that there is no such key.
+        return [role for role in self._signature.roles if vars(role).get(key) == self.name]
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield each mistake of the role in its signature: the key at fault, and a message."""

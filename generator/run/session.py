@@ -158,19 +158,19 @@ class Session:
         if any(record.outputs_changed for record in self._records[-self._held :]):
             fault = fault or ALIASED_OUTPUT
             self._records.clear()
-        difference = _judge(step, outcome)
+        difference, accuracy, outputs = _judge(step, outcome), None, outcome.outputs
         if outcome.observed == "outputs" and (difference is None or difference.excerpt is not None):
-            accuracy = accuracy_of_call(step.golden or (), outcome.outputs)
-            outcome = replace(outcome, accuracy=accuracy)
+            accuracy = accuracy_of_call(step.golden or (), outputs)
         if difference is None and step.golden is not None and outcome.observed == "outputs":
-            record = record_outputs(outcome.outputs, step.golden, outcome.remote)
+            record = record_outputs(outputs, step.golden, outcome.remote)
             if self._keeps_all or record.nbytes <= _HELD_BYTES:
                 self._records.append(record)
             if not self._keeps_all:
                 del self._records[: -self._held]
             # They equal the golden ones, and may be large.
-            outcome = replace(outcome, outputs=())
-        return replace(outcome, fault=fault or difference, remote=None)
+            outputs = ()
+        fault = fault or difference
+        return replace(outcome, outputs=outputs, accuracy=accuracy, fault=fault, remote=None)
 
     def records(self) -> list[CallRecord]:
         """Return the held calls; the buffers have the inputs of the last call."""

@@ -212,7 +212,7 @@ def evaluation_scope(
     if functions is EXPRESSION_FUNCTIONS:
         return {**_BASE_SCOPE, **names}
     further = {f"{name}()": function for name, function in functions.items()}
-    return {**_BASE_SCOPE, **further, **names}
+    return {**names, **_BASE_SCOPE, **further}
 
 
 def evaluate(

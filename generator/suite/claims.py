@@ -1,7 +1,6 @@
 """The scope of a run: claims of a vendor, and excluded cases."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from opcert.accuracy.arithmetics import PRECISION, arithmetics
-from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import SpecError, did_you_mean
 from opcert.specification.files import shipped_operators
 from opcert.suite.format import IndexedCase
@@ -21,6 +19,7 @@ from opcert.suite.support import (
     OperatorScope,
     Support,
     misspelt_operators,
+    unknown_names,
     unknown_operators,
 )
 from opcert.yaml_files import YamlPath, YamlSource, read_source, validated_content
@@ -122,36 +121,8 @@ def _claim_mistakes(
         place: YamlPath = ("operators", name)
         if name in misspelt or (name in unknown and fnmatchcase(name, operator)):
             yield place, f"unknown operator '{name}'{did_you_mean(name, known)}"
-        for part, text in _scope_mistakes(name, scope, suite):
+        for part, text in unknown_names(name, scope, suite):
             yield (*place, *part), text
-
-
-def _scope_mistakes(
-    name: str, scope: OperatorScope, suite: Suite
-) -> Iterator[tuple[YamlPath, str]]:
-    """Yield each unknown name in the scope of one operator, with its place."""
-    types = list(ELEMENT_TYPES)
-    # The place of a list in the scope, the noun for its items, the items, the known items.
-    lists: list[tuple[YamlPath, str, list[str], list[str]]] = [
-        (("types",), "type", scope.types or [], types),
-        (("index_types",), "type", scope.index_types or [], types),
-        *((("input_types", key), "type", names, types) for key, names in scope.input_types.items()),
-    ]
-    if name in suite.operators:
-        operator = suite.operators[name]
-        lists.append((("excluded",), f"rule of {name}", scope.excluded, [*operator.index.rules]))
-        lists += [
-            (("same_types", i), f"input of {name}", group, operator.input_names)
-            for i, group in enumerate(scope.same_types)
-        ]
-        for key in scope.input_types:
-            if key not in operator.input_names:
-                near = did_you_mean(key, operator.input_names)
-                yield ("input_types", key), f"unknown input of {name} '{key}'{near}"
-    for place, noun, items, known in lists:
-        for i, item in enumerate(items):
-            if item not in known:
-                yield (*place, i), f"unknown {noun} '{item}'{did_you_mean(item, known)}"
 
 
 # The status of a case that is not run.
@@ -212,14 +183,3 @@ class Scope:
         if self.claim is None or case.ambiguity is not None:
             return False
         return self.claim.exclusion_reason(operator, case) is None
-
-
-def unsupported_types(calls: Iterable[tuple[str, str, bool]]) -> set[tuple[str, str]]:
-    """Return the pairs of operator and data type for which a backend declined every call.
-
-    `calls` are the operator and the data type of each call that ran, and whether it was declined.
-    """
-    declined: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
-    for operator, element_type, is_declined in calls:
-        declined[operator, element_type].add(is_declined)
-    return {key for key, answers in declined.items() if answers == {True}}

@@ -15,7 +15,7 @@ from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import (
     ELEMENT_TYPES,
     Array,
-    bits_of,
+    bits_dtype,
     digest_of,
     stored_dtype,
     type_name,
@@ -256,9 +256,10 @@ class _Pack:
             return self.add(name, array, layout)
         # Who reads the recipe knows the layout that the array shows, and no other.
         visible = replace(tensor, layout=layout)
-        recipe = recipe_of(visible)
-        pattern = pattern_array(visible)
-        bits, generated = (bits_of(elements).ravel() for elements in (array, pattern))
+        recipe, dtype = recipe_of(visible), bits_dtype(array.dtype)
+        bits, generated = (
+            elements.reshape(-1).view(dtype) for elements in (array, pattern_array(visible))
+        )
         positions = np.flatnonzero(bits != generated).tolist()
         # A neighbour's data may differ in half of its elements.
         if len(positions) > _MAX_SPECIAL:

@@ -360,22 +360,17 @@ def parse_file(path: Path, text: bytes, model: type[Model]) -> Model:
         SuiteError: the file is damaged or of another format.
     """
     try:
-        parsed = model.model_validate_json(text)
-    except ValidationError as error:
-        # A file of another format has other keys, so its format is the better explanation.
-        try:
-            data: Any = json.loads(text)
-        except (ValueError, RecursionError) as json_error:
-            raise inconsistent_suite(path, f"not JSON: {json_error}") from None
-        _check_format(path, data.get("format") if isinstance(data, dict) else None)
-        raise inconsistent_suite(path, describe_first_error(error)) from None
-    _check_format(path, parsed.format)
-    return parsed
-
-
-def _check_format(path: Path, version: Any) -> None:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise inconsistent_suite(path, f"not JSON: {error}") from None
+    # A file of another format has other keys, so its format is the better explanation.
+    version = data.get("format") if isinstance(data, dict) else None
     if version != FORMAT:
         raise SuiteError(
             f"{path}: found format {str(version)[:60]}, expected {FORMAT}; generate the suite "
             "again, or use the version of opcert that wrote it"
         )
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise inconsistent_suite(path, describe_first_error(error)) from None

@@ -1,8 +1,8 @@
 """Generates a suite from specs, or opens the one that a call is about."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -15,17 +15,13 @@ from opcert.suite.format import SuiteEntry
 from opcert.suite.formats import SUITE, check_format, files_in_format
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest
 from opcert.suite.writing import (
-    MakeParts,
-    PartTask,
     folder_differences,
-    parts_here,
-    parts_in_processes,
-    parts_on_workers,
+    iterate_parts,
     refuse_path_in_suite,
     write_suite,
 )
 from opcert.system import FileContents
-from opcert.workers import Workers
+from opcert.workers import Processes, Workers
 
 
 def generate(
@@ -62,14 +58,14 @@ def generate(
     if format != SUITE:
         refuse_path_in_suite(Path(out).resolve(), None)
     spec_files = _selected(None if specs is None else Path(specs), operator)
-    make = _part_maker(spec_files, jobs, cluster)
-    files = iterate_files(spec_files, profile, seed, make=make, on_operator=on_operator)
     left_out: list[str] = []
-    if format != SUITE:
-        files = files_in_format(format, files, None if specs is None else Path(specs), left_out)
-    if check:
-        return folder_differences(Path(out), files)
-    write_suite(Path(out), files)
+    with _workers(jobs, cluster) as workers:
+        files = iterate_files(spec_files, profile, seed, workers, on_operator)
+        if format != SUITE:
+            files = files_in_format(format, files, None if specs is None else Path(specs), left_out)
+        if check:
+            return folder_differences(Path(out), files)
+        write_suite(Path(out), files)
     return left_out
 
 
@@ -86,8 +82,8 @@ def generate_suite_files(
         SpecError: with the mistakes of all specs.
         OpcertError: the profile is unknown.
     """
-    make = _part_maker(specs, jobs)
-    return dict(iterate_files(specs, profile, seed, make=make, on_operator=on_operator))
+    with _workers(jobs) as workers:
+        return dict(iterate_files(specs, profile, seed, workers, on_operator))
 
 
 def _selected(specs: Path | None, operator: str | None) -> list[SpecFile]:
@@ -98,23 +94,22 @@ def _selected(specs: Path | None, operator: str | None) -> list[SpecFile]:
     return [*spec_files]
 
 
-def _part_maker(specs: Sequence[SpecFile], jobs: int, cluster: Workers | None = None) -> MakeParts:
-    if cluster is not None:
-        return partial(parts_on_workers, cluster)
-    return partial(parts_here, specs) if jobs <= 1 else partial(parts_in_processes, jobs)
+def _workers(jobs: int, cluster: Workers | None = None) -> AbstractContextManager[Workers | None]:
+    """Return the workers that make parts, which end with the context; a cluster goes on."""
+    return Processes(jobs) if cluster is None and jobs > 1 else nullcontext(cluster)
 
 
 def iterate_files(
     specs: Sequence[SpecFile],
     profile: str,
     seed: int,
-    *,
-    make: MakeParts,
+    workers: Workers | None = None,
     on_operator: Callable[[str], None] = lambda _: None,
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of each file of a suite.
 
-    After its files, only what the manifest states of a part is in memory.
+    Its parts are made on `workers`, by default in this process. After its files, only what the
+    manifest states of a part is in memory.
 
     Raises:
         SpecError: with the mistakes of all specs.
@@ -123,17 +118,16 @@ def iterate_files(
     if profile not in PROFILES:
         *others, last = PROFILES
         raise OpcertError(f"unknown profile '{profile}'; expected {', '.join(others)} or {last}")
-    digests = {file.path: file.digest for file in specs}
 
     def parts() -> Iterator[OperatorPart]:
         mistakes: list[Mistake] = []
-        for task, part in make([PartTask(path, profile, seed) for path in digests]):
+        for file, part in iterate_parts(specs, profile, seed, workers):
             if isinstance(part, list):
                 mistakes += part
-            elif part[1].spec_sha256 != digests[task.spec]:
+            elif part[1].spec_sha256 != file.digest:
                 # A process that reads a spec itself may find another one.
                 raise OpcertError(
-                    f"{task.spec}: another process found other text in it; it was changed "
+                    f"{file.path}: another process found other text in it; it was changed "
                     "meanwhile, or a worker of the cluster has another version of it; start again "
                     "with the same files"
                 )

@@ -93,6 +93,11 @@ class OperatorSuite:
     folder: Path
     specs: Path | None = None
     claimed: Mapping[str, str] = field(default_factory=dict)
+    # Of the last case only: a certification reads them several times in a row. Large outputs are
+    # slow to recompute, and too large to keep for more cases.
+    _last_outputs: dict[str, list[Array]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @cached_property
     def pack(self) -> bytes:
@@ -172,12 +177,6 @@ class OperatorSuite:
             self._last_outputs[case.id] = self._golden_outputs(case, case.outputs)
         return self._last_outputs[case.id]
 
-    @cached_property
-    def _last_outputs(self) -> dict[str, list[Array]]:
-        # Of the last case only: a certification reads them several times in a row. Large outputs
-        # are slow to recompute, and too large to keep for more cases.
-        return {}
-
     def inverted_data_outputs(self, case: IndexedCase) -> list[Array]:
         """Return the golden outputs for the inputs with inverted data, read-only.
 
@@ -199,17 +198,14 @@ class OperatorSuite:
         if not any(isinstance(record, DigestedArray) for record in records):
             return [self._read_stored(r) for r in records if isinstance(r, StoredArray)]
         try:
-            computed = golden_outputs(
-                self._reference, self.inputs(case, inverted_data), case.attributes
-            )
+            elements = self.elements(case, inverted_data)
+            computed = golden_outputs(self._reference, elements, case.attributes)
         except RejectedError as error:
             raise self._irreproducible(case, error.raised) from None
         except OpcertError as error:
             raise self._irreproducible(case, str(error)) from None
         expected = [(ELEMENT_TYPES[record.type], record.shape) for record in records]
-        if expected != [
-            (getattr(output, "dtype", None), getattr(output, "shape", None)) for output in computed
-        ]:
+        if expected != [(output.dtype, output.shape) for output in computed]:
             raise self._irreproducible(case, "it returns other types or shapes")
         outputs = []
         for record, output in zip(records, computed, strict=True):

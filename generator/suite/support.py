@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
-from typing import Annotated, Any, NamedTuple, Protocol, Self
+from typing import Annotated, Any, NamedTuple, Self, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
@@ -16,7 +16,9 @@ from opcert.backends.contract import as_backend_error
 from opcert.cases.conditions import Conditions
 from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
 from opcert.specification.files import shipped_operators
+from opcert.suite.format import IndexedCase
 from opcert.suite.suite import Suite
+from opcert.yaml_files import YamlPath
 
 # Names of operators share family and version, so only very similar names are misspellings.
 _MISSPELLING_CUTOFF = 0.9
@@ -44,11 +46,6 @@ class OperatorScope(BaseModel):
     ranks: Annotated[list[int] | None, _AsList] = None
     excluded: Annotated[list[str], _AsList] = []
 
-    @property
-    def named_inputs(self) -> list[str]:
-        """The inputs that the scope names."""
-        return [*self.input_types, *chain.from_iterable(self.same_types)]
-
     def exclusion_reason(self, case: "CaseProperties") -> str | None:
         """Return the property that excludes `case`, such as "rank 7", or None if it is in scope."""
         if self.types is not None and case.type not in self.types:
@@ -74,30 +71,6 @@ class OperatorSupport(OperatorScope):
     how: str
 
 
-class CaseProperties(Protocol):
-    """The properties of a case that a scope depends on."""
-
-    @property
-    def type(self) -> str:
-        """The element type of the first input."""
-
-    @property
-    def rank(self) -> int:
-        """The rank of the first input."""
-
-    @property
-    def index_types(self) -> frozenset[str]:
-        """The element types of all other inputs."""
-
-    @property
-    def input_types(self) -> Mapping[str, str]:
-        """The element type of each input by name."""
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The ids of the rules that the case exercises."""
-
-
 class CallProperties(NamedTuple):
     """The properties of a valid call that no case has."""
 
@@ -119,6 +92,10 @@ class CallProperties(NamedTuple):
             {argument_of(key): tensor.type for key, tensor in reversed([*call.inputs.items()])},
             conditions.spec.full_ids(*satisfied, *conditions.behaviours(call)),
         )
+
+
+# What has the properties that a scope depends on.
+CaseProperties: TypeAlias = IndexedCase | CallProperties
 
 
 @dataclass(frozen=True)
@@ -169,9 +146,7 @@ def declared_support(backend: object) -> Support:
     except ValueError as error:
         text = f"cannot be written as JSON: {error}; expected plain text and small numbers"
         raise BackendError(f"support: {text}") from None
-    for name, scope in validated.items():
-        for types in (scope.types, scope.index_types, *scope.input_types.values()):
-            _check_names(f"type of {name}", types or (), list(ELEMENT_TYPES))
+    _refuse_unknown_names(support)
     return support
 
 
@@ -182,22 +157,53 @@ def checked_support(backend: object, suite: Suite) -> Support:
         BackendError: the declaration is malformed or has an unknown name.
     """
     support = declared_support(backend)
-    declared = support.declared or {}
-    for name, intended in misspelt_operators(declared, suite).items():
+    for name, intended in misspelt_operators(support.declared or {}, suite).items():
         raise BackendError(f"support: unknown operator '{name}'; did you mean '{intended}'?")
-    for name, scope in declared.items():
-        # Without names to check, the operator need not be read.
-        if name in suite.operators and (scope.excluded or scope.named_inputs):
-            operator = suite.operators[name]
-            _check_names(f"rule of {name}", scope.excluded, [*operator.index.rules])
-            _check_names(f"input of {name}", scope.named_inputs, operator.input_names)
+    _refuse_unknown_names(support, suite)
     return support
 
 
-def _check_names(noun: str, names: Iterable[str], known: list[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise BackendError(f"support: unknown {noun} '{name}'{did_you_mean(name, known)}")
+def _refuse_unknown_names(support: Support, suite: Suite | None = None) -> None:
+    for name, scope in (support.declared or {}).items():
+        for _, text in unknown_names(name, scope, suite):
+            raise BackendError(f"support: {text}")
+
+
+def unknown_names(
+    name: str, scope: OperatorScope, suite: Suite | None = None
+) -> Iterator[tuple[YamlPath, str]]:
+    """Yield each unknown name in the scope of an operator: its place, and a message.
+
+    Without the suite of the operator, only the names of types are checked.
+    """
+    # The place of a list in the scope, the noun for its items, the items, the known items.
+    lists: list[tuple[YamlPath, str, list[str], list[str]]] = [
+        (place, f"type of {name}", types or [], [*ELEMENT_TYPES])
+        for place, types in (
+            (("types",), scope.types),
+            (("index_types",), scope.index_types),
+            *((("input_types", key), types) for key, types in scope.input_types.items()),
+        )
+    ]
+    # Without names to check, the operator need not be read.
+    named = {*scope.input_types, *chain.from_iterable(scope.same_types)}
+    if suite is not None and name in suite.operators and (scope.excluded or named):
+        operator, noun = suite.operators[name], f"input of {name}"
+        for key in scope.input_types:
+            if key not in operator.input_names:
+                yield ("input_types", key), _unknown(noun, key, operator.input_names)
+        for i, group in enumerate(scope.same_types):
+            lists.append((("same_types", i), noun, group, operator.input_names))
+        rules = [*operator.index.rules]
+        lists.append((("excluded",), f"rule of {name}", scope.excluded, rules))
+    for place, noun, items, known in lists:
+        for i, item in enumerate(items):
+            if item not in known:
+                yield (*place, i), _unknown(noun, item, known)
+
+
+def _unknown(noun: str, name: str, known: list[str]) -> str:
+    return f"unknown {noun} '{name}'{did_you_mean(name, known)}"
 
 
 def _validation_message(error: ValidationError) -> str:

@@ -4,7 +4,6 @@ import json
 import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -27,100 +26,82 @@ from opcert.system import (
     read_limited,
     write_files,
 )
-from opcert.workers import Processes, Workers
+from opcert.workers import Workers
 
 
 class PartTask(NamedTuple):
-    """One operator of a suite: the path of its spec, and the profile and seed of the suite."""
+    """One operator of a suite: the path of its spec, the profile and the seed of the suite.
+
+    `opcert` is the version that asks for it.
+    """
 
     spec: Path
     profile: str
     seed: int
+    opcert: str
 
 
 # What a task makes: the part of the suite, or the mistakes in the spec.
 Part = OperatorPart | list[Mistake]
-# Makes the parts of tasks, wherever that is; yields each with its task, in any order, and keeps few
-# of them that are not yet taken.
-MakeParts = Callable[[Sequence[PartTask]], Iterator[tuple[PartTask, Part]]]
 
 
-def make_part(task: PartTask) -> Part:
-    """Return the part of the suite that a task describes, or the mistakes in its spec.
-
-    Task and result can be pickled; a spec, which has functions such as its reference, cannot.
-    """
-    try:
-        return _part_of(read_spec(task.spec), task)
-    except SpecError as error:
-        return error.mistakes
-
-
-def parts_here(
-    specs: Sequence[SpecFile], tasks: Sequence[PartTask]
-) -> Iterator[tuple[PartTask, Part]]:
-    """Make the parts of `specs` in this process, in the order of tasks."""
-    by_path = {file.path: file for file in specs}
-    return ((task, _part_of(by_path[task.spec], task)) for task in tasks)
-
-
-def parts_in_processes(jobs: int, tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
-    """Make parts in so many processes of this machine.
-
-    Raises:
-        OpcertError: a process ended early.
-    """
-    with Processes(jobs) as workers:
-        yield from parts_on_workers(workers, tasks)
-
-
-def parts_on_workers(
-    workers: Workers, tasks: Sequence[PartTask]
-) -> Iterator[tuple[PartTask, Part]]:
-    """Make parts on workers, the longest first.
+def iterate_parts(
+    specs: Sequence[SpecFile], profile: str, seed: int, workers: Workers | None
+) -> Iterator[tuple[SpecFile, Part]]:
+    """Make the parts of a suite, in this process or, in any order, on workers.
 
     Raises:
         OpcertError: a worker ended early, has another version of opcert, or lacks a spec.
     """
+    if workers is None:
+        for file in specs:
+            yield file, _part_of(file, profile, seed)
+        return
     # A long spec takes long; if it started last, it would run alone at the end.
-    sizes = {task: task.spec.stat().st_size for task in tasks}
+    longest_first = sorted(specs, key=lambda file: -file.path.stat().st_size)
     # Workers may have another current folder.
-    remote = {task._replace(spec=task.spec.absolute()): task for task in tasks}
-    ordered = sorted(remote, key=lambda task: -sizes[remote[task]])
-    for task, future in workers.each(partial(make_part_elsewhere, version("opcert")), ordered):
-        yield remote[task], workers.result(future)
+    tasks = {
+        PartTask(file.path.absolute(), profile, seed, version("opcert")): file
+        for file in longest_first
+    }
+    for task, future in workers.each(make_part, tasks):
+        yield tasks[task], workers.result(future)
 
 
-def make_part_elsewhere(opcert: str, task: PartTask) -> Part:
-    """Make a part on another machine, where opcert's own specs may be in another folder.
+def make_part(task: PartTask) -> Part:
+    """Make a part in another process, also on a machine with opcert's own specs elsewhere.
+
+    Task and result can be pickled; a spec, which has functions such as its reference, cannot.
 
     Raises:
-        OpcertError: this is another version of `opcert`, or the spec is missing.
+        OpcertError: this is another version of opcert, or the spec is missing.
     """
     worker = f"worker on {platform.node()}"
-    if version("opcert") != opcert:
+    if version("opcert") != task.opcert:
         raise OpcertError(
-            f"{worker}: found opcert {version('opcert')}; expected {opcert}, as here; install the "
-            "same version on all workers"
+            f"{worker}: found opcert {version('opcert')}; expected {task.opcert}, as here; install "
+            "the same version on all workers"
         )
-    if not task.spec.is_file():
-        ends = task.spec.parts[-2:]
-        own = [path for path in find_spec_files(None) if path.parts[-2:] == ends]
+    path = task.spec
+    if not path.is_file():
+        ends = path.parts[-2:]
+        own = [own for own in find_spec_files(None) if own.parts[-2:] == ends]
         if not own:
             raise OpcertError(
-                f"{worker}: {task.spec} is missing; expected the specs in the same folder on all "
-                "workers"
+                f"{worker}: {path} is missing; expected the specs in the same folder on all workers"
             )
-        task = task._replace(spec=own[0])
-    return make_part(task)
-
-
-def _part_of(spec_file: SpecFile, task: PartTask) -> Part:
+        path = own[0]
     try:
-        cases = generate_cases(spec_file, task.profile, task.seed)
-        vectors = iterate_vectors(spec_file, cases)
-        stored = PROFILES[task.profile].stored
-        return spec_file.spec.operator, *operator_files(spec_file, vectors, stored)
+        return _part_of(read_spec(path), task.profile, task.seed)
+    except SpecError as error:
+        return error.mistakes
+
+
+def _part_of(spec_file: SpecFile, profile: str, seed: int) -> Part:
+    try:
+        vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
+        files = operator_files(spec_file, vectors, PROFILES[profile].stored)
+        return spec_file.spec.operator, *files
     except SpecError as error:
         return error.mistakes
 

@@ -3,12 +3,13 @@
 A run judges each case as it goes, and again when it knows all of them; so does who verifies it.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from opcert.run.comparison import FailureKind
 from opcert.run.outcome import Outcome
-from opcert.suite.claims import Scope, unsupported_types
+from opcert.suite.claims import Scope
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
@@ -82,11 +83,13 @@ class Judge:
                     baseline = judged.get(case.baseline or "") if expects == "rejection" else None
                     again = self._again(verdict, operator, case, baseline)
                     judged[case.id] = replace(again, seconds=verdict.seconds)
-        declined = unsupported_types(
-            (v.operator, self.suite.cases[v.case].record.type, v.status == "unsupported")
-            for v in judged.values()
-            if v.status != "implementation-defined" and v.observed != "not-run"
-        )
+        # Of each operator and data type that ran, whether calls were declined.
+        answers: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
+        for v in judged.values():
+            if v.status != "implementation-defined" and v.observed != "not-run":
+                element_type = self.suite.cases[v.case].record.type
+                answers[v.operator, element_type].add(v.status == "unsupported")
+        declined = {key for key, of_key in answers.items() if of_key == {True}}
         return [self._confirmed(judged[case], v, declined) for case, v in former.items()]
 
     def _again(

@@ -10,7 +10,7 @@ from opcert.arrays.calls import Call
 from opcert.arrays.tensor_functions import filled
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import Laws, check_laws, make_vectors
-from opcert.errors import SpecError
+from opcert.errors import ExpressionError, SpecError
 from opcert.specification.files import load_references, read_spec, read_specs_in
 from opcert.suite.spec_check import check_specs
 from tests.small_spec import spec
@@ -70,7 +70,7 @@ def test_outputs_that_contradict_a_law_are_an_error(tmp_path: Path) -> None:
     call = Call({"data": filled("i8", (3,))}, {"count": 3})
     inputs = {"data": np.arange(3, dtype=np.int8)}
     laws.check(0, call, inputs, [inputs["data"]])
-    with pytest.raises(SpecError, match="does not hold for the reference, for data=i8"):
+    with pytest.raises(ExpressionError, match="does not hold for the reference"):
         laws.check(0, call, inputs, [np.zeros(3, np.int8)])
 
 

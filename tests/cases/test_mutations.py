@@ -19,7 +19,7 @@ CALL = Call(
     },
     {"batch_dims": 0},
 )
-RANKS = MutationContext(-3, 2)
+RANKS = MutationContext((-3, 2))
 
 
 def mutated_call(name: str, context: MutationContext = RANKS, call: Call = CALL) -> Call | None:
@@ -73,7 +73,8 @@ def test_a_mutation_that_does_not_apply_gives_none(name: str) -> None:
 
 def test_the_draw_selects_a_middle_element() -> None:
     drawn = {
-        values("indices-middle-set-to-minus-one", MutationContext(-3, 2, draw)) for draw in range(8)
+        values("indices-middle-set-to-minus-one", MutationContext((-3, 2), draw))
+        for draw in range(8)
     }
     assert drawn == {(1, -1, 2, 1), (1, 0, -1, 1)}
 

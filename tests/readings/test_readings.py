@@ -122,10 +122,11 @@ def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(operato
     """Of the calls that break a requirement, a suite has a few; another seed has others."""
     file, seed = spec(operator.partition("/")[2]), 1
     mistakes = MistakeLog(file)
-    author = PositiveCases(file, seed, mistakes)
+    conditions = Conditions(file.spec)
+    author = PositiveCases(conditions, seed, mistakes)
     drawn = author.drawn(PROFILES["core"])
     valid = [case for case in (*author.examples(), *drawn) if case.ambiguity is None]
-    search = CandidateSearch(Conditions(file.spec), PROFILES["core"], seed, valid, mistakes)
+    search = CandidateSearch(conditions, PROFILES["core"], seed, valid, mistakes)
     accepted = []
     for rule, candidates in search.candidates().items():
         for candidate in candidates if rule in file.spec.requirements else ():

@@ -216,11 +216,14 @@ def test_a_certificate_without_a_claim_has_null() -> None:
     [
         ("operators:\n  openvino/Slice8: {}\n", "2:3: unknown operator 'openvino/Slice8'; did you"),
         (f"operators:\n  {PARTS}: {{tpyes: [f32]}}\n", "did you mean 'types'?"),
-        (f"operators:\n  {PARTS}:\n    types: [float32]\n", "3:13: unknown type 'float32'; did"),
+        (
+            f"operators:\n  {PARTS}:\n    types: [float32]\n",
+            f"3:13: unknown type of {PARTS} 'float32'",
+        ),
         (f"operators:\n  {PARTS}:\n    index_types: [i3]\n", "did you mean 'i32'?"),
         (
             f"operators:\n  {PARTS}:\n    input_types:\n      axis: [i3]\n",
-            "4:14: unknown type 'i3'; did you mean 'i32'?",
+            f"4:14: unknown type of {PARTS} 'i3'; did you mean 'i32'?",
         ),
         (
             f"operators:\n  {PARTS}:\n    input_types:\n      axsi: [i32]\n",
@@ -268,7 +271,7 @@ def test_the_command_line_exits_2_and_prints_every_mistake_without_a_prefix(clai
     result = opcert("certify", "--claim", claim)
     assert result.exit_code == 2
     first, second = result.stderr.splitlines()
-    assert first == f"{claim}:3:13: unknown type 'f23'; did you mean 'f32'?"
+    assert first == f"{claim}:3:13: unknown type of {PARTS} 'f23'; did you mean 'f32'?"
     assert second.startswith(f"{claim}:4:16: unknown rule of {PARTS} 'sign'")
 
 

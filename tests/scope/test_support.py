@@ -1,7 +1,5 @@
 """Declared support: misspelt operators are errors, operators of another suite are not."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,6 +7,7 @@ import pytest
 
 from opcert.errors import BackendError
 from opcert.suite.support import (
+    CallProperties,
     OperatorScope,
     checked_support,
     misspelt_operators,
@@ -25,29 +24,23 @@ class Declares(Right):
 """
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """A call of which only the types of its inputs matter."""
-
-    input_types: Mapping[str, str]
-    type: str = "f32"
-    rank: int = 1
-    index_types: frozenset[str] = frozenset()
-    rules: tuple[str, ...] = ()
+def of_types(**types: str) -> CallProperties:
+    """Return a call of which only the types of its inputs matter."""
+    return CallProperties("f32", 1, frozenset(), types, ())
 
 
 def test_types_are_declared_by_input() -> None:
     scope = OperatorScope(input_types={"indices": ["i32", "i64"]})
-    assert scope.exclusion_reason(Inputs({"indices": "u8"})) == "indices of type u8"
-    assert scope.exclusion_reason(Inputs({"indices": "i32", "axis": "u8"})) is None
-    assert scope.exclusion_reason(Inputs({"axis": "u8"})) is None
+    assert scope.exclusion_reason(of_types(indices="u8")) == "indices of type u8"
+    assert scope.exclusion_reason(of_types(indices="i32", axis="u8")) is None
+    assert scope.exclusion_reason(of_types(axis="u8")) is None
 
 
 def test_inputs_are_declared_to_share_a_type() -> None:
     scope = OperatorScope(same_types=[["start", "stop", "axes"]])
-    mixed = Inputs({"start": "i32", "stop": "i32", "axes": "i64"})
+    mixed = of_types(start="i32", stop="i32", axes="i64")
     assert scope.exclusion_reason(mixed) == "different types of start i32, stop i32, axes i64"
-    assert scope.exclusion_reason(Inputs({"start": "i8", "stop": "i8", "data": "f32"})) is None
+    assert scope.exclusion_reason(of_types(start="i8", stop="i8", data="f32")) is None
 
 
 @pytest.mark.parametrize(

@@ -5,24 +5,28 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from opcert.cases.case import Case
+from opcert.cases.generation import generate_cases
 from opcert.errors import OpcertError, SpecError
 from opcert.settings import PROFILES
-from opcert.specification.files import read_specs_in
+from opcert.specification.files import SpecFile, read_specs_in
+from opcert.suite import writing
 from opcert.suite.format import Manifest
 from opcert.suite.generation import generate, generate_suite_files, iterate_files
 from opcert.suite.suite import Suite
-from opcert.suite.writing import Part, PartTask, make_part, parts_here, write_suite
+from opcert.suite.writing import write_suite
 from opcert.system import FileContents
 from tests import small_spec, small_suite
 from tests.few_cases import read_index
 from tests.short_suite import CORE
 from tests.small_suite import contents
+from tests.workers_here import WorkersHere
 
 INDEX = "example/take-1.jsonl.gz"
 PACK = "example/take-1.npz"
@@ -152,22 +156,25 @@ def test_another_seed_gives_other_calls_and_data(take: Path, files: FileContents
 
 
 def test_the_order_of_finished_parts_does_not_matter(two: Path, together: FileContents) -> None:
-    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
-        return ((task, make_part(task)) for task in reversed(tasks))
+    class InReverse(WorkersHere):
+        def each(self, *arguments: Any) -> Iterator[Any]:
+            yield from reversed([*super().each(*arguments)])
 
-    assert dict(iterate_files(read_specs_in(two), "core", 0, make=make)) == together
+    for workers in (WorkersHere(), InReverse()):
+        assert dict(iterate_files(read_specs_in(two), "core", 0, workers)) == together
 
 
-def test_a_part_is_made_when_the_files_of_the_last_one_are_taken(two: Path) -> None:
+def test_a_part_is_made_when_the_files_of_the_last_one_are_taken(
+    two: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made: list[str] = []
-    read = read_specs_in(two)
 
-    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
-        for task, part in parts_here(read, tasks):
-            made.append(task.spec.name)
-            yield task, part
+    def recorded(file: SpecFile, profile: str, seed: int) -> list[Case]:
+        made.append(file.path.name)
+        return generate_cases(file, profile, seed)
 
-    next(iterate_files(read, "core", 0, make=make))
+    monkeypatch.setattr(writing, "generate_cases", recorded)
+    next(iterate_files(read_specs_in(two), "core", 0))
     assert made == ["second.yaml"]
 
 
@@ -190,12 +197,9 @@ def test_the_mistakes_of_all_specs_are_reported_together(specs: Path) -> None:
 
 
 def test_a_spec_that_changes_meanwhile_is_an_error(specs: Path) -> None:
-    def make(tasks: Sequence[PartTask]) -> Iterator[tuple[PartTask, Part]]:
-        for task in tasks:
-            task.spec.write_text(f"{task.spec.read_text()}# changed\n")
-            yield task, make_part(task)
-
-    files = iterate_files(read_specs_in(specs), "core", 0, make=make)
+    files = iterate_files(read_specs_in(specs), "core", 0, WorkersHere())
+    for path in specs.rglob("*.yaml"):
+        path.write_text(f"{path.read_text()}# changed\n")
     with pytest.raises(OpcertError, match=r"\.yaml: another process found other text"):
         dict(files)
 

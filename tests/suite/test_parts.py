@@ -7,7 +7,7 @@ import pytest
 
 from opcert.errors import OpcertError
 from opcert.specification.files import find_spec_files
-from opcert.suite.writing import PartTask, make_part, make_part_elsewhere
+from opcert.suite.writing import PartTask, make_part
 
 HERE = version("opcert")
 
@@ -15,15 +15,15 @@ HERE = version("opcert")
 @pytest.mark.slow
 def test_shipped_specs_are_found_in_another_folder_too() -> None:
     (path,) = (path for path in find_spec_files(None) if path.stem == "Transpose-1")
-    elsewhere = PartTask(Path("/nowhere", *path.parts[-2:]), "core", 0)
-    assert make_part_elsewhere(HERE, elsewhere) == make_part(elsewhere._replace(spec=path))
+    elsewhere = PartTask(Path("/nowhere", *path.parts[-2:]), "core", 0, HERE)
+    assert make_part(elsewhere) == make_part(elsewhere._replace(spec=path))
 
 
 def test_a_spec_that_a_worker_lacks_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OpcertError, match=r"^worker on .*gone\.yaml is missing"):
-        make_part_elsewhere(HERE, PartTask(tmp_path / "gone.yaml", "core", 0))
+        make_part(PartTask(tmp_path / "gone.yaml", "core", 0, HERE))
 
 
 def test_a_worker_with_another_version_of_opcert_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OpcertError, match=f"found opcert {HERE}; expected 9.9"):
-        make_part_elsewhere("9.9", PartTask(tmp_path / "any.yaml", "core", 0))
+        make_part(PartTask(tmp_path / "any.yaml", "core", 0, "9.9"))
