@@ -1,7 +1,7 @@
 """The exceptions that opcert raises, and the words that their messages share."""
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -64,6 +64,11 @@ class SpecError(OpcertError):
 
 # How many characters of an expression or a value a message quotes.
 MAX_QUOTED = 100
+
+
+def listed(words: Sequence[str], conjunction: str = "and") -> str:
+    """Return words as a list within a sentence."""
+    return f" {conjunction} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def abbreviate(value: object) -> str:

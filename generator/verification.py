@@ -20,7 +20,7 @@ from opcert.backends.lookup import SourceFiles
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.certificate.file import json_differences
-from opcert.certificate.setup import Setup, plain_text
+from opcert.certificate.setup import Setup
 from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
 from opcert.settings import RunSettings
@@ -29,9 +29,9 @@ from opcert.suite.suite import Suite
 from opcert.suite.waivers import Waiver, waived
 from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
+from opcert.verdicts.case_levels import LevelledCalls
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
-from opcert.verdicts.fresh import NumberedCalls
 from opcert.verdicts.judging import Judge, are_results_of_a_rejection
 from opcert.verdicts.verdict import Verdict, redact_text
 from opcert.yaml_files import YamlSource, validated_content
@@ -112,7 +112,7 @@ def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Findin
     waivers = [
         waiver
         for waiver in (() if content is None else content.content)
-        if waiver.device is None or plain_text(redact_text(waiver.device)) == device
+        if waiver.device is None or redact_text(waiver.device) == device
     ]
     is_finished, is_whole = certificate.is_finished, certificate.selection.case == "*"
     every = [field.name for field in fields(Verdict) if field.compare]
@@ -146,9 +146,9 @@ def _fresh_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
         if name not in certificate.operators or name not in suite.spec_files:
             yield Finding(f"fresh, {name}", "expected an operator of the certificate with a spec")
             continue
-        known = NumberedCalls(suite.spec_files[name])
+        known = LevelledCalls(suite.spec_files[name])
         for call in calls:
-            if known.call(call.number) is None:
+            if known.fresh(call.number) is None:
                 yield Finding(f"fresh, {name}", f"found {call.number}, which draws no valid call")
 
 

@@ -141,7 +141,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Suite.read_operator = operator  # type: ignore[method-assign, assignment]
 
-    levels_of = Diagnosis.levels_of
+    levels_of = Diagnosis._levels
     levels: dict[tuple[int, str | None], CaseLevels] = {}
 
     def kept_levels(diagnosis: Diagnosis, name: str) -> CaseLevels:
@@ -153,4 +153,4 @@ def pytest_configure(config: pytest.Config) -> None:
             levels[key] = levels_of(diagnosis, name)
         return levels[key]
 
-    Diagnosis.levels_of = kept_levels  # type: ignore[method-assign, assignment]
+    Diagnosis._levels = kept_levels  # type: ignore[method-assign, assignment]

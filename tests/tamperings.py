@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from opcert.verdicts.fresh import NumberedCalls
+from opcert.verdicts.case_levels import LevelledCalls
 from tests.faults.finding import core_suite
 from tests.handed_in import SPLIT, Change
 
@@ -64,8 +64,8 @@ def fresh_call_of(operator: str, *, drawn: bool = True) -> Change:
     """Return a change that adds a fresh call, or the number of a draw that gave none."""
 
     def change(data: Any) -> None:
-        known = NumberedCalls(core_suite().spec_files[SPLIT])
-        number = next(number for number in count() if (known.call(number) is not None) == drawn)
+        known = LevelledCalls(core_suite().spec_files[SPLIT])
+        number = next(number for number in count() if (known.fresh(number) is not None) == drawn)
         data["fresh"] = {operator: [{"number": number, "failure": None, "shows": True}]}
 
     return change

@@ -19,8 +19,7 @@ from opcert.suite.format import Digest, StrictModel, SuiteEntry
 from opcert.suite.support import OperatorSupport, Support
 from opcert.suite.waivers import Waiver
 from opcert.verdicts.cause_text import Cause
-from opcert.verdicts.fresh import FreshCall
-from opcert.verdicts.reproduction import Reproduction
+from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 
 SCHEMA = 13

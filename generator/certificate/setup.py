@@ -57,7 +57,7 @@ def stated_arguments(source: object, options: Mapping[str, Any]) -> dict[str, An
 
     A backend that is given as an object has no name.
     """
-    name = plain_text(redact_text(source)) if isinstance(source, str) else None
+    name = redact_text(source) if isinstance(source, str) else None
     return {
         # A relative path identifies nobody, and others can use it.
         "source": name and name.removeprefix("<here>/"),
@@ -73,7 +73,7 @@ def _plain_data(value: Any) -> Any:
             return {plain_text(key): redacted(item) for key, item in data.items()}
         if isinstance(data, list):
             return [redacted(item) for item in data]
-        return plain_text(redact_text(data)) if isinstance(data, str) else data
+        return redact_text(data) if isinstance(data, str) else data
 
     try:
         return redacted(json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False)))
@@ -175,10 +175,10 @@ class Setup:
         entry = BackendEntry(
             name=backend.name,
             version=backend.version,
-            files={printable_line(plain_text(redact_text(n))): digests[n] for n in digests},
+            files={printable_line(redact_text(n)): digests[n] for n in digests},
             **stated_arguments(self.backend, self.options),
             support=checked_support(backend, suite).declared,
-            reuse=plain_text(redact_text(reuse)) if reuse else None,
+            reuse=redact_text(reuse) if reuse else None,
             delivery=backend.delivery if isinstance(backend, IsolatedBackend) else "strided",
         )
         has_limit = isolated and math.isfinite(settings.timeout)

@@ -55,7 +55,7 @@ def cause_section(
         "number": number,
         "cause": cause,
         "status": verdict.status,
-        "kinds": {kind: side_by_side.meaning_of_failure(kind) for kind in cause.kinds},
+        "kinds": {kind: side_by_side.FAILURE_MEANINGS[kind] for kind in cause.kinds},
         "case": case.id,
         "line": operator.describe_call(case),
         "call": [
@@ -255,8 +255,7 @@ def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:
     `failures` have the observations that the list cuts, and what was printed.
     """
     positions = {verdict.case: i for i, verdict in enumerate(certificate.verdicts)}
-    expectations = _Numbering()
-    cases, observations = {}, {}
+    expectations, cases, observations = _Numbering(), {}, {}
     for i, verdict in enumerate(certificate.verdicts):
         if verdict.status in ("pass", "unsupported", "not-run", "out-of-claim"):
             continue

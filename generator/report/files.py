@@ -23,6 +23,7 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import OnVerdict
 from opcert.errors import OpcertError, printable_line, visible_text
 from opcert.report import side_by_side
+from opcert.report.cause_section import detail_data
 from opcert.report.page import ReportPage, scope_parts
 from opcert.suite.suite import Suite
 from opcert.system import FileContents, template_environment
@@ -314,6 +315,7 @@ def render_report(certificate: Certificate, suite: Suite) -> FileContents:
     html = render_template(
         "report.html.jinja",
         page=ReportPage(certificate, suite),
+        details=detail_data(certificate, suite),
         scope=[*scope_parts(certificate)],
         command=side_by_side.command_line(certificate),
         marks=side_by_side.STATUS_MARKS,

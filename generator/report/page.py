@@ -8,7 +8,7 @@ from typing import Any
 
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.certificate.certificate import Certificate
-from opcert.report.cause_section import cause_section, detail_data, list_data
+from opcert.report.cause_section import cause_section, list_data
 from opcert.report.side_by_side import KIND_MEANINGS, Tally, count_statuses, describe_rejections
 from opcert.suite.format import IndexedCase, RuleText
 from opcert.suite.suite import Suite
@@ -289,11 +289,6 @@ class ReportPage:
     def list_data(self) -> dict[str, Any]:
         """The data of the list of cases for report.js."""
         return list_data(self.certificate, self._suite, self.types)
-
-    @cached_property
-    def detail_data(self) -> dict[str, Any]:
-        """The data of opened cases for report.js."""
-        return detail_data(self.certificate, self._suite)
 
 
 def _readable(timestamp: str) -> str:

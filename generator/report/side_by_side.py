@@ -54,10 +54,8 @@ KIND_MEANINGS: Mapping[str, str] = {
 }
 
 
-def meaning_of_failure(failure: str) -> str:
-    """Return what a kind of failure means, or the status of a failure without a kind."""
-    meanings: dict[str, str] = {**KIND_MEANINGS, **dict(STATUS_MEANINGS.items())}
-    return meanings[failure]
+# What a kind of failure means, or the status of a failure without a kind.
+FAILURE_MEANINGS: Mapping[str, str] = {**KIND_MEANINGS, **dict(STATUS_MEANINGS.items())}
 
 
 # Statuses must be distinguishable without colour.
@@ -262,11 +260,6 @@ class SideBySide:
         """The bugs of all certificates, each with the number of its cases in each of them."""
         causes = [cause for column in self.columns for cause in column.certificate.causes]
         return [(bug, [column.cases_of(bug) for column in self.columns]) for bug in bugs_of(causes)]
-
-    @property
-    def suites(self) -> list[str]:
-        """The distinct digests of the certificates' suites."""
-        return list(dict.fromkeys(column.certificate.suite.digest for column in self.columns))
 
     @cached_property
     def differing(self) -> list[str]:

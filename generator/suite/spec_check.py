@@ -80,13 +80,13 @@ def cases_by_rule(
 def valid_calls(operator: OperatorSuite) -> dict[str, Call]:
     """Return the valid calls by case id, without those that touch an ambiguity."""
     return {
-        case.id: _call(operator, case)
+        case.id: call_of_case(operator, case)
         for case in operator.cases.values()
         if case.ambiguity is None and case.expects == "outputs"
     }
 
 
-def _call(operator: OperatorSuite, case: IndexedCase) -> Call:
+def call_of_case(operator: OperatorSuite, case: IndexedCase) -> Call:
     """Return the call of a case in the form in which calls are drawn."""
     inputs = {}
     for name, record in case.inputs.items():

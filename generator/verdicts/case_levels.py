@@ -6,21 +6,22 @@ dictionary, the cases that reveal a common fault are listed, here with the help 
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from math import prod
-from typing import Any, Self
+from typing import Self
 
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays.calls import Call, argument_of
-from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, INTEGERS, Array, bits_of, type_name
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import FLOATS, INTEGERS, Array, bits_of, type_name
 from opcert.cases.case import Change
-from opcert.cases.conditions import Conditions
+from opcert.cases.conditions import Conditions, are_small
+from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
 from opcert.cases.properties import Properties, range_of
 from opcert.diagnosis import BoolArray, LevelTable, Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
@@ -28,83 +29,13 @@ from opcert.run.session import Step
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.spec_check import valid_calls
-from opcert.verdicts.fresh import VALUE_KINDS, FreshCall, NumberedCalls, have_different_elements
-from opcert.verdicts.reduction import Candidate
+from opcert.suite.spec_check import call_of_case
+from opcert.suite.support import CallProperties
+from opcert.verdicts.reduction import StepMaker, call_of
+from opcert.verdicts.reproduction import VALUE_KINDS, FreshCall
 
-# To how many bits integers may be narrowed.
-_WIDTHS = (8, 16, 32)
 # Larger calls and outputs are not computed.
 _MAX_ELEMENTS = 1 << 18
-
-
-class Narrowing:
-    """Computes the calls of one operator with narrowed integers."""
-
-    def __init__(self, spec_file: SpecFile) -> None:
-        self._reference = spec_file.reference
-        self._conditions = Conditions(spec_file.spec)
-
-    def level(
-        self, numbers: Iterable[Array], is_valid: bool, make_call: Callable[[], Candidate]
-    ) -> Point:
-        """Return to how many bits the integers of a call cannot be narrowed without effect."""
-        arrays = [*numbers]
-        widths = [bits for bits in _WIDTHS if any(_exceeds(array, bits) for array in arrays)]
-        if not widths:
-            return {NARROWED: frozenset()}
-        call = make_call()
-        own = self._result(call) if is_valid else ()
-        differing = [bits for bits in widths if self._result(_narrowed(call, bits)) != own]
-        return {NARROWED: frozenset(f"{bits} bits" for bits in differing)}
-
-    def level_of_case(self, operator: OperatorSuite, case: IndexedCase) -> Point:
-        """Return the same for a case."""
-
-        def call() -> Candidate:
-            layouts = {name: stored.layout for name, stored in case.inputs.items()}
-            return Candidate(operator.inputs(case), case.attributes, layouts, case.data_inputs)
-
-        is_small = sum(prod(stored.shape) for stored in case.inputs.values()) <= _MAX_ELEMENTS
-        numbers = (
-            operator.read_array(stored)
-            for name, stored in case.inputs.items()
-            if is_small and _is_number(name, ELEMENT_TYPES[stored.type], case.data_inputs)
-        )
-        return self.level(numbers, case.expects == "outputs", call)
-
-    def _result(self, call: Candidate) -> Sequence[object]:
-        """Return what determines the outputs of a call; nothing if the reference rejects it."""
-        try:
-            if not self._conditions.has_small_outputs(call.call, _MAX_ELEMENTS):
-                return ("large",)
-        except (ExpressionError, Inapplicable):
-            return ()
-        with suppress(OpcertError):
-            outputs = golden_outputs(self._reference, call.inputs, call.attributes)
-            return tuple((output.shape, bits_of(output).tobytes()) for output in outputs)
-        return ()
-
-
-def _is_number(name: str, dtype: np.dtype[Any], data_inputs: Sequence[str]) -> bool:
-    return dtype.kind in "iu" and name not in data_inputs
-
-
-def _exceeds(array: Array, bits: int) -> bool:
-    """Whether a signed integer of so many bits cannot hold one of the elements."""
-    least, limit = -1 << (bits - 1), 1 << (bits - 1)
-    return array.size > 0 and not least <= int(array.min()) <= int(array.max()) < limit
-
-
-def _narrowed(call: Candidate, bits: int) -> Candidate:
-    """Return a call whose integer inputs have only their low bits."""
-    inputs = {
-        name: array.astype(f"i{bits // 8}").astype(np.int64)
-        if _is_number(name, array.dtype, call.data_inputs)
-        else array
-        for name, array in call.inputs.items()
-    }
-    return replace(call, inputs=inputs)
 
 
 # Factors that no spec declares.
@@ -148,12 +79,13 @@ _CHANGES = {
 class CaseLevels:
     """The levels of all cases of an operator, at each of their points.
 
-    Fresh calls can be added, if the spec is known. `numbers` are the cases' numbers in the table.
+    `calls` is None without the spec: it finds levels of further calls. `numbers` are the cases'
+    numbers in the table.
     """
 
     operator: OperatorSuite
     points: Mapping[str, Sequence[Point]]
-    spec_file: SpecFile | None = None
+    calls: "LevelledCalls | None" = None
     _visible: dict[str, tuple[bool, bool]] = field(default_factory=dict)
 
     @cached_property
@@ -164,18 +96,26 @@ class CaseLevels:
     @cached_property
     def table(self) -> LevelTable:
         """The levels as a table."""
-        return level_table([*self.points.values()])
+        # Of conditions that are worth the same, that of the first factors is preferred.
+        factors: dict[str, dict[str, None]] = {
+            name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
+        }
+        for point in chain.from_iterable(self.points.values()):
+            for name, levels in point.items():
+                factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
+        present = {name: sorted(levels, key=_number) for name, levels in factors.items() if levels}
+        # Each rule that is not checked is a cause of its own, and so is each width of integers.
+        separate = (VIOLATED_RULE, NARROWED)
+        return LevelTable(present, [*self.points.values()], separate)
 
     def with_fresh(self, calls: Sequence[FreshCall]) -> Self:
         """Return the levels of the cases and of some fresh calls, which only a spec can draw."""
-        if not calls or self.spec_file is None:
+        if not calls or self.calls is None:
             return self
-        known, points = LevelledCalls(self.spec_file), dict(self.points)
+        points = dict(self.points)
         for fresh in calls:
-            call = known.call(fresh.number)
-            if call is not None and (
-                own := known.points(call, partial(known.candidate, fresh.number, call))
-            ):
+            call = self.calls.fresh(fresh.number)
+            if call is not None and (own := self.calls.fresh_points(fresh.number, call)):
                 points[fresh.name] = own
         return replace(self, points=points)
 
@@ -204,89 +144,164 @@ class CaseLevels:
         return has_fragile_bits if kind == "bits" else has_different_elements
 
 
-def level_table(points: Sequence[Sequence[Point]]) -> LevelTable:
-    """Return the levels of cases, each with its points, as a table."""
-    # Of conditions that are worth the same, that of the first factors is preferred.
-    factors: dict[str, dict[str, None]] = {
-        name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
-    }
-    for point in chain.from_iterable(points):
-        for name, levels in point.items():
-            factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
-    present = {name: sorted(levels, key=_number) for name, levels in factors.items() if levels}
-    # Each rule that is not checked is a cause of its own, and so is each width of integers.
-    return LevelTable(present, points, separate=(VIOLATED_RULE, NARROWED))
-
-
 def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLevels:
     """Return the levels that each case exhibits; without the spec, type and rank at most."""
-    properties = None if spec_file is None else Properties(spec_file.spec)
-    calls = {} if properties is None else valid_calls(operator)
-    narrowing = None if spec_file is None else Narrowing(spec_file)
+    of_spec = None if spec_file is None else LevelledCalls(spec_file)
+    calls = {case.id: call_of_case(operator, case) for case in operator.cases.values()}
     points: dict[str, list[Point]] = {}
     for case in operator.cases.values():
-        if case.expects == "rejection" and case.baseline is not None:
-            change = case.change or Change(kind="")
-            # A violation that the spec lists may change several arguments.
-            changed = {change.argument} if change.argument else _changed_arguments(operator, case)
-            rule = case.violated_rule or ""
-            points[case.id] = _invalid_points(change, changed, rule, points[case.baseline])
-        else:
+        call, is_valid = calls[case.id], case.expects == "outputs"
+        if is_valid:
             shapes = [output.shape for output in case.outputs]
             own = _of_outputs(shapes, case.rules)
             if case.change is not None:
                 own[NEIGHBOUR] = frozenset([case.change.kind])
             known: list[Point] = [{}]
-            if properties is None:
+            if of_spec is None:
                 own |= {TYPE: frozenset([case.type]), RANK: frozenset([str(case.rank)])}
-            elif case.id in calls:
-                known = properties.points(calls[case.id], shapes)
+            elif case.ambiguity is None:
+                known = of_spec.properties.points(call, shapes)
             points[case.id] = [{**levels, **own} for levels in known]
-        if narrowing is not None:
-            narrowed = narrowing.level_of_case(operator, case)
+        else:
+            change, baseline = case.change or Change(kind=""), case.baseline or ""
+            # A violation that the spec lists may change several arguments.
+            changed = {change.argument} if change.argument else _differing(calls[baseline], call)
+            rule = case.violated_rule or ""
+            points[case.id] = _invalid_points(change, changed, rule, points[baseline])
+        if of_spec is not None:
+            narrowed = of_spec.narrowing(call, is_valid, partial(_bare_step, operator, case))
             points[case.id] = [{**point, **narrowed} for point in points[case.id]]
-    return CaseLevels(operator, points, spec_file)
+    return CaseLevels(operator, points, of_spec)
 
 
-class LevelledCalls(NumberedCalls):
-    """Calls with their levels."""
+def _differing(one: Call, other: Call) -> set[str]:
+    """Return the arguments in which calls differ."""
+    arguments, others = one.arguments, other.arguments
+    return {n for n in {**arguments, **others} if arguments.get(n) != others.get(n)}
+
+
+def _bare_step(operator: OperatorSuite, case: IndexedCase) -> Step:
+    """Return the call of a case without its golden outputs, which may take long to recompute."""
+    layouts = {name: array.layout for name, array in case.inputs.items()}
+    inputs = operator.elements(case)
+    return Step(operator.index.operator, inputs, case.attributes, None, layouts, case.data_inputs)
+
+
+# To how many bits integers may be narrowed.
+_WIDTHS = (8, 16, 32)
+# The seed of fresh calls; suites are not likely to have it.
+_SEED = 0xF4E54
+# The most elements of the outputs of a fresh call.
+_MAX_FRESH_ELEMENTS = 1 << 12
+
+
+class LevelledCalls:
+    """The calls of one operator with their levels.
+
+    Fresh ones are valid, and no ambiguity touches them; a number determines each.
+    """
 
     def __init__(self, spec_file: SpecFile) -> None:
-        super().__init__(spec_file)
-        self._properties, self._narrowing = Properties(spec_file.spec), Narrowing(spec_file)
+        self._file, self._spec = spec_file, spec_file.spec
+        self._conditions, self.properties = Conditions(spec_file.spec), Properties(spec_file.spec)
+        self._maker, self._golden = StepMaker(spec_file), GoldenCalls(spec_file)
 
-    def points(self, call: Call, make_call: Callable[[], Candidate]) -> list[Point]:
+    def fresh(self, number: int) -> Call | None:
+        """Return the call with a number, if that draws one."""
+        # A spec that has not been checked may contradict itself on a call.
+        with suppress(Inapplicable, ExpressionError):
+            call = draw_call(self._spec, choices_of(self._spec, _SEED, number))
+            if self._conditions.is_decided(call, _MAX_FRESH_ELEMENTS):
+                return call
+        return None
+
+    def support(self, call: Call) -> CallProperties:
+        """Return what a declaration of support can exclude."""
+        return CallProperties.of(call, self._conditions)
+
+    def fresh_points(self, number: int, call: Call) -> list[Point]:
+        """Return the levels of the call with a number."""
+        return self.points(call, partial(self._fresh_step, number, call))
+
+    def fresh_steps(self, number: int, call: Call) -> list[Step]:
+        """Return the calls to make, with other data the second time; [] if there is no result."""
+        with suppress(OpcertError):
+            return self._maker.steps(self._fresh_step(number, call), (False, True))
+        return []
+
+    def _fresh_step(self, number: int, call: Call) -> Step:
+        patterned = call.patterned(f"fresh|{number}")
+        return Step(
+            self._spec.operator,
+            self._golden.arrays(patterned),
+            call.attributes,
+            None,
+            {name: tensor.layout for name, tensor in call.inputs.items()},
+            tuple(name for name, tensor in call.inputs.items() if tensor.values is None),
+        )
+
+    def points(self, call: Call, make_step: Callable[[], Step]) -> list[Point]:
         """Return the levels of a call at each of its points; none if the spec is at fault.
 
-        `make_call` returns the call with its arrays.
+        `make_step` returns the call with its arrays.
         """
         with suppress(OpcertError, Inapplicable):
             shapes = [output.shape for output in self._conditions.outputs(call)]
             own = {
                 **_of_outputs(shapes, self._spec.full_ids(*self._conditions.behaviours(call))),
-                **self._narrowing.level(_numbers(call), True, make_call),
+                **self.narrowing(call, True, make_step),
             }
-            return [{**levels, **own} for levels in self._properties.points(call, shapes)]
+            return [{**levels, **own} for levels in self.properties.points(call, shapes)]
         return []
+
+    def narrowing(self, call: Call, is_valid: bool, make_step: Callable[[], Step]) -> Point:
+        """Return to how many bits the integers of a call cannot be narrowed without effect."""
+        inputs = [tensor for tensor in call.inputs.values() if tensor.type in INTEGERS]
+        integers = [int(number) for tensor in inputs for number in tensor.values or ()] or [0]
+        least, greatest = min(integers), max(integers)
+        widths = [
+            bits for bits in _WIDTHS if not -1 << (bits - 1) <= least <= greatest < 1 << (bits - 1)
+        ]
+        if not widths or not are_small(call.inputs.values(), _MAX_ELEMENTS):
+            return {NARROWED: frozenset()}
+        step = make_step()
+        own = self._result(step) if is_valid else ()
+        differing = [bits for bits in widths if self._result(_narrowed(step, bits)) != own]
+        return {NARROWED: frozenset(f"{bits} bits" for bits in differing)}
+
+    def _result(self, step: Step) -> Sequence[object]:
+        """Return what determines the outputs of a call; nothing if the reference rejects it."""
+        try:
+            if not self._conditions.has_small_outputs(call_of(step), _MAX_ELEMENTS):
+                return ("large",)
+        except (ExpressionError, Inapplicable):
+            return ()
+        with suppress(OpcertError):
+            outputs = golden_outputs(self._file.reference, step.inputs, step.attributes)
+            return tuple((output.shape, bits_of(output).tobytes()) for output in outputs)
+        return ()
 
     def points_of(self, step: Step) -> list[Point]:
         """Return the levels of the valid call of a step."""
-        candidate = Candidate.from_step(step)
-        return self.points(candidate.call, lambda: candidate)
+        return self.points(call_of(step), lambda: step)
 
     def invalid_points(self, valid: Step, step: Step, change: Change) -> list[Point]:
         """Return the levels of an invalid call, which is a `valid` one with a `change`."""
-        baseline, changed = self.points_of(valid), Candidate.from_step(step)
-        narrowed = self._narrowing.level(_numbers(changed.call), False, lambda: changed)
+        narrowed = self.narrowing(call_of(step), False, lambda: step)
+        baseline = self.points_of(valid)
         points = _invalid_points(change, {change.argument}, step.rule or "", baseline)
         return [{**point, **narrowed} for point in points]
 
 
-def _numbers(call: Call) -> Iterator[Array]:
-    """Yield the integers of each input whose values are known."""
-    for tensor in call.inputs.values():
-        if tensor.values is not None and tensor.type in INTEGERS:
-            yield np.array(tensor.values, ELEMENT_TYPES[tensor.type])
+def _narrowed(step: Step, bits: int) -> Step:
+    """Return a call whose integer inputs have only their low bits."""
+    inputs = {
+        name: array.astype(f"i{bits // 8}").astype(np.int64)
+        if array.dtype.kind in "iu" and name not in step.data_inputs
+        else array
+        for name, array in step.inputs.items()
+    }
+    return replace(step, inputs=inputs)
 
 
 def _of_outputs(shapes: Sequence[Sequence[int]], rules: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -302,19 +317,6 @@ def _number(level: str) -> int:
     """Return the number with which a level begins, by which levels are sorted."""
     match = re.match(r"[\d,]+$|[\d,]+(?= to | or )", level)
     return int(match[0].replace(",", "")) if match else -1
-
-
-def _changed_arguments(operator: OperatorSuite, case: IndexedCase) -> set[str]:
-    """Return the arguments in which an invalid call differs from its baseline."""
-    former = operator.cases[case.baseline or case.id]
-    return {
-        *map(argument_of, operator.changed_inputs(case)),
-        *(
-            name
-            for name in {**former.attributes, **case.attributes}
-            if case.attributes.get(name) != former.attributes.get(name)
-        ),
-    }
 
 
 def _invalid_points(
@@ -362,3 +364,12 @@ def _has_fragile_bits(output: Array) -> bool:
     quiet = 1 << (ml_dtypes.finfo(output.dtype).nmant - 1)  # type: ignore[no-untyped-call]
     with np.errstate(invalid="ignore"):
         return bool((np.isnan(output) & (bits & quiet == 0)).any())
+
+
+def have_different_elements(outputs: Iterable[Array]) -> bool:
+    """Whether an output has different elements, so that wrong values show.
+
+    Elements that change places are wrong values, too.
+    """
+    every = (bits_of(output).ravel() for output in outputs)
+    return any(bool((bits[1:] != bits[:1]).any()) for bits in every)

@@ -13,13 +13,11 @@ from pydantic import ConfigDict
 
 from opcert.arrays.element_types import bits_of
 from opcert.cases.properties import level_text
-from opcert.diagnosis import Condition, Point
-from opcert.run.comparison import FailureKind
+from opcert.diagnosis import Condition, Point, unmatched_terms
+from opcert.errors import listed
 from opcert.suite.format import IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.case_levels import BEHAVIOUR, PHRASES, VIOLATED_RULE, CaseLevels
-from opcert.verdicts.dependence import Relation
-from opcert.verdicts.fresh import unmatched_terms
 
 # The most elements of an array that people read.
 _READABLE = 64
@@ -60,7 +58,7 @@ def _effort(operator: OperatorSuite, case: IndexedCase) -> tuple[int, ...]:
 
 
 # What an operator does that fails in each way.
-_EFFECTS = {
+EFFECTS = {
     "count": "gives a wrong number of outputs",
     "type": "returns something other than arrays",
     "dtype": "gives a wrong element type",
@@ -81,7 +79,7 @@ _EFFECTS = {
     "hang": "hangs",
 }
 # How many alternatives a phrase lists.
-_LISTED = 6
+_MOST_LISTED = 6
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,13 @@ def _text(factor: str, levels: Sequence[str], every: Sequence[str]) -> str:
 
 def _alternatives(factor: str, levels: Sequence[str], every: Sequence[str]) -> str:
     """Return phrases as alternatives; words with which all of them begin or end occur once."""
-    phrases = [_phrase(factor, level).split() for level in levels]
+    template = PHRASES.get(factor)
+    phrases = [
+        (
+            template.format(level.rpartition("/")[2]) if template else level_text(factor, level)
+        ).split()
+        for level in levels
+    ]
     shortest = min(map(len, phrases)) - 1
     before = _shared_words(phrases, shortest)
     after = _shared_words([phrase[::-1] for phrase in phrases], shortest - before)
@@ -131,20 +135,17 @@ def _alternatives(factor: str, levels: Sequence[str], every: Sequence[str]) -> s
     if _is_range(levels, every) and len(levels) > 2:
         least, most = tails[0].partition(" to ")[0], tails[-1].rpartition(" to ")[2]
         tails = [f"{least} or more" if levels[-1] == every[-1] else f"{least} to {most}"]
-    elif len(tails) > _LISTED:
+    elif len(tails) > _MOST_LISTED:
         others = "other" if after else "others"
-        tails = [*tails[: _LISTED - 1], f"{len(tails) - _LISTED + 1} {others}"]
-    words = " or ".join([", ".join(tails[:-1]), tails[-1]]) if len(tails) > 1 else tails[0]
+        tails = [*tails[: _MOST_LISTED - 1], f"{len(tails) - _MOST_LISTED + 1} {others}"]
     first = phrases[0]
-    return " ".join([*first[:before], words, *first[len(first) - after :]])
+    return " ".join([*first[:before], listed(tails, "or"), *first[len(first) - after :]])
 
 
 def _shared_words(phrases: Sequence[Sequence[str]], most: int) -> int:
     """Return with how many of the same words phrases begin, `most` at the most."""
-    count = 0
-    while count < most and len({phrase[count] for phrase in phrases}) == 1:
-        count += 1
-    return count
+    words = enumerate(zip(*phrases, strict=False))
+    return min(most, next((k for k, at_k in words if len({*at_k}) > 1), most))
 
 
 def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
@@ -153,70 +154,7 @@ def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
     return levels[0][0].isdigit() and tuple(every[start : start + len(levels)]) == tuple(levels)
 
 
-def _phrase(factor: str, level: str) -> str:
-    if factor in PHRASES:
-        return PHRASES[factor].replace("{}", level.rpartition("/")[2])
-    return level_text(factor, level)
-
-
-def cause_statement(
-    operator: str,
-    kinds: Sequence[str],
-    condition: Sequence[Term],
-    alternatives: Sequence[Sequence[Term]],
-    numbers: tuple[int, int],
-    counts: Sequence[Sequence[int]],
-    common: tuple[Sequence[Term], int],
-) -> tuple[str, str]:
-    """Return a cause as a statement, and the figures that are its evidence, if it has some.
-
-    The first of `numbers` is that of the failures that have the cause, the second that of those
-    which do not match its condition. `counts` are the cases that match and fail, match and pass, do
-    not match and fail, and do not match and pass, first of the suite, then of fresh calls. `common`
-    is what all failures without a condition have, and how many passing cases have it.
-    """
-    explained, unmatched = numbers
-    (failing, passing, others_failing, others_passing), fresh = counts
-    effects = [_EFFECTS.get(kind, "fails") for kind in kinds]
-    effect = " or ".join(filter(None, [", ".join(effects[:-1]), effects[-1]]))
-    subject = f"{operator.partition('/')[2]} {effect}"
-    if not condition:
-        if explained == failing and failing > passing:
-            share = "most calls" if passing else "every call"
-            return f"{subject} in {share}", f"{failing:,} of {failing + passing:,} cases fail"
-        calls = f"{explained:,} case{'s' * (explained > 1)}"
-        terms, others = common
-        if terms and explained > 1:
-            words = " and ".join(term.text for term in terms)
-            figures = f"so have {others:,} of {passing:,} calls that pass"
-            return f"{subject} in {calls}, all of which have {words}", figures
-        return f"{subject} in {calls} that no condition explains", ""
-    rules = [term for term in condition if term.factor == VIOLATED_RULE]
-    rule = rules[0] if rules and tuple(kinds) == ("accepted",) else None
-    if rule is not None:
-        subject = f"{operator.partition('/')[2]} accepts calls that violate "
-        subject += " or ".join(level.rpartition("/")[2] for level in rule.levels)
-    words = " and ".join(term.text for term in condition if term is not rule)
-    when = "mostly when" if passing else "whenever"
-    if rule is None:
-        words = f" {when} a call has {words}"
-    elif words:
-        words = f" {when} they have {words}"
-    if alternatives:
-        differing = " and ".join(term.text for term in alternatives[0] if term not in condition)
-        words += f" or, in the same cases, {'' if words else 'have '}{differing}"
-    total, others = failing + passing, others_failing + others_passing
-    figures = f"{failing:,} of {total:,} such cases fail, {others_failing:,} of {others:,} others"
-    if unmatched:
-        figures += f", {unmatched:,} of them listed here without an explanation"
-    if any(fresh):
-        failing, passing, others_failing, others_passing = fresh
-        figures += f"; {failing:,} of {failing + passing:,} such fresh calls fail, "
-        figures += f"{others_failing:,} of {others_failing + others_passing:,} others"
-    return f"{subject}{words}", figures
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cause:
     """Failures of an operator that a combination of levels explains.
 
@@ -242,26 +180,30 @@ class Cause:
 
     operator: str
     kinds: tuple[str, ...]
-    condition: tuple[Term, ...]
+    condition: tuple[Term, ...] = ()
     cases: tuple[str, ...]
-    unmatched: tuple[str, ...]
-    attributed: tuple[str, ...]
+    unmatched: tuple[str, ...] = ()
+    attributed: tuple[str, ...] = ()
     failing: int
-    passing: int
-    others_failing: int
-    others_passing: int
+    passing: int = 0
+    others_failing: int = 0
+    others_passing: int = 0
     representative: str
-    alternatives: tuple[tuple[Term, ...], ...]
-    statement: str
-    figures: str
+    alternatives: tuple[tuple[Term, ...], ...] = ()
+    statement: str = ""
+    figures: str = ""
+
+    @property
+    def is_of_most(self) -> bool:
+        """Whether most cases fail, where there is no condition."""
+        return len(self.cases) == self.failing > self.passing
 
     def explains(self, failure: str, points: Sequence[Point]) -> bool:
         """Whether a call with levels at these points fails as the cause says.
 
         An empty condition explains the failure of any call if most cases fail, and else of none.
         """
-        of_most = len(self.cases) == self.failing > self.passing
-        if failure not in self.kinds or not (self.condition or of_most):
+        if failure not in self.kinds or not (self.condition or self.is_of_most):
             return False
         conditions = [condition_of(terms) for terms in (self.condition, *self.alternatives)]
         return any(unmatched_terms(points, condition) == 0 for condition in conditions)
@@ -272,10 +214,55 @@ class Cause:
         return f"{self.statement} ({self.figures})" if self.figures else self.statement
 
 
-def relation_statement(operator: str, kind: FailureKind | None, relation: Relation) -> str:
-    """Return, as a statement, how calls fail after which others."""
-    effect = "fails" if kind in (None, "state") else _EFFECTS[kind]
-    return f"{operator.partition('/')[2]} {effect} after {relation.text}"
+def cause_text(
+    cause: Cause, fresh: Sequence[int], common: Sequence[Term], having_it: int
+) -> tuple[str, str]:
+    """Return the statement of a cause, and the figures that are its evidence, if it has some.
+
+    `fresh` are the numbers of fresh calls, as the cause has those of cases. `common` is what all
+    failures without a condition have, and `having_it` how many passing cases have it.
+    """
+    name = cause.operator.partition("/")[2]
+    subject = f"{name} {listed([EFFECTS[kind] for kind in cause.kinds], 'or')}"
+    if not cause.condition:
+        if cause.is_of_most:
+            share = "most calls" if cause.passing else "every call"
+            total = cause.failing + cause.passing
+            return f"{subject} in {share}", f"{cause.failing:,} of {total:,} cases fail"
+        count = len(cause.cases)
+        calls = f"{count:,} case{'s' * (count > 1)}"
+        if common and count > 1:
+            words = " and ".join(term.text for term in common)
+            figures = f"so have {having_it:,} of {cause.passing:,} calls that pass"
+            return f"{subject} in {calls}, all of which have {words}", figures
+        return f"{subject} in {calls} that no condition explains", ""
+    others = [term for term in cause.condition if term.factor != VIOLATED_RULE]
+    when = "mostly when" if cause.passing else "whenever"
+    if cause.kinds == ("accepted",) and len(others) < len(cause.condition):
+        (levels,) = (term.levels for term in cause.condition if term not in others)
+        rules = " or ".join(level.rpartition("/")[2] for level in levels)
+        subject = f"{name} accepts calls that violate {rules}"
+        words = " and ".join(term.text for term in others)
+        words = f" {when} they have {words}" if words else ""
+    else:
+        words = f" {when} a call has {' and '.join(term.text for term in cause.condition)}"
+    if cause.alternatives:
+        differing = (term.text for term in cause.alternatives[0] if term not in cause.condition)
+        words += f" or, in the same cases, {'' if words else 'have '}{' and '.join(differing)}"
+    cases = (cause.failing, cause.passing, cause.others_failing, cause.others_passing)
+    figures = _figures("cases", *cases)
+    if cause.unmatched:
+        figures += f", {len(cause.unmatched):,} of them listed here without an explanation"
+    if any(fresh):
+        figures += f"; {_figures('fresh calls', *fresh)}"
+    return f"{subject}{words}", figures
+
+
+def _figures(
+    what: str, failing: int, passing: int, others_failing: int, others_passing: int
+) -> str:
+    text = f"{failing:,} of {failing + passing:,} such {what} fail"
+    return f"{text}, {others_failing:,} of {others_failing + others_passing:,} others"
 
 
 # The most words of a title.
@@ -328,21 +315,20 @@ class Bug:
     def sentence(self) -> str:
         """The bug in words, with the figures of its first cause."""
         others = [name.partition("/")[2] for name in self.operators[1:]]
-        if not others:
-            return self.causes[0].sentence
-        listed = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
-        return f"{self.causes[0].sentence}; the same holds for {listed}"
+        more = f"; the same holds for {listed(others)}" if others else ""
+        return f"{self.causes[0].sentence}{more}"
 
 
 def bugs_of(causes: Sequence[Cause]) -> list[Bug]:
     """Return the bugs that causes are part of, in the order of their first causes."""
     groups: list[list[Cause]] = []
     for cause in causes:
-        group = next((group for group in groups if _are_one(group[0], cause)), None)
-        if group is None:
-            groups.append([cause])
+        for group in groups:
+            if _are_one(group[0], cause):
+                group.append(cause)
+                break
         else:
-            group.append(cause)
+            groups.append([cause])
     return [Bug(tuple(group)) for group in groups]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 
 import numpy as np
@@ -15,19 +15,12 @@ from opcert.diagnosis import (
     separate_causes,
 )
 from opcert.specification.files import SpecFile
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.operator_suite import ReadOnUse
 from opcert.suite.suite import Suite
 from opcert.verdicts.case_levels import CaseLevels, case_levels
-from opcert.verdicts.cause_text import (
-    Cause,
-    cause_statement,
-    easiest_to_read,
-    relation_statement,
-    terms_of,
-)
-from opcert.verdicts.dependence import Known, KnownCases, explained_by
-from opcert.verdicts.fresh import FreshCall
-from opcert.verdicts.reproduction import Reproduction
+from opcert.verdicts.cause_text import EFFECTS, Cause, cause_text, easiest_to_read, terms_of
+from opcert.verdicts.dependence import Known, explained_by, known_case, known_in_run
+from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 # What one bug does to different calls. Other kinds are causes of their own.
@@ -62,8 +55,9 @@ class Diagnosis:
         """Prepare for cases of `suite`; `specs` are by default those that it was generated from."""
         self.suite = suite
         self._given = specs
-        self.known = KnownCases(suite)
-        self._levels: dict[str, CaseLevels] = {}
+        self.known = ReadOnUse(suite.cases, partial(known_case, suite))
+        # The levels of the cases of each operator.
+        self.levels = ReadOnUse(suite.operators, self._levels)
         # What was searched last for an operator, and the result.
         self._last: dict[str, tuple[object, tuple[CaseLevels, list[_Draft]]]] = {}
 
@@ -114,12 +108,10 @@ class Diagnosis:
         for verdict in failures:
             if verdict.case not in followed:
                 by_kind.setdefault(str(verdict.failure), []).append(verdict.case)
-        operator = self.suite.operators[name]
         causes: list[Cause] = []
         if _STATE in by_kind and any(r.relation for r in reproductions.values()):
-            known = self.known.of_run(name, verdicts)
-            dependent = by_kind.pop(_STATE)
-            causes, left = _related(name, known, dependent, reproductions, attributed)
+            known = known_in_run(self.known, name, verdicts)
+            causes, left = _related(name, known, by_kind.pop(_STATE), reproductions, attributed)
             by_kind |= {_STATE: left} if left else {}
         if not by_kind:
             return causes
@@ -127,10 +119,8 @@ class Diagnosis:
         levels, drafts = self._searched(name, by_kind, passed, fresh)
         for draft in drafts:
             # What only fresh calls show is no failure of the run.
-            if not (cases := levels.names(draft.explained)):
-                continue
-            rejections = [v.case for v in attributed if v.attributed_to in set(cases)]
-            causes.append(_cause(operator, levels, draft, cases, rejections, reproductions))
+            if cases := levels.names(draft.explained):
+                causes.append(_cause(levels, draft, cases, attributed, reproductions))
         return causes
 
     def _searched(
@@ -147,14 +137,21 @@ class Diagnosis:
         searched = {kind: (*cases,) for kind, cases in by_kind.items()}, (*passed,), (*fresh,)
         if name in self._last and self._last[name][0] == searched:
             return self._last[name][1]
-        levels = self.levels_of(name).with_fresh(fresh)
+        levels = self.levels[name].with_fresh(fresh)
+        of_suite = levels.operator.cases
         fresh = [call for call in fresh if call.name in levels.numbers]
         counted = {}
         for kind, cases in by_kind.items():
-            failed_too = [call.name for call in fresh if call.failure == kind]
-            passed_too = [call.name for call in fresh if call.could_fail(kind)]
-            passing = _comparable(levels, kind, cases, passed, passed_too)
-            counted[kind] = levels.mask([*cases, *failed_too]), passing
+            fail = [*cases, *(call.name for call in fresh if call.failure == kind)]
+            # A kind of failure that only valid calls have says nothing about invalid ones, and vice
+            # versa.
+            expectations = {of_suite[case].expects for case in cases}
+            alike = (of_suite[case] for case in passed if of_suite[case].expects in expectations)
+            could = [case.id for case in alike if levels.can_show(kind, case)]
+            # Fresh calls are valid.
+            if "outputs" in expectations:
+                could += [call.name for call in fresh if call.could_fail(kind)]
+            counted[kind] = levels.mask(fail), levels.mask(could)
         # What makes every call fail in one way explains failures of another kind, too.
         known = [
             condition
@@ -167,11 +164,8 @@ class Diagnosis:
         self._last[name] = searched, (levels, _merged(drafts, levels))
         return self._last[name][1]
 
-    def levels_of(self, name: str) -> CaseLevels:
-        """Return the levels of the cases of an operator, made once."""
-        if name not in self._levels:
-            self._levels[name] = case_levels(self.suite.operators[name], self.specs.get(name))
-        return self._levels[name]
+    def _levels(self, name: str) -> CaseLevels:
+        return case_levels(self.suite.operators[name], self.specs.get(name))
 
     @cached_property
     def specs(self) -> Mapping[str, SpecFile]:
@@ -195,21 +189,16 @@ def _related(
         explained = {case, *explained_by(relation, left, known)}
         cases = tuple(other for other in left if other in explained)
         left = [other for other in left if other not in explained]
+        effect = "fails" if reproduction.kind in (None, _STATE) else EFFECTS[reproduction.kind]
         causes.append(
             Cause(
                 operator=operator,
                 kinds=(_STATE,),
-                condition=(),
                 cases=cases,
-                unmatched=(),
                 attributed=tuple(v.case for v in attributed if v.attributed_to in explained),
                 failing=len(cases),
-                passing=0,
-                others_failing=0,
-                others_passing=0,
                 representative=case,
-                alternatives=(),
-                statement=relation_statement(operator, reproduction.kind, relation),
+                statement=f"{operator.partition('/')[2]} {effect} after {relation.text}",
                 figures=relation.figures,
             )
         )
@@ -226,27 +215,6 @@ class _Draft:
     failing: BoolArray
     passing: BoolArray
     alternatives: tuple[Condition, ...]
-
-
-def _comparable(
-    levels: CaseLevels,
-    kind: str,
-    cases: Sequence[str],
-    passed: Sequence[str],
-    fresh: Sequence[str],
-) -> BoolArray:
-    """Return flags of the passing cases, and fresh calls, that could have failed as `cases` do."""
-    operator = levels.operator
-    # A kind of failure that only valid calls have says nothing about invalid ones, and vice versa.
-    expectations = {operator.cases[case].expects for case in cases}
-    comparable = [
-        case
-        for case in passed
-        if operator.cases[case].expects in expectations
-        and levels.can_show(kind, operator.cases[case])
-    ]
-    # Fresh calls are valid.
-    return levels.mask([*comparable, *(fresh if "outputs" in expectations else ())])
 
 
 def _drafts(
@@ -277,33 +245,31 @@ def _merged(drafts: Sequence[_Draft], levels: CaseLevels) -> list[_Draft]:
     """Merge causes of different kinds as long as one condition explains the failures of both."""
     drafts = list(drafts)
     while True:
-        candidates = [
+        candidates = (
             (first, second, merged)
             for first, second in combinations(drafts, 2)
-            if ({*first.kinds, *second.kinds} <= _OF_ONE_BUG or _is_same(first, second))
-            and not set(first.kinds) & set(second.kinds)
-            and (merged := _merge(first, second, levels)) is not None
-        ]
-        if not candidates:
+            if (merged := _merge(first, second, levels)) is not None
+        )
+        if (best := next(candidates, None)) is None:
             return drafts
-        first, second, merged = candidates[0]
+        first, second, merged = best
         drafts = [merged if d is first else d for d in drafts if d is not second]
 
 
-def _is_same(first: _Draft, second: _Draft) -> bool:
-    """Whether one condition explains both, which then are one cause even if their kinds differ.
-
-    So a rule that is not checked makes some calls return outputs, and others crash; and integers
-    that a backend narrows make valid calls fail, and invalid calls pass.
-    """
-    return bool(first.condition) and first.condition == second.condition
-
-
 def _merge(first: _Draft, second: _Draft, levels: CaseLevels) -> _Draft | None:
-    """Return the cause of the failures of both, if one condition explains them as well."""
+    """Return the cause of the failures of both, if one condition explains them as well.
+
+    One condition makes one cause even of kinds that one bug seldom has: a rule that is not checked
+    makes some calls return outputs, and others crash; and integers that a backend narrows make
+    valid calls fail, and invalid calls pass.
+    """
+    are_of_one_bug = {*first.kinds, *second.kinds} <= _OF_ONE_BUG
+    are_same = bool(first.condition) and first.condition == second.condition
+    if not {*first.kinds}.isdisjoint(second.kinds) or not (are_of_one_bug or are_same):
+        return None
     explained = first.explained | second.explained
     passing = first.passing & second.passing
-    if not {*first.kinds, *second.kinds} <= _OF_ONE_BUG:
+    if not are_of_one_bug:
         # One of them counts valid calls, and the other one invalid calls.
         passing = first.passing | second.passing
     conditions = [draft.condition for draft in (first, second) if draft.condition]
@@ -338,51 +304,42 @@ def _loss(matched: BoolArray, explained: BoolArray, passing: BoolArray) -> float
 
 
 def _cause(
-    operator: OperatorSuite,
     levels: CaseLevels,
     draft: _Draft,
     cases: Sequence[str],
-    attributed: Sequence[str],
+    attributed: Sequence[Verdict],
     reproductions: Mapping[str, Reproduction],
 ) -> Cause:
-    matched = levels.table.matching(draft.condition)
-    ends = draft.failing, draft.passing
-    own = levels.mask(operator.cases)
-    counts, fresh = (
-        [int((mask & end & part).sum()) for mask in (matched, ~matched) for end in ends]
+    operator, matched = levels.operator, levels.table.matching(draft.condition)
+    own, failed = levels.mask(operator.cases), {*cases}
+    (failing, passing, others_failing, others_passing), fresh = (
+        [
+            int((mask & end & part).sum())
+            for mask in (matched, ~matched)
+            for end in (draft.failing, draft.passing)
+        ]
         for part in (own, ~own)
-    )
-    condition = terms_of(draft.condition, levels)
-    name = operator.index.operator
-    alternatives = tuple(terms_of(other, levels) for other in draft.alternatives)
-    unmatched = tuple(levels.names(draft.explained & ~matched))
-    common = () if condition else necessary_condition(levels.table, draft.explained, draft.passing)
-    passing_too = int((levels.table.matching(common) & draft.passing & own).sum())
-    statement, figures = cause_statement(
-        name,
-        draft.kinds,
-        condition,
-        alternatives,
-        (len(cases), len(unmatched)),
-        (counts, fresh),
-        (terms_of(common, levels), passing_too),
     )
     typical = levels.names(draft.explained & matched) or cases
     tried = [case for case in cases if case in reproductions]
     alone = [case for case in tried if reproductions[case].reproduced == "alone"]
-    return Cause(
-        operator=name,
+    cause = Cause(
+        operator=operator.index.operator,
         kinds=draft.kinds,
-        condition=condition,
         cases=tuple(cases),
-        unmatched=unmatched,
-        attributed=tuple(attributed),
-        failing=counts[0],
-        passing=counts[1],
-        others_failing=counts[2],
-        others_passing=counts[3],
+        failing=failing,
         representative=easiest_to_read(operator, alone or tried or typical)[0],
-        alternatives=alternatives,
-        statement=statement,
-        figures=figures,
+        condition=terms_of(draft.condition, levels),
+        unmatched=tuple(levels.names(draft.explained & ~matched)),
+        attributed=tuple(v.case for v in attributed if v.attributed_to in failed),
+        passing=passing,
+        others_failing=others_failing,
+        others_passing=others_passing,
+        alternatives=tuple(terms_of(other, levels) for other in draft.alternatives),
     )
+    common: Condition = ()
+    if not draft.condition:
+        common = necessary_condition(levels.table, draft.explained, draft.passing)
+    having_it = int((levels.table.matching(common) & draft.passing & own).sum())
+    statement, figures = cause_text(cause, fresh, terms_of(common, levels), having_it)
+    return replace(cause, statement=statement, figures=figures)

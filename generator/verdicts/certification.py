@@ -3,6 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import prod
 from time import perf_counter
 
@@ -40,12 +41,9 @@ def batches(suite: Suite, cases: Sequence[str], size: int = BATCH_CASES) -> Iter
     and ranks of inputs. So cases of which these are equal stay together, in the order of the suite,
     and each case stays with its baseline.
     """
-    by_operator: dict[str, list[str]] = {}
-    for name in cases:
-        operator = suite.cases.operator_suite(name).index.operator
-        by_operator.setdefault(operator, []).append(name)
+    operator_of = suite.cases.operator_suite
     # The first batches run while the next operator is read; memory holds the cases of one.
-    for operator, names in by_operator.items():
+    for operator, names in groupby(cases, lambda name: operator_of(name).index.operator):
         suite.operators.release_all_but(operator)
         outline = suite.operators[operator].outline
         outlines = {name: outline(name) for name in names}

@@ -7,7 +7,7 @@ kind `state`.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import takewhile
 
 from opcert.errors import BackendError
 from opcert.isolation.supervised import SupervisedBackend
@@ -17,8 +17,7 @@ from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.cause_text import Cause, easiest_to_read
 from opcert.verdicts.causes import Diagnosis
-from opcert.verdicts.dependence import Known, Relation, explained_by, most_alike
-from opcert.verdicts.fresh import FreshCall
+from opcert.verdicts.dependence import Known, Relation, explained_by, known_in_run, most_alike
 from opcert.verdicts.further_calls import (
     KINDS_OF_SEVERAL_CALLS,
     MAX_LISTED,
@@ -26,8 +25,14 @@ from opcert.verdicts.further_calls import (
     FreshProcess,
     try_conditions,
 )
-from opcert.verdicts.reduction import Candidate, StepMaker, elements_to_read, is_small, reduced
-from opcert.verdicts.reproduction import ReproducedCall, Reproduction, SerializedCall, calls_of_case
+from opcert.verdicts.reduction import StepMaker, elements_to_read, reduced
+from opcert.verdicts.reproduction import (
+    FreshCall,
+    ReproducedCall,
+    Reproduction,
+    SerializedCall,
+    calls_of_case,
+)
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, judge
 
 # The maximum number of causes to confirm, and of failures to try for each cause.
@@ -159,7 +164,7 @@ class Confirmation:
         after = f"it fails after {others} other call{'s' * (others > 1)}"
         text = f"its case passes alone; {after if others > 0 else 'it was not reproduced'}"
         needs_others = any(call.case != verdict.case for call in reproduction.calls)
-        self._confirmed.verdicts[verdict.case] = _as_state(verdict, text, needs_others)
+        self._set_state(verdict, text, needs_others)
 
     def _reproduce(self, verdict: Verdict) -> Reproduction:
         """Find the fewest calls that fail as a case did in the run.
@@ -168,21 +173,21 @@ class Confirmation:
         """
         self._process.begin(_EARLIER_SECONDS)
         operator, case = self._suite.cases[verdict.case]
-        kind, own = verdict.kind, self._own_calls(case)
+        own = self._own_calls(case)
+        never = Reproduction(reproduced="never", calls=(), kind=verdict.kind, reduced=())
         for earlier, later in self._other_calls(verdict, operator, case):
             made, start = [*earlier, *own, *later], len(earlier)
             if failing := self._process.failing_calls(operator, made, verdict.failure, start):
                 calls = self._process.shorten(operator, failing, verdict.failure)
                 is_own = {call.case for call in calls} == {case.id}
-                alone = len(calls) == 1 or (is_own and kind in KINDS_OF_SEVERAL_CALLS)
-                extent: Literal["alone", "after-other-calls"]
+                alone = len(calls) == 1 or (is_own and verdict.kind in KINDS_OF_SEVERAL_CALLS)
                 extent = "alone" if alone else "after-other-calls"
-                return Reproduction(reproduced=extent, calls=tuple(calls), kind=kind, reduced=())
+                return never.model_copy(update={"reproduced": extent, "calls": tuple(calls)})
             if not earlier and not later and self._fails_in_dirtied_memory(verdict, operator, case):
-                return Reproduction(reproduced="alone", calls=(), kind=kind, reduced=())
+                return never.model_copy(update={"reproduced": "alone"})
             if self._process.is_late:
                 break
-        return Reproduction(reproduced="never", calls=(), kind=kind, reduced=())
+        return never
 
     def _own_calls(self, case: IndexedCase) -> list[ReproducedCall]:
         """Return the calls of a case as the run made them, without its baseline's before."""
@@ -239,14 +244,11 @@ class Confirmation:
         accepted = [v for v in failures if v.kind == "accepted" and not self._is_known(v)]
         if not accepted:
             return
-        self._backend.restart()
-        session = Session(self._backend)
+        session = self._process.session()
         for verdict in accepted:
-            operator, case = self._suite.cases[verdict.case]
-            step = step_of(operator, case)
+            step = step_of(*self._suite.cases[verdict.case])
             if session.execute(step).observed == "rejected":
-                text = "it is rejected in a process that has made no valid call"
-                self._confirmed.verdicts[verdict.case] = _as_state(verdict, text)
+                self._set_state(verdict, "it is rejected in a process that has made no valid call")
 
     def _find_dependent(self, failures: Sequence[Verdict]) -> None:
         """Find further failures that need an earlier call, while there is time.
@@ -262,8 +264,14 @@ class Confirmation:
                 if self._process.is_late:
                     break
                 if self._passes_alone(verdict):
-                    text = "its case passes alone"
-                    self._confirmed.verdicts[verdict.case] = _as_state(verdict, text)
+                    self._set_state(verdict, "its case passes alone")
+
+    def _set_state(self, verdict: Verdict, text: str, needs_others: bool = False) -> None:
+        """State that a failure depends on earlier calls, perhaps of other cases."""
+        kinds = ("aliased-output", "mutated-input", "state")
+        is_state = verdict.kind not in (kinds if needs_others else (*kinds, "unstable"))
+        text = f"{verdict.failure} in the run, but {text}"
+        self._confirmed.verdicts[verdict.case] = verdict.confirmed(text, is_state=is_state)
 
     def _is_known(self, verdict: Verdict) -> bool:
         """Whether nothing is left to find out about a failure."""
@@ -279,7 +287,7 @@ class Confirmation:
         return not calls or (len(calls) > 1 and not failing(operator, calls[-1:], failure))
 
     def _known(self, operator: str) -> Mapping[str, Known]:
-        return self._diagnosis.known.of_run(operator, self._verdicts.values())
+        return known_in_run(self._diagnosis.known, operator, self._verdicts.values())
 
     def _relate(self, failures: Sequence[Verdict]) -> None:
         """Find what earlier calls have in common that make others fail."""
@@ -314,14 +322,12 @@ class Confirmation:
         names = explained_by(relation, {v.case for v in failures}, known)
         explained = [self._verdicts[name] for name in names]
         sample = explained[:: max(1, len(explained) // _SAMPLED)][:_SAMPLED]
-        for number, verdict in enumerate(sample):
-            if self._process.is_late or not self._passes_alone(verdict):
-                del sample[number:]
-                explained = sample
-                break
-        text = f"it comes after {relation.text}; none of {len(sample)} such cases fails alone"
+        alone = [*takewhile(lambda v: not self._process.is_late and self._passes_alone(v), sample)]
+        if len(alone) < len(sample):
+            explained = alone
+        text = f"it comes after {relation.text}; none of {len(alone)} such cases fails alone"
         for verdict in explained:
-            self._confirmed.verdicts[verdict.case] = _as_state(verdict, text)
+            self._set_state(verdict, text)
             self._related.add(verdict.case)
 
     def _reduce_calls(self) -> None:
@@ -337,22 +343,17 @@ class Confirmation:
             # Each attempt at a call that hangs would take the whole time limit.
             if spec_file is None or not fails_alone or verdict.status == "hang":
                 continue
-            first = step_of(operator, case)
-            if is_small(first):
-                continue
             kind = reproduction.kind or verdict.status
 
             def fails(steps: Sequence[Step], kind: str = kind) -> bool:
                 fault = Session(self._backend).first_fault(steps)
                 return fault is not None and fault[1].kind == kind and fault[0] == len(steps) - 1
 
-            rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
+            maker = StepMaker(spec_file, case.violated_rule)
             inverted_data = [call.inverted_data for call in reproduction.calls]
-            maker = StepMaker(spec_file, rule)
-            smaller = reduced(maker, Candidate.from_step(first), inverted_data, fails)
-            if smaller is None:
+            steps = reduced(maker, step_of(operator, case), inverted_data, fails)
+            if not steps:
                 continue
-            steps = maker.steps(smaller, inverted_data)
             # The reduction used one process, in which earlier calls may have had an effect.
             self._backend.restart()
             if fails(steps) and max(map(elements_to_read, steps)) <= MAX_LISTED:
@@ -376,11 +377,3 @@ class Confirmation:
             if codes and all(codes):
                 whole = reproduction.model_copy(update={"native": tuple(codes)})
                 self._confirmed.reproductions[name] = whole
-
-
-def _as_state(verdict: Verdict, text: str, needs_others: bool = False) -> Verdict:
-    """Return the verdict of a failure that depends on earlier calls, perhaps of other cases."""
-    in_run = verdict.kind or verdict.status
-    kinds = ("aliased-output", "mutated-input", "state", *(() if needs_others else ("unstable",)))
-    is_state = verdict.kind not in kinds
-    return verdict.confirmed(f"{in_run} in the run, but {text}", is_state=is_state)

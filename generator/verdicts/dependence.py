@@ -9,15 +9,15 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from opcert.arrays.calls import Tensor
+from opcert.arrays.calls import Call
 from opcert.arrays.element_types import bit_width
-from opcert.suite.format import IndexedCase, InputArray, StrictModel
-from opcert.suite.operator_suite import OperatorSuite
+from opcert.errors import listed
+from opcert.suite.format import StrictModel
+from opcert.suite.spec_check import call_of_case
 from opcert.suite.suite import Suite
 from opcert.verdicts.verdict import Verdict
 
@@ -48,8 +48,8 @@ class Relation(StrictModel):
         """The earlier calls in words."""
         call = {"outputs": "a valid call", "rejection": "a rejected call"}.get(self.outcome or "")
         call = call or ("another call" if self.same or self.other else "any call")
-        same = f" with the same {_listed(self.same)}" if self.same else ""
-        other = _listed([f"another {name}" for name in self.other])
+        same = f" with the same {listed(self.same)}" if self.same else ""
+        other = listed([f"another {name}" for name in self.other])
         other = f"{', but' if same else ' with'} {other}" if other else ""
         return f"{call}{same}{other}"
 
@@ -71,33 +71,23 @@ class Relation(StrictModel):
         )
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def call_facts(
-    inputs: Mapping[str, InputArray | Tensor],
-    values: Mapping[str, Sequence[object]],
-    attributes: Mapping[str, object],
-) -> dict[str, object]:
-    """Return the facts of a call: of its inputs, their `values` if it reads them, and attributes.
-
-    A fact precedes those that it implies.
-    """
+def facts_of(call: Call) -> dict[str, object]:
+    """Return what a backend could keep of a call; a fact precedes those that it implies."""
     facts: dict[str, object] = {}
-    for name, elements in values.items():
-        facts[f"value of {name}"] = inputs[name].shape, tuple(elements)
-    for name, value in attributes.items():
+    for name, tensor in call.inputs.items():
+        if tensor.values is not None and tensor.size <= _MAX_ELEMENTS:
+            facts[f"value of {name}"] = tensor.shape, tensor.values
+    for name, value in call.attributes.items():
         facts[f"value of {name}"] = json.dumps(value)
         if isinstance(value, list):
             facts[f"length of {name}"] = len(value)
-    for name, array in inputs.items():
-        facts[f"shape of {name}"] = array.shape
-        facts[f"type of {name}"] = array.type
-        facts[f"layout of {name}"] = array.layout
-        facts[f"element size of {name}"] = bit_width(array.type)
-        facts[f"number of elements of {name}"] = prod(array.shape)
-        facts[f"rank of {name}"] = len(array.shape)
+    for name, tensor in call.inputs.items():
+        facts[f"shape of {name}"] = tensor.shape
+        facts[f"type of {name}"] = tensor.type
+        facts[f"layout of {name}"] = tensor.layout
+        facts[f"element size of {name}"] = bit_width(tensor.type)
+        facts[f"number of elements of {name}"] = tensor.size
+        facts[f"rank of {name}"] = tensor.rank
     return facts
 
 
@@ -113,12 +103,11 @@ def differing(one: Facts, other: Facts) -> tuple[str, ...]:
         "number of elements": ["value", "shape"],
         "rank": ["value", "shape"],
     }
-    in_one = {name for name in names if (name in one) != (name in other)}
 
     def follows(name: str) -> bool:
         aspect, _, argument = name.rpartition(" of ")
         others = {f"{by} of {argument}" for by in follows_from.get(aspect, ())}
-        is_omitted = name in in_one and aspect in ("type", "layout")
+        is_omitted = (name in one) != (name in other) and aspect in ("type", "layout")
         return is_omitted or not others.isdisjoint(names)
 
     return tuple(name for name in names if not follows(name))
@@ -133,53 +122,33 @@ class Known:
     facts: Facts
     outcome: Literal["outputs", "rejection"]
 
-    @classmethod
-    def of(cls, case: IndexedCase, operator: OperatorSuite) -> "Known":
-        """Return the facts of a case."""
-        values = {
-            name: operator.read_array(array).ravel().tolist()
-            for name, array in case.inputs.items()
-            if name not in case.data_inputs and prod(array.shape) <= _MAX_ELEMENTS
-        }
-        facts = call_facts(case.inputs, values, case.attributes)
-        if case.expects == "outputs":
-            facts["shapes of outputs"] = tuple(output.shape for output in case.outputs)
-            facts["types of outputs"] = tuple(output.type for output in case.outputs)
-        baseline = case.baseline if case.expects == "rejection" else None
-        return cls(case.id, baseline, facts, case.expects)
 
-    def shared(self, other: "Known") -> list[str]:
-        """Return the names of the facts that two cases share."""
-        names = dict.fromkeys([*self.facts, *other.facts])
-        return [name for name in names if self.facts.get(name) == other.facts.get(name)]
+def known_case(suite: Suite, name: str) -> Known:
+    """Return what is known of a case of a suite."""
+    operator, case = suite.cases[name]
+    facts = facts_of(call_of_case(operator, case))
+    if case.expects == "rejection":
+        return Known(name, case.baseline, facts, case.expects)
+    facts["shapes of outputs"] = tuple(output.shape for output in case.outputs)
+    facts["types of outputs"] = tuple(output.type for output in case.outputs)
+    return Known(name, None, facts, case.expects)
 
 
-class KnownCases:
-    """Knows the cases of a suite, each read once."""
+def known_in_run(
+    cases: Mapping[str, Known], operator: str, verdicts: Iterable[Verdict]
+) -> dict[str, Known]:
+    """Return the cases of an operator in the order of a run, each after its baseline.
 
-    def __init__(self, suite: Suite) -> None:
-        self._suite = suite
-        self._known: dict[str, Known] = {}
-
-    def of_run(self, operator: str, verdicts: Iterable[Verdict]) -> dict[str, Known]:
-        """Return the cases of an operator in the order of a run, each after its baseline.
-
-        A call that the backend declines shows nothing.
-        """
-        known: dict[str, Known] = {}
-        for verdict in verdicts:
-            if verdict.operator == operator and verdict.observed not in ("not-run", "unsupported"):
-                own = self._of(verdict.case)
-                if own.baseline is not None:
-                    known.setdefault(own.baseline, self._of(own.baseline))
-                known.setdefault(own.case, own)
-        return known
-
-    def _of(self, case: str) -> Known:
-        if case not in self._known:
-            operator, indexed = self._suite.cases[case]
-            self._known[case] = Known.of(indexed, operator)
-        return self._known[case]
+    A call that the backend declines shows nothing.
+    """
+    known: dict[str, Known] = {}
+    for verdict in verdicts:
+        if verdict.operator == operator and verdict.observed not in ("not-run", "unsupported"):
+            baseline = cases[verdict.case].baseline
+            if baseline is not None:
+                known.setdefault(baseline, cases[baseline])
+            known.setdefault(verdict.case, cases[verdict.case])
+    return known
 
 
 @dataclass(frozen=True)
@@ -197,7 +166,12 @@ class Trial:
 
 def most_alike(last: Known, cases: Iterable[Known]) -> list[Known]:
     """Return the cases that share the most facts with another one, the most alike last."""
-    return sorted(cases, key=lambda case: len(case.shared(last)))[-ALIKE:]
+
+    def shared(case: Known) -> int:
+        names = {**case.facts, **last.facts}
+        return sum(case.facts.get(name) == last.facts.get(name) for name in names)
+
+    return sorted(cases, key=shared)[-ALIKE:]
 
 
 def candidates(last: Known, cases: Sequence[Known]) -> list[Known]:

@@ -4,31 +4,31 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
+from opcert.arrays.calls import Call
 from opcert.arrays.element_types import same_bytes
+from opcert.diagnosis import likeness, unmatched_terms
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import HELD, Session, Step, shortened, step_of
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.support import declared_support
-from opcert.verdicts.case_levels import CaseLevels, LevelledCalls
+from opcert.verdicts.case_levels import CaseLevels, LevelledCalls, have_different_elements
 from opcert.verdicts.cause_text import Cause, condition_of, easiest_to_read
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.dependence import (
     Known,
     Trial,
-    call_facts,
     candidates,
     differing,
     explained_by,
+    facts_of,
     relation_of,
 )
-from opcert.verdicts.fresh import FreshCall, have_different_elements, likeness, unmatched_terms
-from opcert.verdicts.reduction import Candidate, StepMaker, elements_to_read
-from opcert.verdicts.reproduction import ReproducedCall, Reproduction, SerializedCall
+from opcert.verdicts.reduction import StepMaker, call_of, elements_to_read
+from opcert.verdicts.reproduction import FreshCall, ReproducedCall, Reproduction, SerializedCall
 
 # How many fresh calls that match a condition are made, and how many that lack one term of it; and
 # how many are drawn at the most.
@@ -59,13 +59,14 @@ def try_conditions(
         for cause in find():
             # Failures that nothing explains yet get more calls that are like them.
             is_new = not cause.condition or (cause.operator, cause.condition) not in tried
-            if is_new and cause.operator in diagnosis.specs and cause.operator not in left_out:
+            if is_new and cause.operator not in left_out:
                 by_operator.setdefault(cause.operator, []).append(cause)
                 tried.add((cause.operator, cause.condition))
         for name, causes in by_operator.items():
-            former = fresh.get(name, ())
-            levels, drawn = diagnosis.levels_of(name), LevelledCalls(diagnosis.specs[name])
-            fresh[name] = (*former, *_tried(backend, levels, drawn, causes, former, end))
+            former, levels = fresh.get(name, ()), diagnosis.levels[name]
+            if levels.calls is not None:
+                tried_calls = _tried(backend, levels, levels.calls, causes, former, end)
+                fresh[name] = (*former, *tried_calls)
 
 
 def _tried(
@@ -94,34 +95,33 @@ def _tried(
     alike: list[list[tuple[int, int]]] = [[] for _ in few]
     chosen: set[int] = set()
     made, support = {call.number for call in former}, declared_support(backend)
+    calls: dict[int, Call] = {}
     for number in range(_MAX_DRAWS):
         if time.monotonic() > end or not (few or any(wanted.values())):
             break
-        call = None if number in made else drawn.call(number)
+        call = None if number in made else drawn.fresh(number)
         # What the backend declares as unsupported may give any result.
-        if call is None or support.exclusion_reason(
-            operator.index.operator, drawn.properties(call)
-        ):
+        if call is None or support.exclusion_reason(operator.index.operator, drawn.support(call)):
             continue
-        if not (points := drawn.points(call, partial(drawn.candidate, number, call))):
+        if not (points := drawn.fresh_points(number, call)):
             continue
         uses = [(condition, unmatched_terms(points, condition)) for condition in conditions]
         uses = [use for use in uses if wanted[use] > 0]
         wanted.subtract(uses)
+        calls[number] = call
         if uses:
             chosen.add(number)
         for target, ranked in zip(few, alike, strict=True):
             ranked.append((-likeness(points, target), number))
-    numbers = {*chosen, *(n for ranked in alike for _, n in sorted(ranked)[:_TRIED])}
-    for number in sorted(numbers):
-        call = drawn.call(number)
-        steps = [] if call is None or time.monotonic() > end else drawn.steps(number, call)
+    for number in sorted({*chosen, *(n for ranked in alike for _, n in sorted(ranked)[:_TRIED])}):
+        if time.monotonic() > end:
+            break
+        steps = drawn.fresh_steps(number, calls[number])
         session = Session(backend)
         fault = session.first_fault(steps)
         if steps and not session.declined:
+            shows = have_different_elements(o for step in steps for o in step.golden or ())
             failure = None if fault is None else fault[1].kind
-            outputs = [output for step in steps for output in step.golden or ()]
-            shows = have_different_elements(outputs)
             yield FreshCall(number=number, failure=failure, shows=shows)
 
 
@@ -186,8 +186,7 @@ class FreshProcess:
         end = time.monotonic() + _SHORTENING_SECONDS
 
         def fails(fewer: Sequence[ReproducedCall]) -> bool:
-            start = len(fewer) - 1
-            in_time = time.monotonic() < end
+            start, in_time = len(fewer) - 1, time.monotonic() < end
             return in_time and bool(self.failing_calls(operator, fewer, failure, start))
 
         return shortened(calls, fails)
@@ -212,16 +211,16 @@ class EarlierCalls:
 
         Further `failures` make it more exact. It is missing if time allows too few trials.
         """
-        operator, known = self._operator, self._known
+        known = self._known
         first, last = reproduction.calls
         pair = self._most_alike_pair(first, last)
-        different = () if pair is None else differing(*map(facts_of, pair))
+        different = () if pair is None else differing(*(facts_of(call_of(step)) for step in pair))
         trials = [Trial(known[first.case], known[last.case], True)]
         trials += self._trials(last)
         trials += [] if pair is None else self._variations(pair[0], known[last.case])
         # The program of the report makes the call that is the easiest to read.
         failing = (t.first.case for t in trials if t.fails and t.first.case in known)
-        firsts = easiest_to_read(operator, failing)
+        firsts = easiest_to_read(self._operator, failing)
         calls = (ReproducedCall(case=firsts[0]), last) if first.case != last.case else (first, last)
         others = explained_by(relation_of(trials, different), failures, known)
         # Failures of further calls show what the first one shares by chance.
@@ -233,19 +232,18 @@ class EarlierCalls:
 
     def _most_alike_pair(
         self, first: ReproducedCall, last: ReproducedCall
-    ) -> tuple[Candidate, Candidate] | None:
+    ) -> tuple[Step, Step] | None:
         """Return a valid earlier call and the one that fails after it, as alike as possible.
 
         As in delta debugging, the calls are made more alike, argument by argument (Zeller,
         "Isolating cause-effect chains from computer programs", 2002).
         """
-        earlier, failing = map(self._step, (first.case, last.case))
-        if last.inverted_data or earlier.golden is None:
+        best, target = map(self._step, (first.case, last.case))
+        if last.inverted_data or best.golden is None:
             return None
-        target, best = Candidate.from_step(failing), Candidate.from_step(earlier)
 
-        def fails(candidate: Candidate) -> bool:
-            return bool(self._fails_after(candidate, failing))
+        def fails(changed: Step) -> bool:
+            return bool(self._fails_after(changed, target))
 
         # One difference is most likely enough; if not, each that can be left out is.
         if found := next(filter(fails, parts_taken(target, best)), None):
@@ -257,36 +255,34 @@ class EarlierCalls:
     def _step(self, case: str) -> Step:
         return step_of(self._operator, self._operator.cases[case])
 
-    def _fails_after(self, candidate: Candidate, failing: Step) -> bool | None:
+    def _fails_after(self, changed: Step, failing: Step) -> bool | None:
         """Whether a call fails after another one; None if that is not valid, or does not pass."""
         if self._maker is None or self._process.is_late:
             return None
-        steps = self._maker.steps(candidate)
-        if not steps:
+        if not (steps := self._maker.steps(changed)):
             return None
         session = self._process.session()
         fault = session.first_fault([*steps, failing])
-        if session.declined or (fault is not None and fault[0] == 0):
-            return None
-        return fault is not None
+        is_wrong = session.declined or (fault is not None and fault[0] == 0)
+        return None if is_wrong else fault is not None
 
-    def _variations(self, candidate: Candidate, last: Known) -> Iterator[Trial]:
+    def _variations(self, step: Step, last: Known) -> Iterator[Trial]:
         """Make a call after one that differs in one more part, which other cases have."""
         failing = self._step(last.case)
         valid = [case.case for case in self._known.values() if case.outcome == "outputs"]
         made: Counter[tuple[str, ...]] = Counter()
         for case in valid[:: max(1, len(valid) // _VARIED)]:
-            for varied in parts_taken(candidate, Candidate.from_step(self._step(case))):
-                what = differing(facts_of(varied), facts_of(candidate))
-                if made[what] < _VARIATIONS:
-                    fails = self._fails_after(varied, failing)
-                    if fails is not None:
-                        made[what] += 1
-                        yield Trial(Known("", None, facts_of(varied), "outputs"), last, fails)
+            for varied in parts_taken(step, self._step(case)):
+                facts = facts_of(call_of(varied))
+                what = differing(facts, facts_of(call_of(step)))
+                fails = self._fails_after(varied, failing) if made[what] < _VARIATIONS else None
+                if fails is not None:
+                    made[what] += 1
+                    yield Trial(Known("", None, facts, "outputs"), last, fails)
 
-    def _serialized(self, pair: Sequence[Candidate] | None) -> tuple[SerializedCall, ...]:
+    def _serialized(self, pair: Sequence[Step] | None) -> tuple[SerializedCall, ...]:
         """Return two calls for a program, if it can list their elements."""
-        steps = [step for c in pair or () if self._maker for step in self._maker.steps(c)]
+        steps = [made for step in pair or () if self._maker for made in self._maker.steps(step)]
         is_readable = len(steps) == 2 and max(map(elements_to_read, steps)) <= MAX_LISTED
         return tuple(map(SerializedCall.from_step, steps)) if is_readable else ()
 
@@ -296,22 +292,14 @@ class EarlierCalls:
         for first in candidates(target, [*self._known.values()]):
             if self._process.is_late:
                 break
-            made = self._process.failing_calls(
-                self._operator, [ReproducedCall(case=first.case), last]
-            )
+            calls = [ReproducedCall(case=first.case), last]
+            made = self._process.failing_calls(self._operator, calls)
             # An earlier call that fails by itself says nothing.
             if len(made) != 1:
                 yield Trial(first, target, bool(made))
 
 
-def facts_of(candidate: Candidate) -> dict[str, object]:
-    """Return what a backend could keep of a call."""
-    tensors = candidate.call.inputs
-    values = {name: t.values for name, t in tensors.items() if t.values is not None}
-    return call_facts(tensors, values, candidate.attributes)
-
-
-def parts_taken(one: Candidate, other: Candidate) -> Iterator[Candidate]:
+def parts_taken(one: Step, other: Step) -> Iterator[Step]:
     """Yield a call with one part of another one each, of those in which they differ."""
     for name in {**one.inputs, **other.inputs}:
         if name in one.inputs and name in other.inputs:
@@ -331,7 +319,7 @@ def parts_taken(one: Candidate, other: Candidate) -> Iterator[Candidate]:
             yield replace(one, attributes={**kept, **taken})
 
 
-def _parts_of_input(one: Candidate, other: Candidate, name: str) -> Iterator[Candidate]:
+def _parts_of_input(one: Step, other: Step, name: str) -> Iterator[Step]:
     """Yield a call with the layout, the type, and all of an input of another one."""
     own, array = one.inputs[name], other.inputs[name]
     layouts = {**one.layouts, name: other.layouts[name]}
@@ -339,6 +327,6 @@ def _parts_of_input(one: Candidate, other: Candidate, name: str) -> Iterator[Can
         yield replace(one, layouts=layouts)
     if own.dtype != array.dtype:
         with np.errstate(all="ignore"):
-            yield one.with_inputs(**{name: own.astype(array.dtype)})
+            yield replace(one, inputs={**one.inputs, name: own.astype(array.dtype)})
     if (own.dtype, own.shape) != (array.dtype, array.shape) or not same_bytes(own, array):
-        yield replace(one.with_inputs(**{name: array}), layouts=layouts)
+        yield replace(one, inputs={**one.inputs, name: array}, layouts=layouts)

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from opcert.run.comparison import FailureKind
 from opcert.run.outcome import Outcome
 from opcert.suite.claims import Scope
 from opcert.suite.format import IndexedCase
@@ -56,11 +55,14 @@ class Judge:
     ) -> Verdict:
         """Return the verdict of a case in scope."""
         verdict = judge(operator.index.operator, case, outcome, baseline)
-        if verdict.status in FAILURE_STATUSES:
-            context = failure_context(operator, case, verdict.kind)
-            detail = "\n    ".join([f"{verdict.detail}{context}", *outcome.lines])
-            return replace(verdict, detail=detail)
-        return self._of_claim(verdict, case)
+        if verdict.status not in FAILURE_STATUSES:
+            return self._of_claim(verdict, case)
+        lines = [verdict.detail, f"in {operator.describe_call(case)}"]
+        # A breach of the backend contract names no rule.
+        if case.violated_rule is not None and verdict.kind not in BACKEND_CONTRACT:
+            rule = operator.index.rules[case.violated_rule]
+            lines.append(f"{case.violated_rule} ({rule.clause}): {rule.text}")
+        return replace(verdict, detail="\n    ".join([*lines, *outcome.lines]))
 
     def _of_claim(self, verdict: Verdict, case: IndexedCase) -> Verdict:
         """Fail a claimed call that is not supported: a claim overrides what a backend declares."""
@@ -143,15 +145,3 @@ def _undeclared(verdict: Verdict, text: str) -> Verdict:
     """Return an unsupported verdict as a failure of kind `undeclared`."""
     detail = cite_contract("undeclared", text)
     return replace(verdict, status="fail", kind="undeclared", detail=detail)
-
-
-def failure_context(operator: OperatorSuite, case: IndexedCase, kind: FailureKind | None) -> str:
-    """Return the lines of a failure's detail that describe the call and the violated rule.
-
-    A breach of the backend contract names no rule.
-    """
-    call = f"\n    in {operator.describe_call(case)}"
-    if case.violated_rule is None or kind in BACKEND_CONTRACT:
-        return call
-    rule = operator.index.rules[case.violated_rule]
-    return f"{call}\n    {case.violated_rule} ({rule.clause}): {rule.text}"

@@ -10,21 +10,21 @@ Simplifying and Isolating Failure-Inducing Input, 2002).
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from itertools import chain, combinations, product
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic, group_variadic, keys_of
-from opcert.arrays.element_types import Array, invert_bits, type_name, uniform_elements
+from opcert.arrays.element_types import invert_bits, type_name, uniform_elements
 from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.cases.conditions import Conditions
-from opcert.cases.formulas import ElementFormulas
+from opcert.cases.drawn import GoldenCalls
 from opcert.errors import Inapplicable, OpcertError
 from opcert.run.session import Step
-from opcert.specification.files import SpecFile, golden_outputs
+from opcert.specification.files import SpecFile
 
 # A call with at most this many elements and dimensions is readable and not reduced further.
 SMALL_SIZE, SMALL_RANK = 20, 4
@@ -36,128 +36,93 @@ Fails: TypeAlias = Callable[[Sequence[Step]], bool]
 Path: TypeAlias = tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A call with its arrays in C order; the operator moves `data_inputs` without reading them."""
+# Edits may raise a LookupError, TypeError, ValueError or OverflowError where they do not apply. The
+# golden outputs of an edited call are those of the former one, until a `StepMaker` makes its steps.
+Edit: TypeAlias = Callable[[Step], Step]
 
-    inputs: Mapping[str, Array]
-    attributes: Mapping[str, Any]
-    layouts: Mapping[str, Layout]
-    data_inputs: tuple[str, ...]
 
-    @classmethod
-    def from_step(cls, step: Step) -> Self:
-        """Return the call of a step."""
-        return cls(step.inputs, step.attributes, step.layouts, step.data_inputs)
-
-    @property
-    def size(self) -> tuple[int, int, int, int]:
-        """How much there is to read: elements, dimensions, the number and the size of integers."""
-        arrays = list(self.inputs.values())
-        return (
-            sum(int(np.prod([max(extent, 1) for extent in array.shape])) for array in arrays),
-            sum(array.ndim for array in arrays),
-            len(self.integers) + len(arrays) + len(self.attributes),
-            sum(map(abs, self.integers))
-            + sum(len(layout.parts) for layout in self.layouts.values()),
+def call_of(step: Step) -> Call:
+    """Return the call of a step in the form that conditions evaluate."""
+    inputs = {
+        name: Tensor(
+            type_name(array.dtype),
+            array.shape,
+            None if name in step.data_inputs else tuple(array.ravel().tolist()),
+            layout=step.layouts[name],
+            uniform=uniform_elements(array) if name in step.data_inputs else "no",
         )
-
-    @cached_property
-    def read(self) -> dict[str, Any]:
-        """The arguments whose values the operator reads, as plain data."""
-        arrays = {n: array for n, array in self.inputs.items() if n not in self.data_inputs}
-        return {**{name: array.tolist() for name, array in arrays.items()}, **self.attributes}
-
-    @cached_property
-    def integers(self) -> list[int]:
-        """The integers that the operator reads."""
-        return [number for _, number in _integers_in(self.read)]
-
-    @property
-    def call(self) -> Call:
-        """The call in the form that conditions evaluate."""
-        inputs = {
-            name: Tensor(
-                type_name(array.dtype),
-                array.shape,
-                None if name in self.data_inputs else tuple(array.ravel().tolist()),
-                layout=self.layouts[name],
-                uniform=uniform_elements(array) if name in self.data_inputs else "no",
-            )
-            for name, array in self.inputs.items()
-        }
-        return Call(inputs, self.attributes)
-
-    def with_inputs(self, **inputs: Array) -> "Candidate":
-        """Return the call with some arrays replaced."""
-        return replace(self, inputs={**self.inputs, **inputs})
-
-    def with_read(self, name: str, value: Any) -> "Candidate":
-        """Return the call with one of the arguments that the operator reads replaced."""
-        if name in self.attributes:
-            return replace(self, attributes={**self.attributes, name: value})
-        return self.with_inputs(**{name: np.array(value, self.inputs[name].dtype)})
+        for name, array in step.inputs.items()
+    }
+    return Call(inputs, step.attributes)
 
 
-# Edits may raise a LookupError, TypeError, ValueError or OverflowError where they do not apply.
-Edit: TypeAlias = Callable[[Candidate], Candidate]
+def _read_by(step: Step) -> dict[str, Any]:
+    """Return the arguments whose values the operator reads, as plain data."""
+    arrays = {name: array for name, array in step.inputs.items() if name not in step.data_inputs}
+    return {**{name: array.tolist() for name, array in arrays.items()}, **step.attributes}
+
+
+def _amount(step: Step) -> tuple[int, int, int, int]:
+    """Return how much there is to read: elements, dimensions, number and size of integers."""
+    arrays, integers = list(step.inputs.values()), [*_integers_in(_read_by(step))]
+    return (
+        sum(int(np.prod([max(extent, 1) for extent in array.shape])) for array in arrays),
+        sum(array.ndim for array in arrays),
+        len(integers) + len(arrays) + len(step.attributes),
+        sum(abs(number) for _, number in integers)
+        + sum(len(layout.parts) for layout in step.layouts.values()),
+    )
+
+
+def _with_read(step: Step, name: str, value: Any) -> Step:
+    """Return a call with one of the arguments that the operator reads replaced."""
+    if name in step.attributes:
+        return replace(step, attributes={**step.attributes, name: value})
+    array = np.array(value, step.inputs[name].dtype)
+    return replace(step, inputs={**step.inputs, name: array})
 
 
 class StepMaker:
-    """Makes steps of calls of one operator that are valid, or violate one `rule`."""
+    """Makes steps of calls of one operator that are valid, or violate one `rule` alone."""
 
     def __init__(self, spec_file: SpecFile, rule: str | None = None) -> None:
-        self._file, self._rule = spec_file, rule
-        self._conditions = Conditions(spec_file.spec)
-        self._formulas = ElementFormulas(spec_file)
+        self._rule, self._violated = rule, () if rule is None else (rule.partition("/")[2],)
+        self._conditions, self._golden = Conditions(spec_file.spec), GoldenCalls(spec_file)
 
-    def steps(self, candidate: Candidate, inverted_data: Sequence[bool] = (False,)) -> list[Step]:
-        """Return the calls to make, if the candidate is of this sort and touches no ambiguity."""
+    def steps(self, edited: Step, inverted_data: Sequence[bool] = (False,)) -> list[Step]:
+        """Return the calls to make, if an edited one is of this sort and touches no ambiguity."""
+        call = call_of(edited)
         try:
-            violated = self._conditions.check(candidate.call).violated
-            ambiguity = self._conditions.ambiguity(candidate.call)
-            if ambiguity or violated != (() if self._rule is None else (self._rule,)):
+            violated = self._conditions.check(call).violated
+            if self._conditions.ambiguity(call) or violated != self._violated:
                 return []
-            return [self._step(candidate, inverted) for inverted in inverted_data]
+            return [self._step(edited, call, inverted) for inverted in inverted_data]
         except (Inapplicable, OpcertError):
             return []
 
-    def _step(self, candidate: Candidate, inverted: bool) -> Step:
-        spec, rule = self._file.spec, self._rule
+    def _step(self, edited: Step, call: Call, inverted: bool) -> Step:
         inputs = {
-            name: invert_bits(array) if inverted and name in candidate.data_inputs else array
-            for name, array in candidate.inputs.items()
+            name: invert_bits(array) if inverted and name in edited.data_inputs else array
+            for name, array in edited.inputs.items()
         }
-        outputs = None
-        if rule is None:
-            outputs = golden_outputs(self._file.reference, inputs, candidate.attributes)
-            outputs = self._formulas.with_open_elements(candidate.call, inputs, outputs)
-        return Step(
-            spec.operator,
-            inputs,
-            candidate.attributes,
-            outputs,
-            candidate.layouts,
-            candidate.data_inputs,
-            rule=None if rule is None else spec.full_id(rule),
-        )
+        golden = self._golden.outputs(call, inputs) if self._rule is None else None
+        return replace(edited, inputs=inputs, golden=golden, relation="", rule=self._rule)
 
 
 def reduced(
     maker: StepMaker,
-    start: Candidate,
+    start: Step,
     inverted_data: Sequence[bool],
     fails: Fails,
-    seconds: float | None = None,
-) -> Candidate | None:
-    """Return the smallest call found that fails as `start` does, or None if none is smaller.
+) -> list[Step]:
+    """Return the steps of the smallest call that fails as `start` does; [] if none is smaller.
 
     `maker` makes its steps. Each item of `inverted_data` is a call that the failure needs: True if
     every bit of its data is inverted. `fails` makes these calls and returns whether the last one
-    fails in the same way. The search takes `seconds`, by default `SECONDS`.
+    fails in the same way.
     """
     best = start
-    deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
+    deadline = time.monotonic() + SECONDS
     steps = maker.steps(start, inverted_data)
     progress = bool(steps)
     while progress and not is_small(steps[0]):
@@ -169,7 +134,7 @@ def reduced(
             if smaller and fails(smaller):
                 best, steps, progress = candidate, smaller, True
                 break
-    return None if best is start else best
+    return [] if best is start else steps
 
 
 def is_small(step: Step) -> bool:
@@ -183,18 +148,18 @@ def elements_to_read(step: Step) -> int:
     return max(sum(a.size for a in side) for side in (step.inputs.values(), step.golden or ()))
 
 
-def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
+def _smaller_candidates(start: Step) -> Iterator[Step]:
     """Yield smaller calls: first by one edit, in order of effect, then by two edits together."""
     keys = [key for key in start.inputs if argument_of(key) != key]
     structure: list[Edit] = [partial(_remove_tensor, key=key) for key in keys]
     structure += _structural_edits(start)
     values: list[Edit] = [
         partial(_set_integer, path=path, value=nearer)
-        for path, number in _integers_in(start.read)
+        for path, number in _integers_in(_read_by(start))
         for nearer in _nearer_to_zero(number)
     ]
     pairs = chain(combinations(structure, 2), product(structure, values))
-    seen: set[str] = set()
+    seen, amount = set[str](), _amount(start)
     for edits in chain(((edit,) for edit in chain(structure, values)), pairs):
         candidate = start
         try:
@@ -204,20 +169,20 @@ def _smaller_candidates(start: Candidate) -> Iterator[Candidate]:
             # The first edit removed the part that the second one changes.
             continue
         arrays = [array.tobytes() for array in candidate.inputs.values()]
-        key = str((str(candidate.call), candidate.layouts, arrays))
-        if candidate.size < start.size and key not in seen:
+        key = str((str(call_of(candidate)), candidate.layouts, arrays))
+        if _amount(candidate) < amount and key not in seen:
             seen.add(key)
             yield candidate
 
 
-def _structural_edits(start: Candidate) -> Iterator[Edit]:
+def _structural_edits(start: Step) -> Iterator[Edit]:
     """Yield edits that remove dimensions, parts of dimensions, elements of lists, and strides."""
     rank = max((array.ndim for array in start.inputs.values()), default=0)
     for axis in range(rank):
         for names in (tuple(start.inputs), *((name,) for name in start.inputs)):
             yield partial(_remove_dimension, names=names, axis=axis)
     yield from _list_edits(start)
-    integers = set(start.integers)
+    integers = {number for _, number in _integers_in(_read_by(start))}
     for name in start.data_inputs:
         for axis, extent in enumerate(start.inputs[name].shape):
             # Removing a part of a partition removes its length from the extent.
@@ -235,9 +200,9 @@ def _structural_edits(start: Candidate) -> Iterator[Edit]:
             yield partial(_with_layout, name=name, layout=simpler)
 
 
-def _list_edits(start: Candidate) -> Iterator[Edit]:
+def _list_edits(start: Step) -> Iterator[Edit]:
     """Yield edits that remove an item from one list, or from all lists of the same length."""
-    lists = {name: len(value) for name, value in start.read.items() if isinstance(value, list)}
+    lists = {name: len(value) for name, value in _read_by(start).items() if isinstance(value, list)}
     # Lists of equal length usually belong together, with one item for each axis.
     for length in dict.fromkeys(lists.values()):
         equally_long = tuple(name for name, size in lists.items() if size == length)
@@ -246,48 +211,48 @@ def _list_edits(start: Candidate) -> Iterator[Edit]:
                 yield partial(_remove_item, names=names, position=position)
 
 
-def _remove_dimension(candidate: Candidate, names: Sequence[str], axis: int) -> Candidate:
+def _remove_dimension(step: Step, names: Sequence[str], axis: int) -> Step:
     """Remove a dimension from the named arrays; if these are all, from lists of integers too."""
     inputs = {
         # NumPy returns a scalar for an array of one dimension.
         name: np.asarray(array.take(0, axis)) if name in names and axis < array.ndim else array
-        for name, array in candidate.inputs.items()
+        for name, array in step.inputs.items()
     }
 
     def without(items: list[Any]) -> list[Any] | None:
         is_of_integers = items and all(isinstance(item, int) for item in items)
         return [*items[:axis], *items[axis + 1 :]] if is_of_integers else None
 
-    attributes = candidate.attributes
-    if len(names) == len(candidate.inputs):
+    attributes = step.attributes
+    if len(names) == len(step.inputs):
         attributes = _with_lists(attributes, without)
-    return replace(candidate, inputs=inputs, attributes=attributes)
+    return replace(step, inputs=inputs, attributes=attributes)
 
 
-def _remove_tensor(candidate: Candidate, key: str) -> Candidate:
+def _remove_tensor(step: Step, key: str) -> Step:
     """Remove a tensor of a variadic input, and decrease integers that equal their number."""
-    number = len(keys_of(argument_of(key), candidate.inputs))
+    number = len(keys_of(argument_of(key), step.inputs))
 
     def renumbered(items: Mapping[str, Any]) -> dict[str, Any]:
         kept = {name: item for name, item in items.items() if name != key}
         return flatten_variadic(group_variadic(kept))
 
-    inputs, layouts = renumbered(candidate.inputs), renumbered(candidate.layouts)
-    data = tuple(name for name in candidate.data_inputs if name in inputs)
-    fewer = _with_one_fewer(candidate.attributes, number)
-    return replace(candidate, inputs=inputs, layouts=layouts, data_inputs=data, attributes=fewer)
+    inputs, layouts = renumbered(step.inputs), renumbered(step.layouts)
+    data = tuple(name for name in step.data_inputs if name in inputs)
+    fewer = _with_one_fewer(step.attributes, number)
+    return replace(step, inputs=inputs, layouts=layouts, data_inputs=data, attributes=fewer)
 
 
-def _remove_item(candidate: Candidate, names: Sequence[str], position: int) -> Candidate:
+def _remove_item(step: Step, names: Sequence[str], position: int) -> Step:
     """Remove an item from lists, and decrease the attributes that equal an attribute's length."""
     for name in names:
-        items = candidate.read[name]
+        items = _read_by(step)[name]
         shorter = [*items[:position], *items[position + 1 :]]
-        if name in candidate.attributes:
-            fewer = _with_one_fewer(candidate.attributes, len(items))
-            candidate = replace(candidate, attributes=fewer)
-        candidate = candidate.with_read(name, shorter)
-    return candidate
+        if name in step.attributes:
+            fewer = _with_one_fewer(step.attributes, len(items))
+            step = replace(step, attributes=fewer)
+        step = _with_read(step, name, shorter)
+    return step
 
 
 def _with_one_fewer(attributes: Mapping[str, Any], count: int) -> dict[str, Any]:
@@ -298,30 +263,28 @@ def _with_one_fewer(attributes: Mapping[str, Any], count: int) -> dict[str, Any]
     }
 
 
-def _shorten(
-    candidate: Candidate, name: str, axis: int, extent: int, from_end: bool, follow: bool
-) -> Candidate:
+def _shorten(step: Step, name: str, axis: int, extent: int, from_end: bool, follow: bool) -> Step:
     """Keep the first part of a dimension, or the last part with `from_end`.
 
     With `follow`, integers that equal the former extent change to the new one: elements of other
     inputs, and the items for this dimension in lists as long as the rank.
     """
-    array = candidate.inputs[name]
+    array = step.inputs[name]
     former, rank = array.shape[axis], array.ndim
     kept = range(former - extent, former) if from_end else range(extent)
-    inputs = {**candidate.inputs, name: array.take(kept, axis)}
+    inputs = {**step.inputs, name: array.take(kept, axis)}
     if not follow:
-        return replace(candidate, inputs=inputs)
-    for other, values in candidate.inputs.items():
-        if other not in candidate.data_inputs and values.dtype.kind in "iu" and values.size:
+        return replace(step, inputs=inputs)
+    for other, values in step.inputs.items():
+        if other not in step.data_inputs and values.dtype.kind in "iu" and values.size:
             inputs[other] = np.where(values == former, values.dtype.type(extent), values)
 
     def with_new_extent(items: list[Any]) -> list[Any] | None:
         is_shape = len(items) == rank and items[axis] == former
         return [*items[:axis], extent, *items[axis + 1 :]] if is_shape else None
 
-    attributes = _with_lists(candidate.attributes, with_new_extent)
-    return replace(candidate, inputs=inputs, attributes=attributes)
+    attributes = _with_lists(step.attributes, with_new_extent)
+    return replace(step, inputs=inputs, attributes=attributes)
 
 
 def _with_lists(data: Any, change: Callable[[list[Any]], list[Any] | None]) -> Any:
@@ -334,11 +297,11 @@ def _with_lists(data: Any, change: Callable[[list[Any]], list[Any] | None]) -> A
     return [_with_lists(item, change) for item in data] if changed is None else changed
 
 
-def _with_layout(candidate: Candidate, name: str, layout: Layout) -> Candidate:
-    return replace(candidate, layouts={**candidate.layouts, name: layout})
+def _with_layout(step: Step, name: str, layout: Layout) -> Step:
+    return replace(step, layouts={**step.layouts, name: layout})
 
 
-def _set_integer(candidate: Candidate, path: Path, value: int) -> Candidate:
+def _set_integer(step: Step, path: Path, value: int) -> Step:
     def replaced(data: Any, path: Path) -> Any:
         if not path:
             return value
@@ -347,7 +310,7 @@ def _set_integer(candidate: Candidate, path: Path, value: int) -> Candidate:
         return changed
 
     name, *rest = path
-    return candidate.with_read(name, replaced(candidate.read[name], (*rest,)))
+    return _with_read(step, name, replaced(_read_by(step)[name], (*rest,)))
 
 
 def _nearer_to_zero(value: int) -> list[int]:

@@ -1,4 +1,10 @@
-"""The calls that reproduce a failure, as a certificate stores them."""
+"""Calls apart from those of a run, as a certificate stores them: they show what fails, and why.
+
+Some reproduce failures. Fresh calls, which no suite has, try the conditions of causes: a condition
+that explains the failures of a suite may do so by chance. Calls that match it, and calls that match
+it but for one term, show whether it holds; the diagnosis takes them as further cases. A number
+determines a call, so that a certificate needs no more of it.
+"""
 
 from collections.abc import Mapping
 from math import prod
@@ -17,13 +23,34 @@ from opcert.arrays.golden import (
 )
 from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.run.comparison import FailureKind
-from opcert.run.session import Step
+from opcert.run.session import FaultKind, Step
 from opcert.suite.format import IndexedCase, Shape, StrictModel, TypeName
 from opcert.verdicts.dependence import Relation
 
 # Far more than confirmation tries.
 _MAX_CALLS = 10_000
 _HexDigits = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+
+
+# A call without elements, or with equal ones, passes in spite of a fault of these kinds.
+VALUE_KINDS = ("value", "bits", "accuracy", "unstable", "state", "aliased-output")
+
+
+class FreshCall(StrictModel):
+    """A fresh call by its number, how it failed, if it did, and whether wrong values would show."""
+
+    number: Annotated[int, Field(ge=0, lt=1 << 53)]
+    failure: FaultKind | None
+    shows: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the call among the cases of the diagnosis."""
+        return f"fresh/{self.number}"
+
+    def could_fail(self, kind: str) -> bool:
+        """Whether the call passes, and a failure of this kind would have been visible."""
+        return self.failure is None and kind != "bits" and (self.shows or kind not in VALUE_KINDS)
 
 
 class ReproducedCall(StrictModel):
@@ -40,13 +67,6 @@ class SerializedAllowance(StrictModel):
     low: _HexDigits
     high: _HexDigits
     flags: _HexDigits
-
-    @classmethod
-    def from_allowance(cls, allowance: Allowance) -> Self:
-        """Return what the claimed arithmetic of an allowance allows, as text."""
-        parts = (*allowance.claimed_bounds, allowance.flags)
-        low, high, flags = (part.tobytes().hex() for part in parts)
-        return cls(claimed=allowance.claimed, low=low, high=high, flags=flags)
 
 
 class SerializedArray(StrictModel):
@@ -75,17 +95,17 @@ class SerializedArray(StrictModel):
     def from_array(cls, array: Array, layout: Layout = C_ORDER) -> Self:
         """Return an array as text; a call receives it in `layout`."""
         name, elements = type_name(array.dtype), array.tobytes().hex()
-        others = tuple(other.tobytes().hex() for other in alternatives_of(array))
-        stored = cls(type=name, shape=array.shape, elements=elements)
-        allowance = allowance_of(array)
-        known = {
-            "layout": layout.of(array),
-            "alternatives": others,
-            "allowance": allowance and SerializedAllowance.from_allowance(allowance),
-        }
+        fields: dict[str, object] = {"type": name, "shape": array.shape, "elements": elements}
         # A certificate omits what is not set.
-        unset = (C_ORDER, (), None)
-        return stored.model_copy(update={k: v for k, v in known.items() if v not in unset})
+        if (moved := layout.of(array)) != C_ORDER:
+            fields["layout"] = moved
+        if others := tuple(other.tobytes().hex() for other in alternatives_of(array)):
+            fields["alternatives"] = others
+        if (kept := allowance_of(array)) is not None:
+            parts = (part.tobytes().hex() for part in (*kept.claimed_bounds, kept.flags))
+            bounds = zip(("low", "high", "flags"), parts, strict=True)
+            fields["allowance"] = SerializedAllowance(claimed=kept.claimed, **dict(bounds))
+        return cls.model_validate(fields)
 
     @property
     def array(self) -> Array:

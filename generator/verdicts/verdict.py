@@ -37,65 +37,59 @@ def redact_text(text: str) -> str:
     """Return `text` with placeholders for known folders, other absolute paths, host and user."""
     if text:
         for pattern, replacement in _replacements():
-            text = pattern.sub(replacement, text)
-    return text
+            text = re.sub(pattern, replacement, text)
+    # A backend may raise text with surrogates, which no file can hold.
+    return text.encode(errors="replace").decode()
 
 
 def redact_outcome(outcome: Outcome) -> Outcome:
     """Return an outcome with redacted texts, fit for a certificate."""
     fault = outcome.fault
-    if not (fault or outcome.reason or outcome.log or outcome.lines):
-        return outcome
-
-    def redacted(text: str) -> str:
-        # A backend may raise text with surrogates, which no file can hold.
-        return redact_text(text).encode(errors="replace").decode()
-
     return replace(
         outcome,
-        reason=redacted(outcome.reason),
-        log=redacted(outcome.log),
-        lines=[*map(redacted, outcome.lines)],
-        fault=None if fault is None else replace(fault, text=redacted(fault.text)),
+        reason=redact_text(outcome.reason),
+        log=redact_text(outcome.log),
+        lines=[*map(redact_text, outcome.lines)],
+        fault=None if fault is None else replace(fault, text=redact_text(fault.text)),
     )
 
 
 @cache
-def _replacements() -> Sequence[tuple[re.Pattern[str], Replacement]]:
+def _replacements() -> Sequence[tuple[str | re.Pattern[str], Replacement]]:
     """Return the patterns to replace, in order: known folders, other paths, host and user."""
-    known = [
-        ("<temp>", [tempfile.gettempdir()]),
-        ("<python>", [sys.prefix, sys.base_prefix]),
-        ("<packages>", [*site.getsitepackages(), site.getusersitepackages()]),
-    ]
+    packages = [*site.getsitepackages(), site.getusersitepackages()]
+    known = {
+        tempfile.gettempdir(): "<temp>",
+        **dict.fromkeys((sys.prefix, sys.base_prefix), "<python>"),
+        **dict.fromkeys(packages, "<packages>"),
+    }
     # A process may have no home, and its current folder may have been removed.
     with suppress(OSError, RuntimeError):
-        known.append(("<home>", [str(Path.home())]))
+        known[str(Path.home())] = "<home>"
     with suppress(OSError):
-        known.append(("<here>", [str(Path.cwd())]))
+        known[str(Path.cwd())] = "<here>"
     folders = {
-        (form, placeholder)
-        for placeholder, paths in known
-        for path in paths
+        form: placeholder
+        for path, placeholder in known.items()
         for form in (path, str(Path(path).resolve()))
         # The root is a prefix of every path and identifies nothing.
         if len(Path(form).parts) > 1
     }
     host = socket.gethostname()
-    names = [(host, "<host>"), (host.partition(".")[0], "<host>")]
+    names = {host: "<host>", host.partition(".")[0]: "<host>"}
     # A process may run under a user without a name, as in a container.
     with suppress(OSError, KeyError, ImportError):
-        names.append((getpass.getuser(), "<user>"))
+        names.setdefault(getpass.getuser(), "<user>")
     return [
+        # Inner folders first, so that the longest known prefix is replaced.
         *(
-            (re.compile(rf"{re.escape(folder)}(?![\w-])"), placeholder)
-            # Inner folders first, so that the longest known prefix is replaced.
-            for folder, placeholder in sorted(folders, key=lambda pair: -len(pair[0]))
+            (rf"{re.escape(f)}(?![\w-])", folders[f])
+            for f in sorted(folders, key=len, reverse=True)
         ),
         (_PATH, lambda match: f"<path>/{match[1] or match[2] or ''}"),
         *(
-            (re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])"), placeholder)
-            for name, placeholder in names
+            (rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", placeholder)
+            for name, placeholder in names.items()
             if name not in _GENERIC_NAMES and len(name) >= _SHORTEST_NAME
         ),
     ]
@@ -231,11 +225,6 @@ class Verdict:
     def failure(self) -> str | None:
         """The kind of a failure, its status if it has no kind, None for any other verdict."""
         return self.kind or self.status if self.status in FAILURE_STATUSES else None
-
-    @property
-    def violated_rule(self) -> str | None:
-        """The rule that a failure violates; None for a breach of the backend contract."""
-        return None if self.kind in BACKEND_CONTRACT or not self.rules else self.rules[0]
 
     @property
     def counts_for_rules(self) -> bool:

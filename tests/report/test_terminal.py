@@ -105,12 +105,17 @@ def test_side_by_side_names_the_new_causes_and_the_regressed_cases(wrong: Certif
     assert "2. NOT CONFORMANT: right 1" in text(screen)
 
 
-def test_bugs_are_printed_as_sentences_the_most_frequent_first(wrong: Certificate) -> None:
+def test_bugs_are_sentences_with_an_observation_the_most_frequent_first(
+    wrong: Certificate,
+) -> None:
     screen = console()
     print_certificate(wrong, screen)
     places = [text(screen).index(cause.sentence) for cause in wrong.causes[:MAX_LISTED]]
     assert places == sorted(places)
     assert len(places) > 1
+    verdicts = {verdict.case: verdict for verdict in wrong.verdicts}
+    first_line = verdicts[wrong.causes[0].representative].detail.partition("\n")[0]
+    assert f"    {wrong.causes[0].representative}: {first_line[:60]}" in text(screen)
 
 
 def test_bugs_beyond_a_screen_are_counted(wrong: Certificate) -> None:
@@ -120,25 +125,9 @@ def test_bugs_beyond_a_screen_are_counted(wrong: Certificate) -> None:
     assert "... and 2 more bugs; use --out for all" in text(screen)
 
 
-def test_a_cause_has_a_case_with_its_observation(wrong: Certificate) -> None:
-    screen = console()
-    print_certificate(wrong, screen)
-    verdicts = {verdict.case: verdict for verdict in wrong.verdicts}
-    first_line = verdicts[wrong.causes[0].representative].detail.partition("\n")[0]
-    assert f"    {wrong.causes[0].representative}: {first_line[:60]}" in text(screen)
-
-
 def test_the_conclusion_gives_the_reasons_the_part_and_the_selection(wrong: Certificate) -> None:
     assert conclusion_line(wrong).startswith("NOT CONFORMANT: right 1 on core suite")
     assert "x accepted" in conclusion_line(wrong)
     certificate = certify("reference", operator="directml/*SPLIT", feature_level="2_1")
     assert conclusion_line(certificate).startswith("CONFORMANT for 1 of 5 operators, ")
     assert "operator directml/*SPLIT, feature_level 2_1" in conclusion_line(certificate)
-
-
-def test_a_failure_without_rules_is_printed(wrong: Certificate) -> None:
-    bare = Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), "wrong")
-    screen = console()
-    cause = replace(wrong.causes[0], operator=bare.operator, cases=("a/b",), representative="a/b")
-    print_certificate(wrong.replace(verdicts=(bare,), causes=(cause,)), screen)
-    assert "a/b: wrong" in text(screen)

@@ -50,10 +50,17 @@ def test_inputs_are_declared_to_share_a_type() -> None:
         ({"same_types": [["start", "stopp"]]}, "unknown input of openvino/Slice-8 'stopp'; did"),
         ({"input_types": {"start": ["i46"]}}, "unknown type of openvino/Slice-8 'i46'; did you"),
         ({"same_types": ["start"]}, "support: openvino/Slice-8.same_types.0: found"),
+        ({"types": ["float32"]}, "unknown type of openvino/Slice-8 'float32'"),
+        ({"types": "f32"}, "found 'f32'"),
+        ({"ranks": 4}, "found 4"),
+        ({"excluded": ["slice-8/backward"]}, "did you mean 'slice-8/backwards'"),
+        ({"type": ["f32"]}, "did you mean 'types'"),
+        (3, "found 3"),
     ],
 )
-def test_unknown_inputs_and_types_are_errors(declared: dict[str, object], message: str) -> None:
-    backend = SimpleNamespace(support={SLICE: {"how": "native", **declared}})
+def test_names_and_forms_have_to_be_known(declared: object, message: str) -> None:
+    scope = {"how": "native", **declared} if isinstance(declared, dict) else declared
+    backend = SimpleNamespace(support={SLICE: scope})
     with pytest.raises(BackendError) as caught:
         checked_support(backend, core_suite())
     assert message in str(caught.value)

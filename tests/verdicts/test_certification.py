@@ -175,25 +175,6 @@ def test_a_backend_that_exits_the_process_is_an_outcome() -> None:
     assert not any(v.status == "pass" for v in verdicts)
 
 
-@pytest.mark.parametrize(
-    ("support", "message"),
-    [
-        ({"types": ["float32"]}, "unknown type of openvino/Slice-8 'float32'"),
-        ({"types": "f32"}, "found 'f32'"),
-        ({"ranks": 4}, "found 4"),
-        ({"excluded": ["slice-8/backward"]}, "did you mean 'slice-8/backwards'"),
-        ({"type": ["f32"]}, "did you mean 'types'"),
-        (3, "found 3"),
-    ],
-)
-def test_names_in_declared_support_have_to_exist(support: object, message: str) -> None:
-    backend = wrong.Right()
-    declared = {"how": "native", **support} if isinstance(support, dict) else support
-    backend.support = {"openvino/Slice-8": declared}  # type: ignore[attr-defined]
-    with pytest.raises(BackendError, match=message):
-        certify(backend, few_cases())
-
-
 @pytest.mark.parametrize("reuse", ["sessions, 8 of them", None])
 def test_a_certificate_has_the_declared_reuse(reuse: str | None) -> None:
     backend = wrong.Right()

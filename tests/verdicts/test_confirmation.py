@@ -9,8 +9,9 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
+from opcert.cases import drawn
 from opcert.errors import OpcertError
-from opcert.verdicts import confirmation, fresh, reduction
+from opcert.verdicts import confirmation, reduction
 from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
@@ -81,7 +82,7 @@ def test_a_reference_that_rejects_a_fresh_call_costs_this_call(
     def rejecting(*_: object) -> list[Array]:
         raise OpcertError("the reference rejects the call")
 
-    monkeypatch.setattr(fresh, "golden_outputs", rejecting)
+    monkeypatch.setattr(drawn, "golden_outputs", rejecting)
     found = certify(f"{HOSTED}:RoundsThroughF16", core_suite(), case="dml-split/drawn-f32-1-*")
     assert found.causes
     assert not any(found.fresh.values())

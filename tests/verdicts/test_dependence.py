@@ -7,9 +7,9 @@ import numpy as np
 
 from opcert.arrays.element_types import Array
 from opcert.arrays.layouts import C_ORDER
+from opcert.run.session import Step
 from opcert.verdicts.dependence import Known, Trial, explained_by, relation_of
 from opcert.verdicts.further_calls import parts_taken
-from opcert.verdicts.reduction import Candidate
 
 Outcome = Literal["outputs", "rejection"]
 
@@ -77,17 +77,17 @@ def test_a_rejection_is_followed_by_the_call_of_its_baseline() -> None:
 
 
 def test_parts_are_taken_one_at_a_time_in_the_order_of_the_spec() -> None:
-    def call(*names: str, **attributes: int) -> Candidate:
+    def call(*names: str, **attributes: int) -> Step:
         inputs: dict[str, Array] = {name: np.array([len(names)], np.int32) for name in names}
-        return Candidate(inputs, attributes, dict.fromkeys(names, C_ORDER), ())
+        return Step("a/A", inputs, attributes, None, dict.fromkeys(names, C_ORDER), ())
 
     one, other = call("data", "start", axis=1), call("data", "axes", "start", axis=2)
     taken = [*parts_taken(one, other)]
-    assert [[*candidate.inputs] for candidate in taken] == [
+    assert [[*step.inputs] for step in taken] == [
         ["data", "start"],
         ["data", "start"],
         ["data", "axes", "start"],
         ["data", "start"],
     ]
-    assert [candidate.attributes for candidate in taken] == [{"axis": 1}] * 3 + [{"axis": 2}]
+    assert [step.attributes for step in taken] == [{"axis": 1}] * 3 + [{"axis": 2}]
     assert not [*parts_taken(one, one)]

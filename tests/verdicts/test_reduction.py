@@ -8,14 +8,13 @@ import pytest
 from opcert.arrays.layouts import C_ORDER
 from opcert.cases.conditions import Conditions
 from opcert.run.session import Session, Step, step_of
-from opcert.verdicts.reduction import Candidate, StepMaker, is_small, reduced
+from opcert.verdicts import reduction
+from opcert.verdicts.reduction import StepMaker, call_of, is_small, reduced
 from tests import shipped
 from tests.at_length import at_length
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found
 
-# For a busy machine.
-ENOUGH_SECONDS = 60.0
 # For each operator a valid and an invalid call that are larger than necessary.
 NAMES = [
     "variadic-split-1/rank-7-rejected",
@@ -28,39 +27,43 @@ NAMES = [
 ]
 
 
-def smaller_call(name: str) -> tuple[Candidate, list[Step], str | None]:
-    """Return the first failing call of a fault made smaller, its step, and the rule it breaks."""
+@pytest.fixture(autouse=True)
+def _time_on_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduction, "SECONDS", 60.0)
+
+
+def smaller_call(name: str) -> Step:
+    """Return the first failing call of a fault made smaller."""
     verdict = found(name)
     assert verdict is not None
     operator, case = core_suite().cases[verdict.case]
-    first = step_of(operator, case)
-    start = Candidate.from_step(first)
-    rule = None if case.violated_rule is None else case.violated_rule.partition("/")[2]
+    start = step_of(operator, case)
 
     def fails(steps: Sequence[Step]) -> bool:
         fault = Session(FAULTS[name].make()).first_fault(steps)
         return fault is not None and fault[1].kind == verdict.kind
 
     spec_file = core_suite().spec_files[operator.index.operator]
-    maker = StepMaker(spec_file, rule)
-    smaller = reduced(maker, start, [False], fails, ENOUGH_SECONDS) or start
-    steps = maker.steps(smaller)
+    maker = StepMaker(spec_file, case.violated_rule)
+    steps = reduced(maker, start, [False], fails) or maker.steps(start)
     assert fails(steps)
-    return smaller, steps, rule
+    return steps[0]
 
 
 @pytest.mark.parametrize("name", at_length((each for each in NAMES if each in FAULTS), 4))
 def test_a_reduced_call_fails_in_the_same_way_and_violates_the_same_rule(name: str) -> None:
-    smaller, steps, rule = smaller_call(name)
-    conditions = Conditions(core_suite().spec_files[FAULTS[name].operator].spec)
-    assert conditions.check(smaller.call).violated == (() if rule is None else (rule,))
-    assert conditions.ambiguity(smaller.call) is None
+    step = smaller_call(name)
+    spec = core_suite().spec_files[FAULTS[name].operator].spec
+    conditions = Conditions(spec)
+    violated = spec.full_ids(*conditions.check(call_of(step)).violated)
+    assert [*violated] == [*filter(None, [step.rule])]
+    assert conditions.ambiguity(call_of(step)) is None
     # Sums that agree in 8 bits take 256 elements.
-    assert sum(each.size for each in steps[0].inputs.values()) <= 260
+    assert sum(each.size for each in step.inputs.values()) <= 260
 
 
 def test_a_call_of_rank_7_that_fails_for_its_rank_keeps_it() -> None:
-    _, (step,), _ = smaller_call("broadcast-1/rank-7-rejected")
+    step = smaller_call("broadcast-1/rank-7-rejected")
     assert max(each.ndim for each in step.inputs.values()) == 7
     assert sum(each.size for each in step.inputs.values()) <= 60
 
@@ -79,12 +82,12 @@ def test_tensors_of_a_variadic_input_are_removed() -> None:
     spec_file = shipped.spec("Concat-1")
     arrays = [np.arange(1, 7, dtype=np.int8).reshape(2, 3) + 6 * k for k in range(5)]
     inputs = {f"inputs[{k}]": array for k, array in enumerate(arrays)}
-    start = Candidate(inputs, {"axis": 0}, dict.fromkeys(inputs, C_ORDER), tuple(inputs))
+    layouts = dict.fromkeys(inputs, C_ORDER)
+    start = Step("openvino/Concat-1", inputs, {"axis": 0}, None, layouts, tuple(inputs))
 
     def fails(steps: Sequence[Step]) -> bool:
         return len(steps[0].inputs) > 2
 
-    smallest = reduced(StepMaker(spec_file), start, [False], fails, ENOUGH_SECONDS)
-    assert smallest is not None
+    (smallest,) = reduced(StepMaker(spec_file), start, [False], fails)
     assert list(smallest.inputs) == ["inputs[0]", "inputs[1]", "inputs[2]"]
     assert smallest.layouts.keys() == set(smallest.data_inputs) == smallest.inputs.keys()

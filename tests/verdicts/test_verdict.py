@@ -153,7 +153,6 @@ def test_a_violated_contract_and_an_uncredited_rejection_are_no_failure_of_a_rul
 ) -> None:
     verdict = Verdict("a/1", "a/A", "fail", kind, "outputs", ("a/violated_rule",), "")
     assert not verdict.counts_for_rules
-    assert (verdict.violated_rule is None) is (kind in BACKEND_CONTRACT)
 
 
 def test_a_verdict_says_who_rejected_the_call() -> None:
