@@ -59,12 +59,11 @@ class ArrayAdapter(ArrayFunctions):
 
         Raises:
             NotImplementedError: the adapter lacks the operator, or the library a type.
-            AdapterRejection: the call violates a rule that the library cannot check.
+            Exception: the call violates a rule that the library cannot check.
         """
         trace, traced = Trace(inputs), copy(self)
         traced._library = Traced(trace, self._library, self._library.__name__)
-        with adapter_rejections():
-            compute = traced._prepare(operator)(**inputs, **attributes)
+        compute = traced._prepare(operator)(**inputs, **attributes)
         # The last line is the one that fails.
         with suppress(Exception):
             outputs = [traced._array_code(tensor) for tensor in compute()]
@@ -188,7 +187,7 @@ class ArrayAdapter(ArrayFunctions):
         pad_value: Array | None = None,
     ) -> Compute:
         host.check_padding(data, [pads_begin, pads_end], pad_mode, pad_value)
-        pads = np.stack([host.to_list(pads_begin), host.to_list(pads_end)], axis=-1).astype(int)
+        pads = list(zip(host.to_list(pads_begin), host.to_list(pads_end), strict=True))
         fill = np.zeros((), data.dtype) if pad_value is None else pad_value
         pad = self._function("pad")
         return lambda: [pad(self._tensor(data), pads, pad_mode, fill)]

@@ -19,19 +19,11 @@ FLOATS = ("bf16", "f16", "f32", "f64")
 MOVED = ("then", "else_")
 # The function of each operator that computes, by the name that most libraries give it.
 COMPUTES = {
-    "openvino/Exp-1": "exp",
-    "openvino/Add-1": "add",
-    "openvino/Multiply-1": "multiply",
-    "openvino/Divide-1": "divide",
-    "openvino/Maximum-1": "maximum",
-    "openvino/Less-1": "less",
+    **{f"openvino/{f}-1": f.lower() for f in ("Exp", "Relu", "Sqrt", "Sigmoid", "Tanh")},
+    **{f"openvino/{f}-1": f.lower() for f in ("Add", "Multiply", "Divide", "Maximum", "Less")},
     "openvino/Select-1": "where",
     "openvino/Convert-1": "astype",
-    "openvino/Relu-1": "relu",
     "openvino/Clamp-1": "clip",
-    "openvino/Sqrt-1": "sqrt",
-    "openvino/Sigmoid-1": "sigmoid",
-    "openvino/Tanh-1": "tanh",
     "openvino/ReduceSum-1": "sum",
     "openvino/ReduceMean-1": "mean",
     "openvino/MatMul-1": "matmul",
@@ -144,25 +136,15 @@ class ArrayFunctions(ABC):
     # rejections; those of the functions that they return are the library's.
 
     def _elementwise(self, operator: str, auto_broadcast: Any = "numpy", **inputs: Any) -> Compute:
-        has_pdpd = operator != "openvino/Maximum-1"
-        modes = host.BROADCASTS if has_pdpd else host.BROADCASTS_OF_MAXIMUM
+        name = COMPUTES[operator]
+        # Rounding down is one of the results that Divide has without it.
+        inputs.pop("m_pythondiv", None)
+        modes = host.BROADCASTS_OF_MAXIMUM if name == "maximum" else host.BROADCASTS
         host.check_broadcast(inputs, auto_broadcast, modes)
         _check_types(inputs)
-        function = self._function(COMPUTES[operator])
+        is_integer = type_name(next(iter(inputs.values())).dtype) in INTEGERS
+        function = self._function("floor_divide" if name == "divide" and is_integer else name)
         return lambda: [function(*map(self._tensor, inputs.values()))]
-
-    def _divide_1(
-        self,
-        a: Array,
-        b: Array,
-        m_pythondiv: Any = True,  # noqa: ARG002 -- rounding down is one of the results without it
-        auto_broadcast: Any = "numpy",
-    ) -> Compute:
-        compute = self._elementwise("openvino/Divide-1", auto_broadcast, a=a, b=b)
-        if type_name(a.dtype) not in INTEGERS:
-            return compute
-        divide = self._function("floor_divide")
-        return lambda: [divide(self._tensor(a), self._tensor(b))]
 
     def _convert_1(self, data: Array, destination_type: str) -> Compute:
         if destination_type not in ELEMENT_TYPES:
@@ -238,7 +220,8 @@ class ArrayFunctions(ABC):
         def compute() -> list[Any]:
             tensor = self._tensor(data)
             # Without axes, some libraries reduce all of them.
-            mean = partial(function, axis=listed, keepdims=True) if listed else _itself
+            reduced = partial(function, axis=listed, keepdims=True)
+            mean: Callable[..., Any] = reduced if listed else lambda t: t
             centred = subtract(tensor, mean(tensor))
             if not normalize_variance:
                 return [centred]
@@ -278,10 +261,6 @@ def _window_pads(
         before = missing // 2 if mode == "same_upper" else missing - missing // 2
         added.append((before, missing - before))
     return added
-
-
-def _itself(tensor: Any) -> Any:
-    return tensor
 
 
 def _check_types(arrays: Mapping[str, Array]) -> None:

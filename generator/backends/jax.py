@@ -108,9 +108,10 @@ class Jax(ArrayAdapter):
 
         return compute
 
-    def _pad(self, tensor: Any, pads: Array, mode: str, fill: Array) -> Any:
+    def _pad(self, tensor: Any, pads: list[tuple[Any, Any]], mode: str, fill: Array) -> Any:
         more = {"constant_values": fill} if mode == "constant" else {}
-        return self._library.numpy.pad(tensor, pads, mode, **more)
+        widths = np.array(pads).reshape(-1, 2).astype(int)
+        return self._library.numpy.pad(tensor, widths, mode, **more)
 
 
 # A call by operator, attributes, types and shapes: what compiled code depends on. The operator is

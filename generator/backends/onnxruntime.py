@@ -112,10 +112,9 @@ class OnnxRuntime:
 
         Raises:
             NotImplementedError: NumPy lacks a type, or an array is too large to list.
-            AdapterRejection: no model can express the call.
+            Exception: no model can express the call.
         """
-        with adapter_rejections():
-            call = self._node_call(operator, inputs, attributes)
+        call = self._node_call(operator, inputs, attributes)
         if any(array.dtype.isbuiltin != 1 for array in call.arrays.values()):
             raise NotImplementedError("a type that NumPy lacks")
         node = call.node

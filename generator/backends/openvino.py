@@ -230,10 +230,9 @@ class OpenVino:
 
         Raises:
             NotImplementedError: a type has 4 bits, or a constant is too large to list.
-            AdapterRejection: a required input is omitted, so no node can be created.
+            Exception: a required input is omitted, so no node can be created.
         """
-        with adapter_rejections():
-            spec, arrays = self._plan(operator, inputs, attributes)
+        spec, arrays = self._plan(operator, inputs, attributes)
         parameters = [port for port in spec.ports if port.elements is None]
         ports: list[str] = []
         tensors: list[str] = []

@@ -144,17 +144,17 @@ class Torch(ArrayAdapter):
     def _take(self, tensor: Any, rows: Any, axis: Any) -> Any:
         return self._library.index_select(tensor, axis, rows)
 
-    def _pad(self, tensor: Any, pads: Array, mode: Any, fill: Array) -> Any:
+    def _pad(self, tensor: Any, pads: list[tuple[Any, Any]], mode: Any, fill: Array) -> Any:
         if mode == "constant":
             number = (int if fill.dtype.kind in "iub" else float)(fill)
             # The first pair is for the last dimension.
-            flat = pads[::-1].ravel().tolist()
+            flat = [number for pair in reversed(pads) for number in pair]
             return self._library.nn.functional.pad(tensor, flat, mode, number)
         # PyTorch has edge and reflect for images only.
         with adapter_rejections():
             places = [
                 np.pad(np.arange(extent), pair, mode)
-                for extent, pair in zip(tensor.shape, pads.tolist(), strict=True)
+                for extent, pair in zip(tensor.shape, pads, strict=True)
             ]
         bits = self._bits(tensor)
         for axis, rows in enumerate(places):
