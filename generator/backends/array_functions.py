@@ -4,14 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array, type_name
 from opcert.backends import composition as host
-from opcert.backends.probing import ELEMENTWISE
 
 # Operators whose functions give floats, of integers, too.
 FLOATING = [f"openvino/{f}" for f in ("Exp-1", "Sqrt-1", "Sigmoid-1", "Tanh-1", "ReduceMean-1")]
@@ -19,167 +17,178 @@ FLOATING += ["openvino/Softmax-8", "openvino/MVN-6"]
 FLOATS = ("bf16", "f16", "f32", "f64")
 # The inputs of Select that it chooses from.
 MOVED = ("then", "else_")
-# What no library has as one function.
-COMPOSED = {"openvino/MVN-6": "composed: mean, subtract, multiply, add, sqrt and divide"}
-# The names that most libraries give their functions of numbers.
-NAMES = {
-    "openvino/Exp-1": "exp",
-    "openvino/Add-1": "add",
-    "openvino/Multiply-1": "multiply",
-    "openvino/Divide-1": "divide",
-    "openvino/Maximum-1": "maximum",
-    "openvino/Less-1": "less",
+# The function of each operator that computes, by the name that most libraries give it.
+COMPUTES = {
+    **{f"openvino/{f}-1": f.lower() for f in ("Exp", "Relu", "Sqrt", "Sigmoid", "Tanh")},
+    **{f"openvino/{f}-1": f.lower() for f in ("Add", "Multiply", "Divide", "Maximum", "Less")},
     "openvino/Select-1": "where",
     "openvino/Convert-1": "astype",
-    "openvino/Relu-1": "relu",
     "openvino/Clamp-1": "clip",
-    "openvino/Sqrt-1": "sqrt",
-    "openvino/Sigmoid-1": "sigmoid",
-    "openvino/Tanh-1": "tanh",
     "openvino/ReduceSum-1": "sum",
     "openvino/ReduceMean-1": "mean",
     "openvino/MatMul-1": "matmul",
     "openvino/Softmax-8": "softmax",
     "openvino/MVN-6": "mean",
+    "openvino/Convolution-1": "convolution",
+}
+# Those of the operators that move elements.
+MOVES = {
+    "openvino/VariadicSplit-1": "split",
+    "openvino/Slice-8": "region",
+    "openvino/Broadcast-1": "broadcast_to",
+    "openvino/Gather-8": "take",
+    "openvino/Split-1": "split",
+    "openvino/Concat-1": "concat",
+    "openvino/Tile-1": "tile",
+    "openvino/Pad-1": "pad",
+    "openvino/Transpose-1": "permute_dims",
+    "openvino/Reshape-1": "reshape",
+    "openvino/GatherElements-6": "take_along_axis",
+    "openvino/ScatterElementsUpdate-3": "scatter",
+    "directml/DML_OPERATOR_SPLIT": "split",
+    "directml/DML_OPERATOR_JOIN": "concat",
+    "directml/DML_OPERATOR_SLICE1": "region",
+}
+# What the host adds to the function of any library.
+HOST = {
+    "openvino/VariadicSplit-1": "a -1 in split_lengths replaced on the host",
+    "openvino/Split-1": "equal lengths computed on the host",
+    "openvino/Reshape-1": "sizes that are copied replaced on the host",
+    "openvino/MVN-6": "subtract, multiply, add, sqrt and divide",
+    "openvino/Convolution-1": "pads counted on the host",
+    "directml/DML_OPERATOR_SPLIT": "OutputTensors compared with what it gives on the host",
+    "directml/DML_OPERATOR_JOIN": "OutputTensor compared with what it gives on the host",
+    "directml/DML_OPERATOR_SLICE1": "the window and OutputTensor read on the host",
+}
+# How libraries whose functions lack it map axes, and gather.
+COMPOSED = {
+    "broadcast_to": "composed: broadcast_to; in mode explicit of data reshaped on the host's "
+    "reading of axes_mapping",
+    "take": "composed: the selection of rows by int64 indices, which the host compares with the "
+    "dimension, batches by reshape, zeros by where",
 }
 # The library's part of a call, which runs after the host has read the arguments.
 Compute: TypeAlias = Callable[[], Sequence[Any]]
 
 
+def declared_support(
+    library: str,
+    types: Collection[str],
+    numbers: Collection[str],
+    paths: Mapping[str, str],
+    how: Mapping[str, str],
+    lacking: Collection[str] = (),
+    common: str = "",
+) -> dict[str, dict[str, Any]]:
+    """Return the declared support of a library, which has most functions under their common names.
+
+    `paths` are those of the others, `how` says how some are composed, and `lacking` has none;
+    common names are in the module `common`. Functions of `FLOATING` take floats, others that
+    compute `numbers`, and those that move all `types`.
+    """
+    support: dict[str, dict[str, Any]] = {}
+    for operator, name in (COMPUTES | MOVES).items():
+        if name in lacking:
+            continue
+        text = how.get(name, f"native: {library}.{paths.get(name, common + name)}")
+        if operator in HOST:
+            text = f"composed: {text.partition(': ')[2]}, {HOST[operator]}"
+        entry: dict[str, Any] = {"how": text, "types": [*types]}
+        if operator == "openvino/Select-1":
+            entry |= {"types": ["boolean"]} | {"input_types": {key: [*types] for key in MOVED}}
+        elif operator == "openvino/Convert-1":
+            entry["input_types"] = {"destination_type": [*types]}
+        elif operator in COMPUTES:
+            is_floating = operator in FLOATING
+            entry["types"] = [n for n in numbers if n in FLOATS or not is_floating]
+        support[operator] = entry
+    return support
+
+
 class ArrayFunctions(ABC):
     """Runs functions of numbers by those of an array library.
 
-    `functions` has for each operator the path of the library's function, or of a method that
-    composes it, which begins with a dot. `numbers` is the path of the module of functions that all
-    libraries name alike.
+    `paths` are the paths of functions that the library does not have under their common names, or
+    of methods that compose them, which begin with a dot. Common names are in the module `common`.
     """
 
-    functions: ClassVar[Mapping[str, str]]
-    numbers: ClassVar[str] = ""
-    support: Mapping[str, Any]
-
-    @property
-    @abstractmethod
-    def _library(self) -> Any:
-        """The module of the library."""
+    paths: ClassVar[Mapping[str, str]]
+    common: ClassVar[str] = ""
+    # The module of the library.
+    _library: Any
 
     @abstractmethod
     def _tensor(self, array: Array) -> Any:
         """Return `array` as a tensor of the library."""
 
-    @abstractmethod
-    def _typed(self, tensor: Any, name: str) -> Any:
-        """Return a tensor in an element type."""
+    def _dtype(self, name: str) -> Any:
+        """Return the library's element type of a name."""
+        return getattr(self._library, ELEMENT_TYPES[name].name)
 
-    @abstractmethod
-    def _permute(self, data: Array, order: list[Any]) -> Compute:
-        """Prepare `data` with its axes in another order."""
-
-    def _function_operators(self) -> dict[str, Callable[..., Compute]]:
-        """Return what prepares a call of each operator."""
-        return {
-            **{operator: partial(self._elementwise, operator) for operator in ELEMENTWISE},
-            "openvino/Divide-1": self._divide_1,
-            "openvino/Convert-1": self._convert_1,
-            "openvino/Clamp-1": self._clamp_1,
-            "openvino/ReduceSum-1": partial(self._reduce, "openvino/ReduceSum-1"),
-            "openvino/ReduceMean-1": partial(self._reduce, "openvino/ReduceMean-1"),
-            "openvino/MatMul-1": self._matmul_1,
-            "openvino/Softmax-8": self._softmax_8,
-            "openvino/Convolution-1": self._convolution_1,
-            "openvino/MVN-6": self._mvn_6,
-        }
-
-    def _function(self, operator: str, array: Array) -> Callable[..., Any]:
-        """Return the function of an operator.
-
-        Raises:
-            NotImplementedError: the library computes it in other types.
-        """
-        name = type_name(array.dtype)
-        if name not in self.support[operator].get("types", ELEMENT_TYPES):
-            raise NotImplementedError(f"{operator} of {name}")
-        path = self.functions[operator]
+    def _function(self, name: str) -> Callable[..., Any]:
+        """Return the function of a common name."""
+        path = self.paths.get(name, self.common + name)
         owner = self if path.startswith(".") else self._library
         function: Callable[..., Any] = attrgetter(path.removeprefix("."))(owner)
         return function
 
-    def _common(self, name: str) -> Callable[..., Any]:
-        function: Callable[..., Any] = attrgetter(self.numbers + name)(self._library)
-        return function
+    # The methods below prepare the call of an operator. Their own exceptions are the adapter's
+    # rejections; those of the functions that they return are the library's.
 
     def _elementwise(self, operator: str, auto_broadcast: Any = "numpy", **inputs: Any) -> Compute:
-        arrays = {name: inputs.pop(name) for name in ELEMENTWISE[operator]}
-        if inputs:
-            raise TypeError(f"arguments {', '.join(inputs)}")
-        if len(arrays) > 1:
-            modes = (
-                host.BROADCASTS_OF_MAXIMUM if operator == "openvino/Maximum-1" else host.BROADCASTS
-            )
-            host.check_broadcast(arrays, auto_broadcast, modes)
-            _check_types(arrays)
-        function = self._function(operator, next(iter(arrays.values())))
-        return lambda: [function(*map(self._tensor, arrays.values()))]
-
-    def _divide_1(
-        self,
-        a: Array,
-        b: Array,
-        m_pythondiv: Any = True,  # noqa: ARG002 -- rounding down is one of the results without it
-        auto_broadcast: Any = "numpy",
-    ) -> Compute:
-        compute = self._elementwise("openvino/Divide-1", auto_broadcast, a=a, b=b)
-        if type_name(a.dtype) not in INTEGERS:
-            return compute
-        divide = self._common("floor_divide")
-        return lambda: [divide(self._tensor(a), self._tensor(b))]
+        name = COMPUTES[operator]
+        # Rounding down is one of the results that Divide has without it.
+        inputs.pop("m_pythondiv", None)
+        modes = host.BROADCASTS_OF_MAXIMUM if name == "maximum" else host.BROADCASTS
+        host.check_broadcast(inputs, auto_broadcast, modes)
+        _check_types(inputs)
+        is_integer = type_name(next(iter(inputs.values())).dtype) in INTEGERS
+        function = self._function("floor_divide" if name == "divide" and is_integer else name)
+        return lambda: [function(*map(self._tensor, inputs.values()))]
 
     def _convert_1(self, data: Array, destination_type: str) -> Compute:
         if destination_type not in ELEMENT_TYPES:
             raise ValueError(f"unknown type '{destination_type}'")
-        return lambda: [self._typed(self._tensor(data), destination_type)]
+        convert = self._function("astype")
+        return lambda: [convert(self._tensor(data), self._dtype(destination_type))]
 
     def _clamp_1(self, data: Array, min: float, max: float) -> Compute:  # noqa: A002
-        function = self._function("openvino/Clamp-1", data)
+        clamp = self._function("clip")
         bounds = host.clamp_bounds(type_name(data.dtype), min, max)
-        return lambda: [function(self._tensor(data), *bounds)]
+        return lambda: [clamp(self._tensor(data), *bounds)]
 
     def _reduce(self, operator: str, data: Array, axes: Array, keep_dims: bool = False) -> Compute:
-        function = self._function(operator, data)
+        function = self._function(COMPUTES[operator])
         listed = host.to_list(axes if axes.ndim else axes.reshape(1))
         # Without axes, some libraries reduce all of them.
         if not listed:
             return lambda: [self._tensor(data)]
-        more = {"axis": tuple(listed), "keepdims": keep_dims}
 
         def compute() -> list[Any]:
             tensor = self._tensor(data)
             # Sums of narrow integers become wider otherwise.
-            is_sum = operator == "openvino/ReduceSum-1"
-            return [function(tensor, **more, **({"dtype": tensor.dtype} if is_sum else {}))]
+            more = {"dtype": tensor.dtype} if operator == "openvino/ReduceSum-1" else {}
+            return [function(tensor, axis=tuple(listed), keepdims=keep_dims, **more)]
 
         return compute
 
-    def _matmul_1(
+    def _mat_mul_1(
         self, a: Array, b: Array, transpose_a: bool = False, transpose_b: bool = False
     ) -> Compute:
-        function = self._function("openvino/MatMul-1", a)
+        multiply = self._function("matmul")
         _check_types({"a": a, "b": b})
-
-        def compute() -> list[Any]:
-            return [function(self._matrices(a, transpose_a), self._matrices(b, transpose_b))]
-
-        return compute
+        return lambda: [multiply(self._matrices(a, transpose_a), self._matrices(b, transpose_b))]
 
     def _matrices(self, array: Array, is_transposed: bool) -> Any:
         if not is_transposed or array.ndim < 2:
             return self._tensor(array)
         *batches, row, column = range(array.ndim)
-        return self._permute(array, [*batches, column, row])()[0]
+        permute = self._function("permute_dims")
+        return permute(self._tensor(array), (*batches, column, row))
 
     def _softmax_8(self, data: Array, axis: Any = 1) -> Compute:
-        function = self._function("openvino/Softmax-8", data)
-        return lambda: [function(self._tensor(data), axis)]
+        softmax = self._function("softmax")
+        return lambda: [softmax(self._tensor(data), axis)]
 
     def _convolution_1(
         self,
@@ -191,31 +200,28 @@ class ArrayFunctions(ABC):
         dilations: list[int],
         auto_pad: str = "explicit",
     ) -> Compute:
-        function = self._function("openvino/Convolution-1", data)
+        convolve = partial(self._function("convolution"), rhs_dilation=dilations)
         pads = _window_pads(data, filter, strides, dilations, (pads_begin, pads_end), auto_pad)
-        return lambda: [
-            function(
-                self._tensor(data), self._tensor(filter), strides, pads, rhs_dilation=dilations
-            )
-        ]
+        return lambda: [convolve(self._tensor(data), self._tensor(filter), strides, pads)]
 
     def _mvn_6(
         self, data: Array, axes: Array, normalize_variance: bool, eps: float, eps_mode: str
     ) -> Compute:
         """Prepare a mean, and a variance of what differs from it."""
-        function, listed = self._function("openvino/MVN-6", data), tuple(host.to_list(axes))
+        function, listed = self._function("mean"), tuple(host.to_list(axes))
         if eps_mode not in ("inside_sqrt", "outside_sqrt") or not eps > 0:
             raise ValueError(f"eps {eps} {eps_mode}")
         if type_name(axes.dtype) not in ("i32", "i64"):
             raise TypeError(f"axes of {axes.dtype}")
         subtract, multiply, add, divide, sqrt = map(
-            self._common, ("subtract", "multiply", "add", "divide", "sqrt")
+            self._function, ("subtract", "multiply", "add", "divide", "sqrt")
         )
 
         def compute() -> list[Any]:
             tensor = self._tensor(data)
             # Without axes, some libraries reduce all of them.
-            mean = partial(function, axis=listed, keepdims=True) if listed else _itself
+            reduced = partial(function, axis=listed, keepdims=True)
+            mean: Callable[..., Any] = reduced if listed else lambda t: t
             centred = subtract(tensor, mean(tensor))
             if not normalize_variance:
                 return [centred]
@@ -226,32 +232,6 @@ class ArrayFunctions(ABC):
             return [divide(centred, root)]
 
         return compute
-
-
-def function_support(
-    functions: Mapping[str, str],
-    library: str,
-    types: Collection[str],
-    numbers: Collection[str],
-    composed: Mapping[str, str] = MappingProxyType({}),
-) -> dict[str, dict[str, Any]]:
-    """Return the declared support of a library's functions; `composed` says how others are.
-
-    Conversion and selection take all `types`, functions of `FLOATING` floats, others `numbers`.
-    """
-    support: dict[str, dict[str, Any]] = {}
-    for operator, path in functions.items():
-        how = {**COMPOSED, **composed}.get(operator, f"native: {library}.{path}")
-        entry: dict[str, Any] = {"how": how}
-        if operator == "openvino/Select-1":
-            entry |= {"types": ["boolean"]} | {"input_types": {key: [*types] for key in MOVED}}
-        elif operator == "openvino/Convert-1":
-            entry |= {"types": [*types]} | {"input_types": {"destination_type": [*types]}}
-        else:
-            is_floating = operator in FLOATING
-            entry["types"] = [n for n in numbers if n in FLOATS or not is_floating]
-        support[operator] = entry
-    return support
 
 
 def _window_pads(
@@ -281,10 +261,6 @@ def _window_pads(
         before = missing // 2 if mode == "same_upper" else missing - missing // 2
         added.append((before, missing - before))
     return added
-
-
-def _itself(tensor: Any) -> Any:
-    return tensor
 
 
 def _check_types(arrays: Mapping[str, Array]) -> None:

@@ -1,23 +1,20 @@
-"""Helpers of adapters: options, imports, and computations on the host.
+"""Helpers of adapters: options, and computations on the host.
 
 Runtimes take Python numbers where documents have tensors. Values read here reach the runtime
 unchanged, so that the runtime checks their type and range. Values that never reach the runtime are
 checked here, within `adapter_rejections`.
 """
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor, prod
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array, highest, lowest, type_name
-from opcert.errors import BackendError
 
-# An option of several adapters: whether later calls of the same form reuse compiled code.
-CACHE: Mapping[str, Sequence[str]] = {"cache": ("on", "off")}
+# DirectML's highest rank of a tensor that is sliced.
+MAX_DIMENSIONS = 8
 # The values of `auto_broadcast`.
 BROADCASTS_OF_MAXIMUM = ("none", "numpy")
 BROADCASTS = (*BROADCASTS_OF_MAXIMUM, "pdpd")
@@ -32,22 +29,6 @@ def check_options(choices: Mapping[str, Sequence[str]], **options: str) -> None:
     for option, value in options.items():
         if value not in choices[option]:
             raise ValueError(f"{option}={value}; expected {' or '.join(choices[option])}")
-
-
-def import_runtime(module: str, package: str, backend: str) -> ModuleType:
-    """Import the module that a backend runs on.
-
-    Raises:
-        BackendError: its package is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name not in (module, module.partition(".")[0]):
-            raise
-        raise BackendError(
-            f"backend '{backend}' needs the package {package}; pip install 'opcert[{backend}]'"
-        ) from None
 
 
 def to_number(tensor: Array) -> Any:
@@ -126,12 +107,8 @@ def explicit_axes(mode: str, axes_mapping: Array | None) -> list[Any] | None:
 
 def spread_shape(shape: Sequence[int], axes: list[Any], rank: int) -> list[int]:
     """Return a shape of this rank with the extents of `shape` on `axes`, 1 elsewhere."""
-    if len(axes) != len(shape):
-        raise ValueError(f"{len(axes)} axes mapped for data of rank {len(shape)}")
-    if not all(type(axis) is int and 0 <= axis < rank for axis in axes):
-        raise ValueError(f"axes {axes}; expected axes of an output of rank {rank}")
-    if axes != sorted(set(axes)):
-        raise ValueError(f"axes {axes}; expected ascending order")
+    if not are_integers(axes) or axes != sorted({*axes} & {*range(rank)}):
+        raise ValueError(f"axes {axes}; expected ascending axes of an output of rank {rank}")
     extents = dict(zip(axes, shape, strict=True))
     return [extents.get(axis, 1) for axis in range(rank)]
 
@@ -156,12 +133,10 @@ def batch_rank(data: Array, indices: Array, axis: Any, batch_dims: int) -> int:
 class GatherPlan:
     """A gather as one selection along one axis, by indices that are all in range.
 
-    Without batches, `rows` select along `axis` of data, and `batched_shape` is None. With batches,
-    data is reshaped to `batched_shape`, (batches, outer, extent, inner), and its batches are
-    concatenated along the extents; `picks` rows belong to each batch.
-
-    `rows` are flat indices from the start; `in_range` marks those that were in range. `trailing` is
-    the number of dimensions after the axis. `output_shape` is the shape of the result.
+    `rows` are flat indices along `axis` of the data in `table_shape`, from the start; `in_range`
+    marks those that were in range. `trailing` is the number of dimensions after the axis. With
+    batches, the table has a row for each index of each batch; else it is the data. `output_shape`
+    is the shape of the result.
     """
 
     def __init__(self, data: Array, indices: Array, axis: Any, batch_dims: int) -> None:
@@ -170,20 +145,19 @@ class GatherPlan:
         batch = batch_rank(data, indices, axis, batch_dims)
         dimension = range(data.ndim)[axis] if has_axis(data.ndim, axis) else 0
         shape, extent = data.shape, data.shape[dimension]
-        self.axis = axis
-        self.trailing = data.ndim - dimension - 1
-        self.picks = indices.size
+        self.axis, self.table_shape = axis, shape
         self.output_shape = shape[:dimension] + indices.shape[batch:] + shape[dimension + 1 :]
-        self.batched_shape: tuple[int, int, int, int] | None = None
-        self.rows, self.in_range = normalise_indices(indices.ravel(), extent)
+        rows, in_range = normalise_indices(indices, extent)
         if batch:
-            batches, outer = prod(shape[:batch]), prod(shape[batch:dimension])
-            self.batched_shape = (batches, outer, extent, prod(shape[dimension + 1 :]))
-            self.axis, self.trailing = 0, 2
-            self.picks = prod(indices.shape[batch:])
-            # The batches lie one after the other along the axis that is selected from.
-            offsets = np.repeat(np.arange(batches), self.picks) * extent
-            self.rows = self.rows + offsets.astype(self.rows.dtype)
+            self.axis, self.table_shape = 0, (prod(shape[: dimension + 1]), *shape[dimension + 1 :])
+            # The indices of a batch select from each of its parts before the axis.
+            parts = np.arange(prod(shape[:dimension])).astype(rows.dtype) * extent
+            parts = parts.reshape(*shape[:batch], prod(shape[batch:dimension]), 1)
+            by_batch = (*shape[:batch], 1, prod(indices.shape[batch:]))
+            rows = rows.reshape(by_batch) + parts
+            in_range = np.broadcast_to(in_range.reshape(by_batch), rows.shape).copy()
+        self.rows, self.in_range = rows.ravel(), in_range.ravel()
+        self.trailing = len(self.table_shape) - 1 - (0 if batch else dimension)
 
 
 def normalise_indices(indices: Array, extent: int) -> tuple[Array, Array]:
@@ -203,11 +177,11 @@ def to_int64(indices: Array) -> Array:
     if indices.dtype == np.uint64:
         # The largest i64 is out of range as well.
         indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
-    wide: Array = indices.astype(np.int64)
-    return wide
+    # The smallest of a scalar is no array.
+    return np.asarray(indices, np.int64)
 
 
-def described_lengths(OutputCount: int, OutputTensors: Any, Axis: int) -> list[int]:  # noqa: N803
+def described_lengths(OutputCount: int, OutputTensors: Any, Axis: int) -> list[int]:
     """Return the length of each of DirectML's output tensors on the axis.
 
     A description without that axis has length 0: the runtime rejects the axis.
@@ -220,15 +194,12 @@ def described_lengths(OutputCount: int, OutputTensors: Any, Axis: int) -> list[i
     return [sizes[Axis] if Axis < len(sizes) else 0 for sizes in shapes]
 
 
-def check_descriptions(
-    outputs: list[Array], descriptions: Sequence[Mapping[str, Any]]
-) -> list[Array]:
-    """Return `outputs` if their shapes and types are those of DirectML's `descriptions`."""
+def check_descriptions(outputs: list[Array], descriptions: Sequence[Mapping[str, Any]]) -> None:
+    """Check that shapes and types of outputs are those of DirectML's `descriptions`."""
     for output, description in zip(outputs, descriptions, strict=True):
         actual = {"Sizes": list(output.shape), "DataType": output.dtype.name.upper()}
         if actual != description:
             raise ValueError(f"the output is {actual}, its description {description}")
-    return outputs
 
 
 def equal_lengths(shape: Sequence[int], axis: Any, parts: Any) -> list[int]:
@@ -275,10 +246,15 @@ def axes_order(rank: int, order: Array) -> list[Any]:
     return axes or list(reversed(range(rank)))
 
 
+def check_truth(name: str, value: Any) -> None:
+    """Check that an attribute is a truth value: libraries take numbers for it."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} {value!r}; expected a truth value")
+
+
 def copied_sizes(shape: Sequence[int], target: Array, special_zero: Any) -> list[Any]:
     """Return a target of reshape in which, with `special_zero`, sizes of `shape` replace zeros."""
-    if not isinstance(special_zero, bool):
-        raise TypeError(f"special_zero {special_zero!r}; expected a truth value")
+    check_truth("special_zero", special_zero)
     sizes = to_list(target)
     if not (special_zero and are_integers(sizes)):
         return sizes
@@ -291,6 +267,11 @@ def check_element_indices(data: Array, indices: Array, axis: Any) -> None:
         raise TypeError(f"indices of {indices.dtype}; expected i32 or i64")
     if not data.ndim == indices.ndim > 0:
         raise ValueError(f"indices of rank {indices.ndim} for data of rank {data.ndim}")
+    check_off_axis(data, indices, axis)
+
+
+def check_off_axis(data: Array, indices: Array, axis: Any) -> None:
+    """Check the extents of indices, of the rank of data, but for that of the axis."""
     if has_axis(data.ndim, axis):
         extents = [np.delete(array.shape, axis).tolist() for array in (data, indices)]
         if extents[0] != extents[1]:
@@ -303,9 +284,12 @@ def check_updates(data: Array, indices: Array, updates: Array) -> None:
         raise TypeError(f"indices of {indices.dtype}; expected integers")
     if updates.dtype != data.dtype or updates.shape != indices.shape:
         raise ValueError(f"updates {updates.dtype}{list(updates.shape)}")
-    if indices.ndim != data.ndim or any(
-        n > extent for n, extent in zip(indices.shape, data.shape, strict=True)
-    ):
+    check_extents(data, indices)
+
+
+def check_extents(data: Array, indices: Array) -> None:
+    """Check that indices have the rank of data, and no extent above its."""
+    if any(n > extent for n, extent in zip(indices.shape, data.shape, strict=True)):
         raise ValueError(f"indices of shape {indices.shape} for data of {data.shape}")
 
 
@@ -320,19 +304,23 @@ def check_join(arrays: Sequence[Array], count: int, axis: int) -> None:
 
 def window_slices(
     shape: Sequence[int],
-    output: Sequence[int],
-    offsets: Sequence[int],
-    sizes: Sequence[int],
-    strides: Sequence[int],
+    OutputTensor: Mapping[str, Any],
+    DimensionCount: int,
+    InputWindowOffsets: Sequence[int],
+    InputWindowSizes: Sequence[int],
+    InputWindowStrides: Sequence[int],
 ) -> tuple[slice, ...]:
     """Return the slice of each dimension for a DirectML window, whose end comes first backwards.
 
     Raises:
         ValueError: no slice of this size lies within the window.
     """
-    slices = []
     rank = len(shape)
-    windows = zip(offsets[:rank], sizes[:rank], strides[:rank], shape, output, strict=True)
+    if not 0 < DimensionCount == rank <= MAX_DIMENSIONS:
+        raise ValueError(f"DimensionCount {DimensionCount} for rank {rank}")
+    lists = InputWindowOffsets, InputWindowSizes, InputWindowStrides
+    slices = []
+    windows = zip(*(part[:rank] for part in lists), shape, OutputTensor["Sizes"], strict=True)
     for offset, size, stride, extent, count in windows:
         is_window = 0 <= offset < offset + size <= extent
         if not is_window or not 0 < count <= len(range(0, size, abs(stride))):

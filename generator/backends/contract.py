@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import TracebackType
+from traceback import walk_tb
 from typing import Any, Protocol, runtime_checkable
 
 from opcert.arrays.element_types import Array
@@ -28,41 +28,27 @@ def own_lines(error: BaseException) -> list[str]:
     say less about its fault. A path has no folder of this machine. The backends that come with
     opcert have no lines.
     """
-    # The exception's class may define an attribute of this name.
-    places = list(_places(BaseException.__dict__["__traceback__"].__get__(error)))
-    first = next((file for file, _, _ in places if not _is_caller(file)), None)
-    if first is None or _is_of_opcert(first):
+    # The exception's class may define an attribute of this name. `extract_tb` would look for
+    # changes of each file, for each of thousands of rejections.
+    frames = walk_tb(BaseException.__dict__["__traceback__"].__get__(error))
+    places = [(frame.f_code, number) for frame, number in frames]
+    first = next((c.co_filename for c, _ in places if not _is_caller(c.co_filename)), None)
+    if first is None or Path(first).is_relative_to(_OPCERT):
         return []
     lines = []
-    for file, number, function in places:
-        name = _name_in_source(file, first)
+    for code, number in places:
+        name = _name_in_source(code.co_filename, first)
         if name is not None:
-            code = linecache.getline(file, number).strip()
-            lines.append(f"at {name}:{number}, in {function}: {code}"[:_MAX_LENGTH])
+            text = linecache.getline(code.co_filename, number).strip()
+            lines.append(f"at {name}:{number}, in {code.co_name}: {text}"[:_MAX_LENGTH])
     return lines[-_MAX_LINES:]
-
-
-def _places(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
-    """Yield file, line and function of each frame, the outermost first.
-
-    The module `traceback` would look for changes of each file, for each of thousands of rejections.
-    """
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        yield code.co_filename, traceback.tb_lineno, code.co_name
-        traceback = traceback.tb_next
-
-
-@cache
-def _is_of_opcert(name: str) -> bool:
-    return Path(name).is_relative_to(_OPCERT)
 
 
 @cache
 def _is_caller(name: str) -> bool:
     """Whether a file is of opcert, but no backend, or of Python, which calls what is imported."""
     file = Path(name)
-    if _is_of_opcert(name):
+    if file.is_relative_to(_OPCERT):
         return file in _CALLERS or not file.is_relative_to(_ADAPTERS)
     installed = {"site-packages", "dist-packages"} & {*file.parts}
     return not file.is_absolute() or (file.is_relative_to(_STANDARD_LIBRARY) and not installed)

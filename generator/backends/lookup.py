@@ -5,7 +5,8 @@ import importlib
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import file_digest
 from importlib.machinery import PathFinder
 from keyword import iskeyword
@@ -53,7 +54,8 @@ def load(name: str, /, **options: Any) -> Backend:
             f"{option}={ALL_VALUES} means several configurations; choose one: {listed}"
         )
     if _is_constructor(target):
-        with as_backend_error(f"backend '{name}' cannot be constructed"):
+        context = as_backend_error(f"backend '{name}' cannot be constructed")
+        with context, _naming_the_extra(name):
             target = target(**options)
     elif options:
         raise BackendError(f"backend '{name}' is an instance and takes no options: {options}")
@@ -105,15 +107,29 @@ def _check_parts(name: str, attribute: str, path: Path | None) -> None:
         raise BackendError(f"backend '{name}': {path} {found}; expected a Python file")
 
 
+@contextmanager
+def _naming_the_extra(name: str) -> Iterator[None]:
+    """Say how to install what a built-in backend needs: the extra of its name.
+
+    Some import their runtime only when they are constructed, so that others can read what they
+    declare.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if name not in BUILT_IN_BACKENDS or error.name is None:
+            raise
+        package = error.name.partition(".")[0].replace("_", "-")
+        raise BackendError(
+            f"backend '{name}' needs the package {package}; pip install 'opcert[{name}]'"
+        ) from None
+
+
 def _import_module(name: str, module_name: str) -> ModuleType:
     try:
-        return importlib.import_module(module_name)
+        with _naming_the_extra(name):
+            return importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        if name in BUILT_IN_BACKENDS:
-            # The extra of a built-in backend has its name.
-            raise BackendError(
-                f"backend '{name}' needs the package {error.name}; pip install 'opcert[{name}]'"
-            ) from None
         # The module itself may import one that is missing.
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise

@@ -1,21 +1,18 @@
-"""Models of one ONNX node, and how the arguments of a call become those of a node."""
+"""Models of one ONNX node, whose arguments are those of a call."""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, INTEGERS, Array, type_name
-from opcert.backends.composition import BROADCASTS_OF_MAXIMUM, check_broadcast, clamp_bounds
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
 
-Inputs: TypeAlias = Mapping[str, Any]
-Attributes: TypeAlias = Mapping[str, Any]
 OPSET = 21
 IR_VERSION = 10
-# ONNX's number of each element type, by opcert's name and by DirectML's.
+# ONNX's number of each element type.
 TYPES: dict[str, int] = {
     name: helper.np_dtype_to_tensor_dtype(dtype) for name, dtype in ELEMENT_TYPES.items()
 }
@@ -45,48 +42,21 @@ class NodeCall:
     arrays: Mapping[str, Array]
 
 
-@dataclass(frozen=True)
-class NodeRule:
-    """How a call becomes a node: where its arguments go.
+def node_call(node_type: str, outputs: int = 1, /, **arguments: Any) -> NodeCall:
+    """Return a call of a node for any sizes.
 
-    `required` are arguments that the call must have. `prepare` changes the arguments where the node
-    has another convention, and may reject the call. Then `inputs` are the inputs of the node by
-    position, and `renamed` maps other arguments to attributes of the node; an input among them
-    becomes its value. Arguments that no rule mentions reach the node too, which rejects them.
-    `outputs` is the attribute that counts the outputs, if there can be several.
+    Arrays are inputs, in their order, and None is an omitted one. All else are attributes.
     """
-
-    type: str
-    required: tuple[str, ...]
-    inputs: tuple[str, ...]
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    outputs: str = ""
-    prepare: Callable[[dict[str, Any], dict[str, Any]], None] = lambda *_: None
-
-    def __call__(self, inputs: Inputs, attributes: Attributes) -> NodeCall:
-        """Return the node of a call.
-
-        Raises:
-            NotImplementedError: the node lacks a mode.
-            Exception: a required argument is missing, or no node can express the call.
-        """
-        arrays, rest = dict(inputs), dict(attributes)
-        if missing := [name for name in self.required if name not in {*arrays, *rest}]:
-            raise TypeError(f"the call lacks {', '.join(missing)}")
-        self.prepare(arrays, rest)
-        for argument, attribute in self.renamed.items():
-            if argument in arrays:
-                rest[attribute] = attribute_value(arrays.pop(argument))
-            elif argument in rest:
-                rest[attribute] = rest.pop(argument)
-        ports: dict[str, Array] = {}
-        for name in sorted(arrays, key=[*self.inputs, *arrays].index):
-            value = arrays[name]
-            if isinstance(value, list):
-                ports |= {f"{name}{i}": array for i, array in enumerate(value)}
-            else:
-                ports[name] = value
-        return node_call(self.type, ports, rest, rest.get(self.outputs, 1))
+    arrays = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
+    inputs = tuple(
+        ("", "", ())
+        if value is None
+        else (name, type_name(arrays[name].dtype), (-1,) * arrays[name].ndim)
+        for name, value in arguments.items()
+        if value is None or name in arrays
+    )
+    attributes = {n: v for n, v in arguments.items() if v is not None and n not in arrays}
+    return NodeCall(Node(node_type, inputs, json.dumps(attributes), (None,) * outputs), arrays)
 
 
 def node_names(node: Node) -> tuple[list[str], list[str], dict[str, Any]]:
@@ -124,161 +94,3 @@ def build_model(node: Node) -> ModelProto:
     graph = helper.make_graph([onnx_node], node.type, inputs, outputs, constants)
     opsets = [helper.make_opsetid("", OPSET)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
-
-
-def node_call(
-    node_type: str, arrays: Mapping[str, Array], attributes: Attributes, outputs: int = 1
-) -> NodeCall:
-    """Return a call of a node for any sizes; an empty name means an omitted input."""
-    inputs = tuple(
-        (name, type_name(array.dtype), (-1,) * array.ndim) for name, array in arrays.items()
-    )
-    node = Node(node_type, inputs, json.dumps(dict(attributes)), (None,) * outputs)
-    return NodeCall(node, {name: array for name, array in arrays.items() if name})
-
-
-def required_inputs(inputs: Inputs, *names: str) -> list[Array]:
-    """Return inputs that a call must have."""
-    missing = [name for name in names if name not in inputs]
-    if missing:
-        raise TypeError(f"the call lacks {', '.join(missing)}")
-    return [inputs[name] for name in names]
-
-
-def attribute_value(array: Array) -> Any:
-    """Return an input as the value of an attribute: a number, or a list of them."""
-    return array.item() if array.shape in ((), (1,)) else array.ravel().tolist()
-
-
-PADDING = {
-    "explicit": "NOTSET",
-    "same_upper": "SAME_UPPER",
-    "same_lower": "SAME_LOWER",
-    "valid": "VALID",
-}
-
-
-def _broadcast(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Check modes that a node, which broadcasts as NumPy does, lacks."""
-    check_broadcast(inputs, attributes.pop("auto_broadcast", "numpy"))
-
-
-def _maximum(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Check its modes: it lacks pdpd."""
-    check_broadcast(inputs, attributes.pop("auto_broadcast", "numpy"), BROADCASTS_OF_MAXIMUM)
-
-
-def _divide(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Drop m_pythondiv where a node has its meaning.
-
-    Raises:
-        NotImplementedError: Div has no floor division.
-    """
-    _broadcast(inputs, attributes)
-    rounds_down = attributes.pop("m_pythondiv", True)
-    if rounds_down and type_name(inputs["a"].dtype) in INTEGERS:
-        raise NotImplementedError("Div truncates integers")
-
-
-def _convert(_: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Replace the name of a type by ONNX's number; the runtime rejects another word.
-
-    Raises:
-        NotImplementedError: the type has four bits.
-    """
-    name = attributes["destination_type"]
-    if name in FOUR_BIT_TYPES:
-        raise NotImplementedError(f"ONNX Runtime takes no arrays of {name}")
-    attributes["destination_type"] = TYPES[name] if name in ELEMENT_TYPES else name
-
-
-def _clamp(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Make inputs of the bounds."""
-    dtype = inputs["data"].dtype
-    bounds = clamp_bounds(type_name(dtype), attributes.pop("min"), attributes.pop("max"))
-    inputs |= {name: np.array(n, dtype) for name, n in zip(("min", "max"), bounds, strict=True)}
-
-
-def _reduce(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Make a list of a single axis; no axes are the identity, and dimensions are dropped."""
-    axes = inputs["axes"]
-    inputs["axes"] = axes if axes.ndim else axes.reshape(1)
-    attributes["keep_dims"] = int(attributes.get("keep_dims", False))
-    attributes["noop_with_empty_axes"] = 1
-
-
-def _transpose(inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Transpose the matrices, which a node does not."""
-    for name in ("a", "b"):
-        if attributes.pop(f"transpose_{name}", False) and inputs[name].ndim > 1:
-            inputs[name] = np.swapaxes(inputs[name], -1, -2)
-
-
-def _softmax(_: dict[str, Any], attributes: dict[str, Any]) -> None:
-    attributes.setdefault("axis", 1)
-
-
-def _windows(_: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Join the pads, and name the other attributes of windows as a node does."""
-    mode = attributes.get("auto_pad", "explicit")
-    attributes["auto_pad"] = PADDING.get(mode, mode)
-    pads = [number for side in ("begin", "end") for number in attributes.pop(f"pads_{side}")]
-    if mode == "explicit":
-        attributes["pads"] = pads
-    if "exclude_pad" in attributes:
-        attributes["count_include_pad"] = int(not attributes.pop("exclude_pad"))
-    if "rounding_type" in attributes:
-        attributes["ceil_mode"] = int(attributes.pop("rounding_type") == "ceil")
-
-
-def _binary(node: str) -> NodeRule:
-    return NodeRule(node, ("a", "b"), ("a", "b"), prepare=_broadcast)
-
-
-def _unary(node: str) -> NodeRule:
-    return NodeRule(node, ("data",), ("data",))
-
-
-def _reduction(node: str) -> NodeRule:
-    names = ("data", "axes")
-    return NodeRule(node, names, names, {"keep_dims": "keepdims"}, prepare=_reduce)
-
-
-def _pooling(node: str) -> NodeRule:
-    required = ("data", "strides", "pads_begin", "pads_end", "kernel")
-    return NodeRule(node, required, ("data",), {"kernel": "kernel_shape"}, prepare=_windows)
-
-
-FUNCTIONS: Mapping[str, NodeRule] = {
-    **{f"openvino/{node}-1": _unary(node) for node in ("Exp", "Relu", "Sqrt", "Sigmoid", "Tanh")},
-    "openvino/Add-1": _binary("Add"),
-    "openvino/Multiply-1": _binary("Mul"),
-    "openvino/Divide-1": NodeRule("Div", ("a", "b"), ("a", "b"), prepare=_divide),
-    "openvino/Maximum-1": NodeRule("Max", ("a", "b"), ("a", "b"), prepare=_maximum),
-    "openvino/Less-1": _binary("Less"),
-    "openvino/Select-1": NodeRule(
-        "Where", ("cond", "then", "else_"), ("cond", "then", "else_"), prepare=_broadcast
-    ),
-    "openvino/Convert-1": NodeRule(
-        "Cast",
-        ("data", "destination_type"),
-        ("data",),
-        {"destination_type": "to"},
-        prepare=_convert,
-    ),
-    "openvino/Clamp-1": NodeRule(
-        "Clip", ("data", "min", "max"), ("data", "min", "max"), prepare=_clamp
-    ),
-    "openvino/ReduceSum-1": _reduction("ReduceSum"),
-    "openvino/ReduceMean-1": _reduction("ReduceMean"),
-    "openvino/MatMul-1": NodeRule("MatMul", ("a", "b"), ("a", "b"), prepare=_transpose),
-    "openvino/Softmax-8": NodeRule("Softmax", ("data",), ("data",), prepare=_softmax),
-    "openvino/Convolution-1": NodeRule(
-        "Conv",
-        ("data", "filter", "strides", "pads_begin", "pads_end", "dilations"),
-        ("data", "filter"),
-        prepare=_windows,
-    ),
-    "openvino/AvgPool-1": _pooling("AveragePool"),
-    "openvino/MaxPool-1": _pooling("MaxPool"),
-}

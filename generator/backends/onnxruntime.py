@@ -16,7 +16,7 @@ from opcert.arrays.element_types import (
     bits_of,
     type_name,
 )
-from opcert.backends.composition import CACHE, check_options, to_int64
+from opcert.backends.composition import check_options, to_int64
 from opcert.backends.contract import adapter_rejections
 from opcert.backends.native import array_code, render_native
 from opcert.backends.onnx_models import (
@@ -35,12 +35,7 @@ from opcert.backends.probing import DECLARED_SUPPORT, PLAIN_CALLS, probe_types
 # The number of cached sessions: few, so that a call finds the same sessions as if its case ran
 # alone, but enough for a valid call and its invalid variants.
 KEPT_SESSIONS = 8
-CHOICES = {"indices": ("raw", "int64"), **CACHE}
-REUSE = {
-    "on": f"the last {KEPT_SESSIONS} sessions, by node, attributes, types, ranks and described "
-    "shapes",
-    "off": "nothing: each call makes a session of its own",
-}
+CHOICES = {"indices": ("raw", "int64")}
 # ONNX Runtime's highest severity: messages of failed calls are not logged.
 _FATAL = 4
 _NAMES = {number: name for name, number in TYPES.items()}
@@ -56,24 +51,24 @@ class OnnxRuntime:
 
     `provider` is an execution provider of the installed package; nodes do not fall back from
     another provider to the CPU. `indices` of an integer type that ONNX lacks are passed `raw` or
-    as `int64`. With `cache` off, each call makes a session of its own.
+    as `int64`.
     """
 
     name = "onnxruntime"
 
-    def __init__(
-        self, provider: str = "CPUExecutionProvider", indices: str = "raw", cache: str = "on"
-    ) -> None:
+    reuse = (
+        f"the last {KEPT_SESSIONS} sessions, by node, attributes, types, ranks and described shapes"
+    )
+
+    def __init__(self, provider: str = "CPUExecutionProvider", indices: str = "raw") -> None:
         providers = ort.get_available_providers()
         if provider not in providers:
             raise ValueError(f"provider={provider}; this onnxruntime has {', '.join(providers)}")
-        check_options(CHOICES, indices=indices, cache=cache)
-        self.reuse = REUSE[cache]
+        check_options(CHOICES, indices=indices)
         self.version = ort.__version__
         self._provider = provider
         self._widens = indices == "int64"
-        create = self._create_session
-        self._session = lru_cache(KEPT_SESSIONS)(create) if cache == "on" else create
+        self._session = lru_cache(KEPT_SESSIONS)(self._create_session)
 
     @cached_property
     def support(self) -> dict[str, dict[str, Any]]:
@@ -81,7 +76,7 @@ class OnnxRuntime:
         support: dict[str, dict[str, Any]] = {}
         for operator in NODES:
             how = DECLARED_SUPPORT["onnxruntime"][operator]
-            if self._widens and operator in PLAIN_CALLS and PLAIN_CALLS[operator].indices:
+            if self._widens and operator in PLAIN_CALLS and PLAIN_CALLS[operator].names("i"):
                 how += "; the host converts indices to int64, larger ones to its largest"
             same_types = () if self._widens else SAME_TYPES.get(operator, ())
             types = probe_types(
@@ -117,10 +112,9 @@ class OnnxRuntime:
 
         Raises:
             NotImplementedError: NumPy lacks a type, or an array is too large to list.
-            AdapterRejection: no model can express the call.
+            Exception: no model can express the call.
         """
-        with adapter_rejections():
-            call = self._node_call(operator, inputs, attributes)
+        call = self._node_call(operator, inputs, attributes)
         if any(array.dtype.isbuiltin != 1 for array in call.arrays.values()):
             raise NotImplementedError("a type that NumPy lacks")
         node = call.node
@@ -146,8 +140,10 @@ class OnnxRuntime:
     ) -> NodeCall:
         if operator not in NODES:
             raise NotImplementedError(f"no node of ONNX for {operator}")
+        if operator in PLAIN_CALLS:
+            PLAIN_CALLS[operator].check(inputs)
         widened = _widen_indices(operator, inputs) if self._widens else inputs
-        call = NODES[operator](widened, attributes)
+        call = NODES[operator](**widened, **attributes)
         for array in call.arrays.values():
             name = type_name(array.dtype)
             if name not in TYPES or name in FOUR_BIT_TYPES:
@@ -177,11 +173,9 @@ def _widen_indices(operator: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     if operator not in PLAIN_CALLS:
         return dict(inputs)
     plain = PLAIN_CALLS[operator]
-    types = {*plain.index_types} & {*INTEGERS}
+    types, indices = {*plain.index_types} & {*INTEGERS}, plain.names("i")
     return {
-        name: to_int64(array)
-        if name in plain.indices and type_name(array.dtype) in types
-        else array
+        name: to_int64(array) if name in indices and type_name(array.dtype) in types else array
         for name, array in inputs.items()
     }
 

@@ -22,10 +22,10 @@ from opcert.arrays.element_types import (
     bits_of,
     type_name,
 )
-from opcert.backends.composition import CACHE, check_options
+from opcert.backends.composition import check_options
 from opcert.backends.contract import adapter_rejections
 from opcert.backends.native import array_code, dtype_expression, render_native
-from opcert.backends.probing import DECLARED_SUPPORT, ELEMENTWISE, REDUCTIONS, probe_types
+from opcert.backends.probing import DECLARED_SUPPORT, PLAIN_CALLS, REDUCTIONS, probe_types
 
 # OpenVINO's element types have the names that opcert uses.
 TYPES = {name: getattr(Type, name) for name in ELEMENT_TYPES}
@@ -33,14 +33,8 @@ _NAMES = {element_type: name for name, element_type in TYPES.items()}
 
 
 def to_tensor(array: Array) -> Tensor:
-    """Return a tensor with a copy of `array`, which may have any memory layout.
-
-    Raises:
-        NotImplementedError: OpenVINO lacks the element type.
-    """
+    """Return a tensor with a copy of `array`, which may have any memory layout."""
     name = type_name(array.dtype)
-    if name not in TYPES:
-        raise NotImplementedError(f"no element type of OpenVINO for {array.dtype}")
     if array.dtype.isbuiltin == 1:
         return Tensor(array)
     data = bits_of(array)
@@ -66,98 +60,14 @@ def to_array(tensor: Tensor) -> Array:
     return copy.reshape(shape)
 
 
-@dataclass(frozen=True)
-class NodeType:
-    """A node type with its inputs in order, optional ones last.
-
-    `data` are the inputs that are moved; the others are indices. The lengths of the inputs in
-    `static_lengths` determine the rank or the number of outputs, which a model needs. The inputs in
-    `constants` must be constants if data has a static shape, those in `fixed` always. A variadic
-    input is a list of arrays.
-    """
-
-    opset: str
-    name: str
-    inputs: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-    data: tuple[str, ...] = ("data",)
-    static_lengths: tuple[str, ...] = ()
-    constants: tuple[str, ...] = ()
-    fixed: tuple[str, ...] = ()
-
-
-NODE_TYPES = {
-    "openvino/VariadicSplit-1": NodeType(
-        "opset1",
-        "VariadicSplit",
-        ("data", "axis", "split_lengths"),
-        static_lengths=("split_lengths",),
-    ),
-    "openvino/Slice-8": NodeType(
-        "opset8", "Slice", ("data", "start", "stop", "step"), optional=("axes",)
-    ),
-    "openvino/Broadcast-1": NodeType(
-        "opset1",
-        "Broadcast",
-        ("data", "target_shape"),
-        optional=("axes_mapping",),
-        static_lengths=("target_shape",),
-    ),
-    "openvino/Gather-8": NodeType(
-        "opset8", "Gather", ("data", "indices", "axis"), constants=("axis",)
-    ),
-    "openvino/Split-1": NodeType("opset1", "Split", ("data", "axis")),
-    "openvino/Concat-1": NodeType("opset1", "Concat", ("inputs",), data=("inputs",)),
-    "openvino/Tile-1": NodeType("opset1", "Tile", ("data", "repeats"), static_lengths=("repeats",)),
-    "openvino/Pad-1": NodeType(
-        "opset1",
-        "Pad",
-        ("data", "pads_begin", "pads_end"),
-        optional=("pad_value",),
-        data=("data", "pad_value"),
-    ),
-    "openvino/Transpose-1": NodeType("opset1", "Transpose", ("arg", "input_order"), data=("arg",)),
-    "openvino/Reshape-1": NodeType(
-        "opset1", "Reshape", ("data", "shape"), static_lengths=("shape",)
-    ),
-    "openvino/GatherElements-6": NodeType("opset6", "GatherElements", ("data", "indices")),
-    "openvino/ScatterElementsUpdate-3": NodeType(
-        "opset3",
-        "ScatterElementsUpdate",
-        ("data", "indices", "updates", "axis"),
-        data=("data", "updates"),
-    ),
-    "openvino/StridedSlice-1": NodeType(
-        "opset1",
-        "StridedSlice",
-        ("data", "begin", "end"),
-        optional=("stride",),
-        static_lengths=("begin", "end", "stride"),
-    ),
-    "openvino/ReverseSequence-1": NodeType("opset1", "ReverseSequence", ("data", "seq_lengths")),
-    **{
-        operator: NodeType("opset1", operator[9:-2], names, data=names)
-        for operator, names in ELEMENTWISE.items()
-    },
-    **{
-        operator: NodeType("opset1", operator[9:-2], ("data", "axes"), fixed=("axes",))
-        for operator in REDUCTIONS
-    },
-    "openvino/Convert-1": NodeType("opset1", "Convert", ("data",)),
-    "openvino/Clamp-1": NodeType("opset1", "Clamp", ("data",)),
-    "openvino/MatMul-1": NodeType("opset1", "MatMul", ("a", "b"), data=("a", "b")),
-    "openvino/Softmax-8": NodeType("opset8", "Softmax", ("data",)),
-    "openvino/Convolution-1": NodeType(
-        "opset1",
-        "Convolution",
-        ("data", "filter"),
-        data=("data", "filter"),
-        static_lengths=("filter",),
-    ),
-    "openvino/AvgPool-1": NodeType("opset1", "AvgPool", ("data",)),
-    "openvino/MaxPool-1": NodeType("opset1", "MaxPool", ("data",)),
-    "openvino/MVN-6": NodeType("opset6", "MVN", ("data", "axes")),
+# The lengths of these inputs determine the rank or the number of outputs, which a model needs.
+STATIC_LENGTHS = {
+    *("split_lengths", "target_shape", "repeats", "shape", "filter"),
+    *("begin", "end", "stride"),
 }
+# Inputs that must be constants: these always, and those if the shape of data is known.
+CONSTANTS = dict.fromkeys(REDUCTIONS, "axes")
+CONSTANTS_FOR_KNOWN_SHAPES = {"openvino/Gather-8": "axis"}
 
 
 @dataclass(frozen=True)
@@ -181,27 +91,26 @@ class ModelSpec:
     attributes: str
 
 
-def build_model(spec: ModelSpec) -> Model:
-    """Return the model of one node.
+def node_type_of(operator: str) -> tuple[str, str]:
+    """Return the node type of an operator, and the set of operators that has this version of it."""
+    name, _, version = operator.removeprefix("openvino/").rpartition("-")
+    return name, f"opset{version}"
 
-    Raises:
-        NotImplementedError: OpenVINO lacks an element type.
-    """
-    node_type = NODE_TYPES[spec.operator]
+
+def build_model(spec: ModelSpec) -> Model:
+    """Return the model of one node."""
+    node_type, opset = node_type_of(spec.operator)
     inputs: list[Parameter | Constant] = []
     for port in spec.ports:
         if port.elements is not None:
             elements = np.frombuffer(port.elements, ELEMENT_TYPES[port.type])
             tensor = to_tensor(elements.reshape(port.shape))
             inputs.append(Constant(tensor, shared_memory=False))
-        elif port.type in TYPES:
-            inputs.append(Parameter(TYPES[port.type], PartialShape(list(port.shape))))
         else:
-            raise NotImplementedError(f"no element type of OpenVINO for {port.type}")
-    factory = NodeFactory(node_type.opset)
-    node = factory.create(node_type.name, inputs, json.loads(spec.attributes))
+            inputs.append(Parameter(TYPES[port.type], PartialShape(list(port.shape))))
+    node = NodeFactory(opset).create(node_type, inputs, json.loads(spec.attributes))
     parameters = [node_input for node_input in inputs if isinstance(node_input, Parameter)]
-    return Model(node.outputs(), parameters, node_type.name)
+    return Model(node.outputs(), parameters, node_type)
 
 
 def _tensor_code(name: str, array: str) -> str:
@@ -221,12 +130,6 @@ CHOICES = {
     "feed": ("dynamic", "static", "constant"),
     "indices": ("parameter", "constant"),
     "precision": ("f32", "default"),
-    **CACHE,
-}
-REUSE = {
-    "on": f"the last {KEPT_MODELS} compiled models, by operator, attributes, types, constants, and "
-    "ranks or static shapes",
-    "off": "nothing: each call compiles a model of its own",
 }
 
 
@@ -236,10 +139,13 @@ class OpenVino:
     `device` is one that OpenVINO finds. `feed` is how data reaches the node: as a parameter of
     `dynamic` or `static` shape, or as a constant. `indices` is how the other inputs reach it.
     `precision` is the hint for f32 and narrower: f32, or the device's default, which may be bf16.
-    With `cache` off, each call compiles a model of its own.
     """
 
     name = "openvino"
+    reuse = (
+        f"the last {KEPT_MODELS} compiled models, by operator, attributes, types, constants, and "
+        "ranks or static shapes"
+    )
     configurations: ClassVar = {option: CHOICES[option] for option in ("feed", "indices")}
 
     def __init__(
@@ -248,10 +154,8 @@ class OpenVino:
         feed: str = "dynamic",
         indices: str = "parameter",
         precision: str = "f32",
-        cache: str = "on",
     ) -> None:
-        check_options(CHOICES, feed=feed, indices=indices, precision=precision, cache=cache)
-        self.reuse = REUSE[cache]
+        check_options(CHOICES, feed=feed, indices=indices, precision=precision)
         self.version = openvino.__version__
         self._core = openvino.Core()
         devices = self._core.available_devices
@@ -260,7 +164,7 @@ class OpenVino:
         self._device = device
         self._properties = {} if precision == "default" else {"INFERENCE_PRECISION_HINT": precision}
         self._feed, self._constant_indices = feed, indices == "constant"
-        self._request = lru_cache(KEPT_MODELS)(self._compile) if cache == "on" else self._compile
+        self._request = lru_cache(KEPT_MODELS)(self._compile)
 
     @cached_property
     def support(self) -> dict[str, dict[str, Any]]:
@@ -273,7 +177,7 @@ class OpenVino:
                     "how": DECLARED_SUPPORT["openvino"][operator],
                     **probe_types(operator, lambda *call: attempt(self._plan(*call)[0])),
                 }
-                for operator in NODE_TYPES
+                for operator in PLAIN_CALLS
             }
 
         # Which types are tried does not depend on what is supported.
@@ -326,10 +230,9 @@ class OpenVino:
 
         Raises:
             NotImplementedError: a type has 4 bits, or a constant is too large to list.
-            AdapterRejection: a required input is omitted, so no node can be created.
+            Exception: a required input is omitted, so no node can be created.
         """
-        with adapter_rejections():
-            spec, arrays = self._plan(operator, inputs, attributes)
+        spec, arrays = self._plan(operator, inputs, attributes)
         parameters = [port for port in spec.ports if port.elements is None]
         ports: list[str] = []
         tensors: list[str] = []
@@ -343,7 +246,7 @@ class OpenVino:
         others = {port.type for port in spec.ports if ELEMENT_TYPES[port.type].isbuiltin != 1}
         return render_native(
             "native_openvino.py.j2",
-            node=NODE_TYPES[operator],
+            node=node_type_of(operator),
             parameters=[(port.type, list(port.shape)) for port in parameters],
             ports=ports,
             attributes=json.loads(spec.attributes),
@@ -359,25 +262,24 @@ class OpenVino:
         """Return the key of the model for a call, and the arrays of its ports.
 
         Raises:
-            NotImplementedError: the operator is not in `NODE_TYPES`.
+            NotImplementedError: OpenVINO lacks the operator or an element type.
             TypeError: a required input is omitted, so no node can be created.
         """
-        if operator not in NODE_TYPES:
+        if operator not in PLAIN_CALLS:
             raise NotImplementedError(f"no node type for {operator}")
-        node_type = NODE_TYPES[operator]
-        if missing := [name for name in node_type.inputs if name not in inputs]:
-            # Inputs go by position: a later input would take the place of the missing one.
-            raise TypeError(f"{operator} lacks {', '.join(missing)}")
+        plain = PLAIN_CALLS[operator]
+        plain.check(inputs)
         ports: list[Port] = []
         arrays: list[Array] = []
-        for name in (*node_type.inputs, *node_type.optional):
-            value = inputs.get(name, [])
-            constant = self._constant_indices or name in node_type.fixed
-            if name in node_type.data:
-                constant = self._feed == "constant"
-            constant |= self._feed != "dynamic" and name in node_type.constants
-            any_size = self._feed == "dynamic" and name not in node_type.static_lengths
+        data, is_dynamic = plain.names("fb"), self._feed == "dynamic"
+        for name, value in inputs.items():
+            constant = self._feed == "constant" if name in data else self._constant_indices
+            constant |= name == CONSTANTS.get(operator)
+            constant |= not is_dynamic and name == CONSTANTS_FOR_KNOWN_SHAPES.get(operator)
+            any_size = is_dynamic and name not in STATIC_LENGTHS
             for array in value if isinstance(value, list) else [value]:
+                if type_name(array.dtype) not in TYPES:
+                    raise NotImplementedError(f"no element type of OpenVINO for {array.dtype}")
                 shape = (-1,) * array.ndim if any_size and not constant else array.shape
                 elements = array.tobytes() if constant else None
                 ports.append(Port(type_name(array.dtype), shape, elements))

@@ -1,8 +1,8 @@
 """What a runtime supports: a simple call of each operator, tried with each element type."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,22 +16,31 @@ DML_TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class PlainCall:
-    """A valid call, whose data inputs have `shape` and the probed type.
+class PlainCall(NamedTuple):
+    """A valid call: inputs by name, in order, and attributes.
 
-    A name in `data` that ends in `*` is a variadic input, which gets one array. A fill is a scalar
-    of the same type. `index_types` are the types that the document allows for indices. `first` is
-    the first input if that is not data.
+    Floats are data, whose type is probed, and integers are indices. A tuple is a variadic input.
+    `index_types` are the types that the document allows for indices. The input `optional` may be
+    omitted.
     """
 
-    indices: Mapping[str, list[int] | int]
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    data: tuple[str, ...] = ("data",)
-    fills: tuple[str, ...] = ()
-    shape: tuple[int, ...] = (2,)
-    index_types: tuple[str, ...] = INTEGERS
-    first: str = ""
+    inputs: Mapping[str, Any]
+    attributes: Mapping[str, Any] = MappingProxyType({})
+    index_types: Sequence[str] = INTEGERS
+    optional: str = ""
+
+    def check(self, inputs: Collection[str]) -> None:
+        """Check that no input is missing: a node would take a later one in its place.
+
+        Raises:
+            TypeError: one is missing.
+        """
+        if missing := [n for n in self.inputs if n not in inputs and n != self.optional]:
+            raise TypeError(f"the call lacks {', '.join(missing)}")
+
+    def names(self, kinds: str) -> list[str]:
+        """Return the inputs of some of NumPy's kinds of types: f is data, i are indices."""
+        return [key for key, value in self.inputs.items() if np.array(value).dtype.kind in kinds]
 
 
 # Functions of elements, with their inputs in order.
@@ -41,55 +50,59 @@ ELEMENTWISE: Mapping[str, tuple[str, ...]] = {
     "openvino/Select-1": ("cond", "then", "else_"),
 }
 REDUCTIONS = ("openvino/ReduceSum-1", "openvino/ReduceMean-1")
+_ROW, _ROWS, _IMAGE = [0.0, 0.0], [[0.0, 0.0], [0.0, 0.0]], [[[0.0, 0.0]]]
 _WINDOWS = {"strides": [1], "pads_begin": [0], "pads_end": [0]}
 PLAIN_CALLS: Mapping[str, PlainCall] = {
-    "openvino/VariadicSplit-1": PlainCall({"axis": 0, "split_lengths": [2]}),
-    "openvino/Slice-8": PlainCall({"start": [0], "stop": [1], "step": [1], "axes": [0]}),
-    "openvino/Broadcast-1": PlainCall({"target_shape": [2]}),
-    "openvino/Gather-8": PlainCall({"indices": [0], "axis": 0}),
-    "openvino/Split-1": PlainCall({"axis": 0}, {"num_splits": 1}),
-    "openvino/Concat-1": PlainCall({}, {"axis": 0}, data=("inputs*",)),
-    "openvino/Tile-1": PlainCall({"repeats": [1]}),
-    "openvino/Pad-1": PlainCall(
-        {"pads_begin": [0], "pads_end": [0]}, {"pad_mode": "constant"}, fills=("pad_value",)
+    "openvino/VariadicSplit-1": PlainCall({"data": _ROW, "axis": 0, "split_lengths": [2]}),
+    "openvino/Slice-8": PlainCall(
+        {"data": _ROW, "start": [0], "stop": [1], "step": [1], "axes": [0]}, optional="axes"
     ),
-    "openvino/Transpose-1": PlainCall({"input_order": [0]}, data=("arg",)),
-    "openvino/Reshape-1": PlainCall({"shape": [2]}, {"special_zero": False}),
+    "openvino/Broadcast-1": PlainCall({"data": _ROW, "target_shape": [2]}),
+    "openvino/Gather-8": PlainCall({"data": _ROW, "indices": [0], "axis": 0}),
+    "openvino/Split-1": PlainCall({"data": _ROW, "axis": 0}, {"num_splits": 1}),
+    "openvino/Concat-1": PlainCall({"inputs": (_ROW,)}, {"axis": 0}),
+    "openvino/Tile-1": PlainCall({"data": _ROW, "repeats": [1]}),
+    "openvino/Pad-1": PlainCall(
+        {"data": _ROW, "pads_begin": [0], "pads_end": [0], "pad_value": 0.0},
+        {"pad_mode": "constant"},
+        optional="pad_value",
+    ),
+    "openvino/Transpose-1": PlainCall({"arg": _ROW, "input_order": [0]}),
+    "openvino/Reshape-1": PlainCall({"data": _ROW, "shape": [2]}, {"special_zero": False}),
     "openvino/GatherElements-6": PlainCall(
-        {"indices": [0]}, {"axis": 0}, index_types=("i32", "i64")
+        {"data": _ROW, "indices": [0]}, {"axis": 0}, ("i32", "i64")
     ),
     "openvino/ScatterElementsUpdate-3": PlainCall(
-        {"indices": [0, 1], "axis": 0}, data=("data", "updates")
+        {"data": _ROW, "indices": [0, 1], "updates": _ROW, "axis": 0}
     ),
     "openvino/StridedSlice-1": PlainCall(
-        {"begin": [0], "end": [2], "stride": [1]}, {"begin_mask": [0], "end_mask": [0]}
+        {"data": _ROW, "begin": [0], "end": [2], "stride": [1]},
+        {"begin_mask": [0], "end_mask": [0]},
+        optional="stride",
     ),
     "openvino/ReverseSequence-1": PlainCall(
-        {"seq_lengths": [1]},
+        {"data": [_ROW], "seq_lengths": [1]},
         {"batch_axis": 0, "seq_axis": 1},
-        shape=(1, 2),
-        index_types=tuple(name for name in ELEMENT_TYPES if name != "boolean"),
+        [name for name in ELEMENT_TYPES if name != "boolean"],
     ),
-    **{operator: PlainCall({}, data=inputs) for operator, inputs in ELEMENTWISE.items()},
-    "openvino/Select-1": PlainCall(
-        {"cond": [True, False]}, data=("then", "else_"), index_types=("boolean",), first="cond"
-    ),
-    "openvino/Convert-1": PlainCall({}, {"destination_type": "f32"}),
-    "openvino/Clamp-1": PlainCall({}, {"min": 0.0, "max": 1.0}),
-    **dict.fromkeys(REDUCTIONS, PlainCall({"axes": [0]})),
-    "openvino/MatMul-1": PlainCall({}, data=("a", "b"), shape=(2, 2)),
-    "openvino/Softmax-8": PlainCall({}, {"axis": 0}),
+    **{operator: PlainCall(dict.fromkeys(names, _ROW)) for operator, names in ELEMENTWISE.items()},
+    "openvino/Select-1": PlainCall({"cond": [True, False], "then": _ROW, "else_": _ROW}),
+    "openvino/Convert-1": PlainCall({"data": _ROW}, {"destination_type": "f32"}),
+    "openvino/Clamp-1": PlainCall({"data": _ROW}, {"min": 0.0, "max": 1.0}),
+    **dict.fromkeys(REDUCTIONS, PlainCall({"data": _ROW, "axes": [0]})),
+    "openvino/MatMul-1": PlainCall({"a": _ROWS, "b": _ROWS}),
+    "openvino/Softmax-8": PlainCall({"data": _ROW}, {"axis": 0}),
     "openvino/Convolution-1": PlainCall(
-        {}, _WINDOWS | {"dilations": [1]}, data=("data", "filter"), shape=(1, 1, 2)
+        {"data": _IMAGE, "filter": _IMAGE}, _WINDOWS | {"dilations": [1]}
     ),
     "openvino/AvgPool-1": PlainCall(
-        {}, _WINDOWS | {"kernel": [1], "exclude_pad": True}, shape=(1, 1, 2)
+        {"data": _IMAGE}, _WINDOWS | {"kernel": [1], "exclude_pad": True}
     ),
-    "openvino/MaxPool-1": PlainCall({}, _WINDOWS | {"kernel": [1]}, shape=(1, 1, 2)),
+    "openvino/MaxPool-1": PlainCall({"data": _IMAGE}, _WINDOWS | {"kernel": [1]}),
     "openvino/MVN-6": PlainCall(
-        {"axes": [0]},
+        {"data": _ROW, "axes": [0]},
         {"normalize_variance": True, "eps": 1.0, "eps_mode": "inside_sqrt"},
-        index_types=("i32", "i64"),
+        ("i32", "i64"),
     ),
 }
 
@@ -98,28 +111,23 @@ PLAIN_CALLS: Mapping[str, PlainCall] = {
 DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
     "openvino": dict.fromkeys(PLAIN_CALLS, "native"),
     "onnxruntime": {
+        **{
+            operator: "native"
+            for operator in PLAIN_CALLS
+            if operator.split("/")[1] not in ("StridedSlice-1", "ReverseSequence-1", "MVN-6")
+        },
         "openvino/VariadicSplit-1": "composed: Split; the host replaces a length of -1",
-        "openvino/Slice-8": "native",
         "openvino/Broadcast-1": "composed: Expand; the host rejects calls that stretch the target",
         "openvino/Gather-8": "composed: Gather, without batches and indices out of range",
         "openvino/Split-1": "composed: Split; the host rejects parts that differ in size",
-        "openvino/Concat-1": "native",
         "openvino/Tile-1": "composed: Tile; the host aligns ranks",
         "openvino/Pad-1": "composed: Pad, without mode symmetric; the host rejects negative pads",
         "openvino/Transpose-1": "composed: Transpose, whose permutation is an attribute",
-        "openvino/Reshape-1": "native",
         "openvino/GatherElements-6": "composed: GatherElements; the host compares extents",
         "openvino/ScatterElementsUpdate-3": "composed: ScatterElements; the host rejects negative "
         "indices, and more than data has",
-        **dict.fromkeys(ELEMENTWISE, "native"),
-        "openvino/Convert-1": "native",
         "openvino/Clamp-1": "composed: Clip; the host rounds bounds of integers",
-        **dict.fromkeys(REDUCTIONS, "native"),
         "openvino/MatMul-1": "composed: MatMul; the host transposes",
-        "openvino/Softmax-8": "native",
-        "openvino/Convolution-1": "native",
-        "openvino/AvgPool-1": "native",
-        "openvino/MaxPool-1": "native",
         DML_SPLIT: "composed: Split, in a model of the described shapes",
     },
 }
@@ -146,25 +154,22 @@ def probe_types(
     if operator == DML_SPLIT:
         return {"types": [name for name in DML_TYPES if accepted(name, {})]}
     plain = PLAIN_CALLS[operator]
+    data, indices = plain.names("f"), plain.names("i")
     data_types = [name for name in ELEMENT_TYPES if accepted(name, {})]
-    if plain.first:
-        return {"input_types": dict.fromkeys(plain.data, data_types)}
+    if next(iter(plain.inputs)) not in data:
+        return {"input_types": dict.fromkeys(data, data_types)}
     support: dict[str, Any] = {"types": data_types}
     grouped = {name for group in same_types for name in group}
-    groups = [*same_types, *([name] for name in plain.indices if name not in grouped)]
     types_by_input: dict[str, list[str]] = {}
-    for group in groups:
+    for group in [*same_types, *([name] for name in indices if name not in grouped)]:
         types = [name for name in plain.index_types if accepted("f32", dict.fromkeys(group, name))]
         types_by_input |= dict.fromkeys(group, types)
     distinct = {tuple(types) for types in types_by_input.values()}
     # Where other inputs than the first have the type of data, each input has types of its own.
-    if len(distinct) == 1 and len(plain.data) + len(plain.fills) == 1:
+    if len(distinct) == 1 and len(data) == 1:
         support["index_types"] = list(*distinct)
-    else:
-        narrower = {
-            n: types for n, types in types_by_input.items() if types != [*plain.index_types]
-        }
-        support |= {"input_types": narrower} if narrower else {}
+    elif narrower := {n: t for n, t in types_by_input.items() if t != [*plain.index_types]}:
+        support["input_types"] = narrower
     if same_types:
         support["same_types"] = [list(group) for group in same_types]
     return support
@@ -173,20 +178,16 @@ def probe_types(
 def _plain_call(
     operator: str, name: str, index_types: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a valid call with data of type `name`; index inputs are i64 if they may be."""
+    """Return a valid call with data of type `name`; indices are i64 if no other type is named."""
     if operator == DML_SPLIT:
         descriptions = [{"Sizes": [2], "DataType": DML_TYPES[name]}]
         attributes = {"OutputCount": 1, "OutputTensors": descriptions, "Axis": 0}
         return {"InputTensor": np.zeros(2, ELEMENT_TYPES[name])}, attributes
     plain = PLAIN_CALLS[operator]
     inputs: dict[str, Any] = {}
-    default = "i64" if "i64" in plain.index_types else plain.index_types[0]
-    for key in plain.data:
-        array = np.zeros(plain.shape, ELEMENT_TYPES[name])
-        inputs[key.removesuffix("*")] = [array] if key.endswith("*") else array
-    inputs |= {
-        key: np.array(value, ELEMENT_TYPES[index_types.get(key, default)])
-        for key, value in plain.indices.items()
-    }
-    inputs |= {key: np.zeros((), ELEMENT_TYPES[name]) for key in plain.fills}
+    for key, value in plain.inputs.items():
+        array = np.array(value)
+        types = {"f": name, "i": index_types.get(key, "i64"), "b": "boolean"}
+        array = array.astype(ELEMENT_TYPES[types[array.dtype.kind]])
+        inputs[key] = list(array) if isinstance(value, tuple) else array
     return inputs, dict(plain.attributes)

@@ -52,11 +52,11 @@ def test_unknown_operators_and_types_are_unsupported(name: str) -> None:
 @pytest.mark.slow
 @each_runtime
 def test_cached_models_give_the_results_of_new_ones(name: str) -> None:
-    cached, new = loaded(name), loaded(name, cache="off")
+    cached = loaded(name)
     operators = DECLARED_SUPPORT[name]
     integers = calls_of_every_operator("i8", operators)
     calls = [*integers, *INVALID_CALLS, *calls_of_every_operator("f32", operators), *integers]
-    assert [describe_difference(cached, new, call) for call in calls] == [""] * len(calls)
+    assert [describe_difference(cached, loaded(name), call) for call in calls] == [""] * len(calls)
 
 
 @each_runtime
@@ -93,10 +93,8 @@ def test_outputs_share_no_memory_with_the_runtime(name: str) -> None:
     [
         ("openvino", "device", "TPU"),
         ("openvino", "feed", "both"),
-        ("openvino", "cache", "no"),
         ("onnxruntime", "provider", "None"),
         ("onnxruntime", "indices", "i8"),
-        ("onnxruntime", "cache", "no"),
     ],
 )
 def test_an_unknown_option_is_an_error(name: str, key: str, value: str) -> None:

@@ -28,7 +28,7 @@ from opcert.errors import BackendError
     [
         ("torch", "torch", "torch"),
         ("jax", "jax", "jax"),
-        ("array-api", "array_api_compat", "array-api-compat"),
+        ("array-api", "array_api_compat.numpy", "array-api-compat"),
     ],
 )
 def test_the_message_names_a_missing_package(
@@ -103,7 +103,7 @@ def test_axes_mapping_goes_with_mode_explicit() -> None:
 def test_a_shape_is_spread_over_its_axes() -> None:
     assert spread_shape((3, 4), [0, 2], 4) == [3, 1, 4, 1]
     for axes in ([0], [0, 4], [-1, 2], [2, 0], [2, 2], [0.0, 2.0]):
-        with pytest.raises(ValueError, match="axes"):
+        with pytest.raises(ValueError, match=r"axes|argument"):
             spread_shape((3, 4), axes, 4)
 
 
@@ -121,16 +121,15 @@ def test_batches_are_counted_from_the_front_or_from_the_rank_of_indices() -> Non
 
 def test_a_gather_in_batches_selects_rows_of_a_table() -> None:
     plan = GatherPlan(np.zeros((2, 3, 4, 5)), np.array([[0, -1], [9, 3]], np.int8), 2, 1)
-    assert (plan.batched_shape, plan.picks) == ((2, 3, 4, 5), 2)
-    assert plan.output_shape == (2, 3, 2, 5)
-    assert plan.rows.tolist() == [0, 3, 4, 7]
-    assert plan.in_range.tolist() == [True, True, False, True]
+    assert (plan.table_shape, plan.output_shape) == ((24, 5), (2, 3, 2, 5))
+    assert plan.rows.tolist() == [0, 3, 4, 7, 8, 11, 12, 15, 16, 19, 20, 23]
+    assert plan.in_range.tolist() == [True] * 6 + [False, True] * 3
 
 
 def test_a_gather_without_batches_leaves_the_axis_to_the_runtime() -> None:
     for axis in (7, -4, 1.0, [[0]]):
         plan = GatherPlan(np.zeros((2, 3)), np.zeros(1, int), axis, 0)
-        assert (plan.axis, plan.batched_shape) == (axis, None)
+        assert (plan.axis, plan.table_shape) == (axis, (2, 3))
     with pytest.raises(ValueError, match="data of rank 0"):
         GatherPlan(np.zeros(()), np.zeros(1, int), 0, 0)
 
@@ -156,7 +155,7 @@ def test_outputs_must_match_their_descriptions() -> None:
         with pytest.raises(ValueError, match=r"Axis|OutputCount"):
             described_lengths(count, descriptions, axis)
     output = np.zeros((2, 3), np.float32)
-    assert check_descriptions([output], [description])[0] is output
+    check_descriptions([output], [description])
     for other in (output.astype(np.int32), output[:1]):
         with pytest.raises(ValueError, match="its description"):
             check_descriptions([other], [description])

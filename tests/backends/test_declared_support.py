@@ -20,11 +20,12 @@ def test_the_reference_accepts_the_types_of_the_spec(operator: str) -> None:
         assert set(support["types"]) == set(spec.types["T"])
     else:
         allowed = {each.name: set(spec.type_sets[each.type]) for each in spec.inputs}
-        for name in PLAIN_CALLS[operator].data:
+        plain = PLAIN_CALLS[operator]
+        for name in plain.names("f"):
             declared = support.get("types") or support["input_types"][name]
-            assert allowed[name.removesuffix("*")] <= set(declared)
-        probed = set(PLAIN_CALLS[operator].index_types)
-        for name in PLAIN_CALLS[operator].indices:
+            assert allowed[name] <= set(declared)
+        probed = set(plain.index_types)
+        for name in plain.names("i"):
             by_input = support.get("input_types", {}).get(name, probed)
             indices = set(support.get("index_types", by_input))
             assert allowed[name] & probed == indices.difference(FOUR_BIT_TYPES)

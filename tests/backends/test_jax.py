@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from opcert.backends.contract import declared_reuse
 from opcert.backends.lookup import load
-from opcert.errors import BackendError
 from tests.backends.bits import move_bits
 from tests.backends.calls import SQUARE, Call, make_call, sliced, split
 
@@ -53,20 +51,3 @@ def test_compiled_code_is_dropped_before_a_call_of_another_form(
 ) -> None:
     other = split(SQUARE.T, 1, 1, 1, axis=0)
     assert drops(monkeypatch, VALID, VALID, other, VALID, sliced(SQUARE, 0, 1, 1)) == [0, 2, 3, 4]
-
-
-def test_with_the_cache_off_compiled_code_is_dropped_before_each_call(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    dropped: list[bool] = []
-    backend = load("jax", cache="off")
-    monkeypatch.setattr(jax, "clear_caches", lambda: dropped.append(True))
-    assert len(move_bits(backend, "f32")) > len(dropped) > 3
-    operator, inputs, attributes = VALID
-    before = len(dropped)
-    for _ in range(3):
-        backend.run(operator, inputs, attributes)
-    assert len(dropped) == before + 3
-    assert "nothing" in (declared_reuse(backend) or "")
-    with pytest.raises(BackendError, match="cache=no; expected on or off"):
-        load("jax", cache="no")

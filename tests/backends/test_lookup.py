@@ -3,6 +3,7 @@
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,25 +11,22 @@ from opcert.backends import lookup
 from opcert.backends.contract import check_backend
 from opcert.backends.lookup import ENTRY_POINT_GROUP, load
 from opcert.errors import BackendError
-from tests.wrong_backends import Right
 
 FILE = Path(__file__).parents[1] / "wrong_backends.py"
 
 
-def test_a_built_in_name_loads() -> None:
-    assert load("reference").name == "reference"
-
-
-def test_a_class_in_a_file_is_constructed() -> None:
-    assert load(f"{FILE}:Right").name == "right"
-
-
-def test_a_factory_is_called() -> None:
-    assert load(f"{FILE}:with_support").name == "right"
-
-
-def test_a_module_attribute_loads() -> None:
-    assert load("opcert.backends.reference:Reference").name == "reference"
+@pytest.mark.parametrize(
+    ("name", "loaded"),
+    [
+        ("reference", "reference"),
+        ("opcert.backends.reference:Reference", "reference"),
+        (f"{FILE}:Right", "right"),
+        (f"{FILE}:with_support", "right"),
+    ],
+    ids=["built-in", "module", "class", "factory"],
+)
+def test_a_name_loads_and_what_it_names_is_called(name: str, loaded: str) -> None:
+    assert load(name).name == loaded
 
 
 def test_a_file_imports_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,28 +88,22 @@ def test_an_entry_point_that_cannot_be_imported_is_an_error(
         load("vendor")
 
 
-def test_the_message_names_the_part_that_a_backend_lacks() -> None:
-    class NoVersion:
-        name = "incomplete"
-
-        def run(self) -> None: ...
-
-    with pytest.raises(BackendError, match="lacks version"):
-        check_backend(NoVersion(), "incomplete")
-
-
-def test_run_must_be_callable() -> None:
-    broken = Right()
-    broken.run = None  # type: ignore[assignment,method-assign]
-    with pytest.raises(BackendError, match=r"lacks run\(\)"):
-        check_backend(broken, "broken")
-
-
-def test_the_message_names_a_part_that_is_not_printable() -> None:
-    unprintable = Right()
-    unprintable.version = "1\n2"
-    with pytest.raises(BackendError, match=r"version: found '1\\n2'; expected printable text"):
-        check_backend(unprintable, "unprintable")
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"name": "incomplete", "run": print}, "lacks version"),
+        ({"name": "broken", "version": "1", "run": None}, r"lacks run\(\)"),
+        (
+            {"name": "unprintable", "version": "1\n2", "run": print},
+            r"version: found '1\\n2'; expected printable text",
+        ),
+    ],
+)
+def test_the_message_names_a_part_that_is_missing_or_wrong(
+    parts: dict[str, object], message: str
+) -> None:
+    with pytest.raises(BackendError, match=message):
+        check_backend(SimpleNamespace(**parts), "wrong")
 
 
 def test_the_reference_does_not_support_operators_without_a_spec() -> None:
