@@ -165,7 +165,7 @@ class AxesRole(ListRole, OfDataRole):
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report `omitted: first` if no list determines the number of axes."""
-        if self.omitted == "first" and not self.referrers("along"):
+        if self.omitted == "first" and not self.referrers("along", Role):
             text = f"unknown number of first axes; expected an argument with 'along: {self.name}'"
             yield "omitted", text
 
@@ -232,11 +232,11 @@ class AxesRole(ListRole, OfDataRole):
     def axes_in(self, call: Call) -> Sequence[int]:
         """Return the axes of a call in order, counted from the front."""
         rank = call.inputs[self.of].rank
-        if self.is_given_in(call):
+        if self.name in call.arguments:
             return [wrap(axis, rank) for axis in self.values_in(call)]
         if self.omitted == "all":
             return range(rank)
-        return range(len(self.referrers("along")[0].values_in(call)))
+        return range(len(self.referrers("along", Role)[0].values_in(call)))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank, its range and its uniqueness."""

@@ -32,7 +32,7 @@ class CountRole(Role):
 
     def draw(self, call: Drawing) -> int:
         """Return the number of tensors."""
-        return call.fact(self.related(self.of, Role).draw_count)
+        return len(call.fact(self.related(self.of, Role).draw))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its least value, and the length of the list."""
@@ -109,7 +109,7 @@ class DescriptorsRole(AlongRole, RecordRole):
     @cached_property
     def counter(self) -> CountRole | None:
         """The argument with the number of records that are read, if there is one."""
-        return next((role for role in self.referrers("of") if isinstance(role, CountRole)), None)
+        return next(iter(self.referrers("of", CountRole)), None)
 
     def values_in(self, call: Call) -> Sequence[int]:
         """Return the sizes of the described tensors on the axis."""
@@ -117,18 +117,10 @@ class DescriptorsRole(AlongRole, RecordRole):
         count = len(records) if self.counter is None else call.attributes[self.counter.name]
         return [record[self.sizes][axis] for record in records[:count]]
 
-    def draw_lengths(self, call: Drawing) -> list[int]:
-        """Draw the sizes of the outputs on the axis."""
-        return draw_parts(self, call, self.axis.draw_size(call), empty=False)
-
-    def draw_count(self, call: Drawing) -> int:
-        """Draw the number of outputs."""
-        return len(call.fact(self.draw_lengths))
-
     def draw(self, call: Drawing) -> list[dict[str, Any]]:
         """Return a record for each output."""
         shape, axis = call.fact(self.data.draw_shape), call.fact(self.axis.draw_axis)
-        lengths = call.fact(self.draw_lengths)
+        lengths = draw_parts(self, call, self.axis.draw_size(call), empty=False)
         return [self.drawn_record(call, replace(shape, axis, length)) for length in lengths]
 
     def requirements(self) -> Iterator[Requirement]:

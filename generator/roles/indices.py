@@ -271,8 +271,7 @@ class IndicesRole(IndexingRole):
     @cached_property
     def _leading(self) -> LeadingDimsRole | None:
         """The role of the number of dimensions that it shares with data, if there is one."""
-        roles = self.referrers("shared_with")
-        return next((role for role in roles if isinstance(role, LeadingDimsRole)), None)
+        return next(iter(self.referrers("shared_with", LeadingDimsRole)), None)
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw its rank, with which the output does not have too many dimensions."""

@@ -253,8 +253,7 @@ class CountsRole(PerAxis):
     @property
     def _earlier(self) -> list["CountsRole"]:
         """The counts of the same data that come before these."""
-        roles = [role for role in self._signature.roles if isinstance(role, CountsRole)]
-        alike = [role for role in roles if role.of == self.of]
+        alike = self.data.referrers("of", CountsRole)
         return alike[: [role.name for role in alike].index(self.name)]
 
     def _changed(self, n: int, count: int) -> int:

@@ -206,13 +206,21 @@ class Role(Argument):
             raise TypeError(f"the role of '{name}' is {type(role).__name__}, not {kind.__name__}")
         return role
 
-    def referrers(self, key: str) -> list["Role"]:
-        """Return the arguments that name this one under `key`."""
-        return [role for role in self._signature.roles if getattr(role, key, None) == self.name]
+    def referrers(self, key: str, kind: type[RelatedRole]) -> list[RelatedRole]:
+        """Return the arguments of the class `kind` that name this one under `key`."""
+        roles = [role for role in self._signature.roles if isinstance(role, kind)]
+        return [role for role in roles if getattr(role, key, None) == self.name]
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield each mistake of the role in its signature: the key at fault, and a message."""
         return iter(())
+
+    def type_mistakes(self, other: str) -> Iterator[tuple[str, str]]:
+        """Yield that its type symbol is not that of another argument, whose type it has."""
+        symbol = self._signature.arguments[other].type
+        if self.type != symbol:
+            text = f"type symbol '{self.type}' differs from that of '{other}'"
+            yield "type", f"{text}; expected '{symbol}'"
 
     # Expressions for conditions
 
@@ -233,10 +241,6 @@ class Role(Argument):
         named = [name for name in dict.fromkeys(names) if name in self._signature.arguments]
         aspects = ("type", "rank", "shape", "length", "range", "extents")
         return tuple(f"{name}.{aspect}" for name in named for aspect in aspects)
-
-    def is_given_in(self, call: Call) -> bool:
-        """Whether a call does not omit it."""
-        return self.name in call.arguments
 
     # What properties of finished calls are found with
 
@@ -316,10 +320,6 @@ class Role(Argument):
         """Draw the shape of its tensor, which other arguments may share."""
         raise NotImplementedError
 
-    def draw_count(self, call: Drawing) -> int:
-        """Draw how many tensors it has or describes."""
-        raise NotImplementedError
-
     def rank_bounds(self) -> tuple[str, str]:
         """Return the least and the greatest rank, unless the spec gives them."""
         return self.rank
@@ -353,6 +353,11 @@ class Role(Argument):
             self.given_expr if when is None else when,
             tuple(key if "." in key else f"{self.name}.{key}" for key in prerequisites),
         )
+
+    def same_type(self, other: str, *keys: str, when: str | None = None) -> Requirement:
+        """Return the requirement that it has the type of another tensor."""
+        text, holds = f"{self.name} has the type of {other}.", f"{self.name}.type == {other}.type"
+        return self.requirement("type", text, holds, *keys, when=when)
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield the ambiguities that follow from what the spec declares."""
