@@ -11,8 +11,6 @@ from opcert.roles.drawing import Drawing, parted, places
 from opcert.roles.plain_values import OneElementRole
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 
-_FORM_WORDS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
-
 
 class AxisRole(OneElementRole, OfDataRole):
     """An axis of data: a tensor of one element, or an attribute.
@@ -102,17 +100,10 @@ class AxisRole(OneElementRole, OfDataRole):
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form and its range."""
         yield from super().requirements()
-        name = self.name
         if not self.is_attribute:
-            least_rank, most_rank = self.rank
-            relation = "<=" if least_rank == "0" else "=="
-            yield self.requirement(
-                "shape",
-                f"{name} is {' or '.join(_FORM_WORDS[form] for form in self.form)}.",
-                f"{name}.rank {relation} {most_rank} and {name}.size == 1",
-            )
+            yield self.form_requirement()
         least, _ = self.range or self.bounds()
-        text = f"{name} is an axis that {self.of} has."
+        text = f"{self.name} is an axis that {self.of} has."
         holds = f"{least} <= {self.value_expr} < {self._rank_expr}"
         yield self.requirement("range", text, holds, "type", "shape")
 
@@ -221,11 +212,8 @@ class AxesRole(ListRole, OfDataRole):
             axis - rank if sign == "from the end" or (sign == "mixed" and k % 2 == 0) else axis
             for k, axis in enumerate(listed)
         )
-        if (
-            self.scalar
-            and len(values) == 1
-            and call.one(self, "form", ["list", "scalar"]) != "list"
-        ):
+        can_be_scalar = self.scalar and len(values) == 1
+        if can_be_scalar and call.one(self, "form", ["list", "scalar"]) == "scalar":
             return Tensor(element_type, (), values)
         return self.drawn_list(call, values)
 

@@ -268,13 +268,10 @@ class PlainDataRole(DataRole):
         names = names[: names.index(name) + 1]
         shapes = f"[{', '.join(f'{each}.shape' for each in names)}]"
         together = f"{' and '.join([', '.join(names[:-1]), name])} broadcast to one another"
+        own = f"broadcasts({name}.shape, {first}.shape)"
         ways = {
             "both": ("broadcasts", together, f"compatible({shapes})"),
-            "onto": (
-                "onto",
-                f"{name} broadcasts to {first}",
-                f"broadcasts({name}.shape, {first}.shape)",
-            ),
+            "onto": ("onto", f"{name} broadcasts to {first}", own),
             "none": ("equal", f"{name} has the shape of {first}", f"{name}.shape == {first}.shape"),
         }
         for way, (aspect, fact, holds) in ways.items():

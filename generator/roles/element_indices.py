@@ -209,13 +209,10 @@ class CoordinatesRole(Role):
             raise Inapplicable("there are too many coordinates")
         element_type = call.fact(self.draw_type)
         is_signed = self.negative and lowest(element_type) < 0
+        numbers = call.choices.integers(f"{self.name} values", 0, 1 << 16, rows * count)
         values = [
             number % n - (n if is_signed and number % 3 == 0 else 0)
-            for n, number in zip(
-                [*sizes] * rows,
-                call.choices.integers(f"{self.name} values", 0, 1 << 16, rows * count),
-                strict=True,
-            )
+            for n, number in zip([*sizes] * rows, numbers, strict=True)
         ]
         if values:
             place = call.one(self, "place", places(len(values)))

@@ -18,6 +18,7 @@ from opcert.roles.role import OMITTED, ExpressionText, ListRole, Requirement, Ro
 # The forms of a tensor of one element, and its shapes.
 Form = Literal["scalar", "one_element"]
 FORMS: Mapping[Form, tuple[int, ...]] = {"scalar": (), "one_element": (1,)}
+_FORM_WORDS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
 
 
 class OneElementRole(Role):
@@ -34,12 +35,9 @@ class OneElementRole(Role):
         """Draw the shape of its tensor."""
         return FORMS[call.one(self, "form", self.form)]
 
-    def form_requirement(
-        self, kind: str, *prerequisites: str, when: str | None = None
-    ) -> Requirement:
-        """Return the requirement that it has one of its forms; `kind` says what it is."""
-        forms = " or ".join(self.form).replace("_", " ")
-        text = f"{self.name} is one {kind}, given as {forms}."
+    def form_requirement(self, *prerequisites: str, when: str | None = None) -> Requirement:
+        """Return the requirement that it has one of its forms."""
+        text = f"{self.name} is {' or '.join(_FORM_WORDS[form] for form in self.form)}."
         holds = f"{self.name}.shape in {[FORMS[form] for form in self.form]}"
         return self.requirement("shape", text, holds, *prerequisites, when=when)
 
@@ -231,7 +229,7 @@ class NumberRole(ListRole, OneElementRole):
             yield self.requirement("length", text, holds, *keys, *self.keys_in(self.each))
         elif not self.is_attribute:
             yield from Role.requirements(self)
-            yield self.form_requirement("integer")
+            yield self.form_requirement()
             keys.append("shape")
         if self.range is not None:
             least, most = self.range

@@ -36,11 +36,6 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
         return ("0", f"{self.into}.size - 1")
 
     @property
-    def target(self) -> Role:
-        """The target shape that has the listed axes."""
-        return self.related(self.into, Role)
-
-    @property
     def aligned(self) -> tuple[str, str, tuple[str, ...]]:
         """The condition that data aligns at the end, the words for it, and its prerequisites."""
         mode = self.selected_by
@@ -55,7 +50,10 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
             return None
         if self.selected_by is None and not call.fact(self.draw_given):
             return None
-        rank, most = call.fact(self.data.draw_rank), call.fact(self.target.draw_rank)
+        rank, most = (
+            call.fact(self.data.draw_rank),
+            call.fact(self.related(self.into, Role).draw_rank),
+        )
         if most < rank:
             raise Inapplicable("the target has fewer axes than data")
         return sorted(call.sample(self, "places", range(most), rank))
@@ -81,35 +79,27 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
         begin = ""
         if self.selected_by is not None:
             begin = f"In mode {self.mode_is}, "
-            yield self.requirement(
-                "given",
-                f"{begin}{name} is given.",
-                f"{name} is not None",
-                *self.selected_keys,
-                *form,
-                f"{into}.least",
-                when=self.selected_expr,
-            )
+            text, holds = f"{begin}{name} is given.", f"{name} is not None"
+            keys = *self.selected_keys, *form, f"{into}.least"
+            yield self.requirement("given", text, holds, *keys, when=self.selected_expr)
         for requirement in super().requirements():
             yield dataclasses.replace(requirement, when=when, prerequisites=self.selected_keys)
         text = f"{name} has as many elements as {of} has dimensions."
         yield self.requirement("size", text, f"{name}.size == {of}.rank", "rank", when=when)
         least, _ = self.range or self.bounds()
         holds = f"all({least} <= axis < {into}.size for axis in {values})"
-        text, keys = f"{name} lists axes of the output.", (*form, "type", "rank", "size")
+        text = f"{name} lists axes of the output."
+        keys = *form, "type", "rank", "size"
         yield self.requirement("range", text, holds, *keys, when=when)
         text, holds = f"{name} is in ascending order.", f"tuple(sorted(set({values}))) == {values}"
         yield self.requirement("order", text, holds, "range", when=when)
         one, or_one = ("1, ", "1 or ") if self.ones != "kept" else ("", "")
+        target = f"that of the axis of the output that {name} maps it to"
+        text = f"{begin}each size of {of} is {or_one}{target}."
         sizes = f"[{one}{into}.values[axis]]"
-        yield self.requirement(
-            "extents",
-            f"{begin}each size of {of} is {or_one}that of the axis of the output that {name} maps "
-            "it to.",
-            f"all(n in {sizes} for n, axis in zip({of}.shape, {values}))",
-            *(f"{into}.least", "given", "size", "range", "order"),
-            when=when,
-        )
+        holds = f"all(n in {sizes} for n, axis in zip({of}.shape, {values}))"
+        keys = f"{into}.least", "given", "size", "range", "order"
+        yield self.requirement("extents", text, holds, *keys, when=when)
 
 
 class ShapeRole(ListRole, OfDataRole):

@@ -16,11 +16,6 @@ Interval = tuple[int, int, int]
 _DRAWN_STRIDES = (1, 1, 2, -1, -2, 3)
 
 
-def reachable(size: int, stride: int) -> int:
-    """Return how many elements of a window a stride reaches, by its magnitude."""
-    return 1 + (size - 1) // stride
-
-
 def backwards_in(n: int, *, is_at_end: bool) -> Interval:
     """Return a window of an axis whose offset, size, stride and sign all matter, if `n` allows it.
 

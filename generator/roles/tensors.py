@@ -135,14 +135,10 @@ class TensorsRole(AlongRole, DataRole):
         text = f"All tensors of {name} have as many dimensions."
         holds = f"all(tensor.rank == {first}.rank for tensor in {name})"
         yield self.requirement("same-rank", text, holds)
-        yield self.requirement(
-            "off-axis",
-            f"Off the axis, all tensors of {name} have the same extents.",
-            f"all(tensor.shape[d] == {first}.shape[d] for tensor in {name} "
-            f"for d in range({first}.rank) if d != {self.axis.wrapped_expr})",
-            "same-rank",
-            f"{self.along}.range",
-        )
+        text = f"Off the axis, all tensors of {name} have the same extents."
+        others = f"for d in range({first}.rank) if d != {self.axis.wrapped_expr}"
+        holds = f"all(tensor.shape[d] == {first}.shape[d] for tensor in {name} {others})"
+        yield self.requirement("off-axis", text, holds, "same-rank", f"{self.along}.range")
 
 
 # How many products are added, in most draws and in a few.
@@ -257,4 +253,4 @@ class FillRole(SelectedRole, OneElementRole):
         """Yield its type and its form."""
         keys, when = self.selected_keys, self.used_expr
         yield self.same_type(self.like, *keys, when=when)
-        yield self.form_requirement("element", *keys, when=when)
+        yield self.form_requirement(*keys, when=when)
