@@ -77,12 +77,10 @@ class LeadingDimsRole(OfDataRole):
         count = call.fact(self.draw_count)
         ways: dict[str, int | None] = {"counted from the front": count}
         if self.negative_from is not None:
-            least = -min(
-                call.fact(self.related(name, Role).draw_rank)
-                for name in (self.of, self.shared_with)
-            )
-            relative = count - call.fact(self.related(self.negative_from, Role).draw_rank)
-            if least <= relative < 0:
+            names = self.of, self.shared_with, self.negative_from
+            *ranks, rank = (call.fact(self.related(name, Role).draw_rank) for name in names)
+            relative = count - rank
+            if -min(ranks) <= relative < 0:
                 ways["counted from the end"] = relative
         if not self.required:
             rank = call.fact(self.related(self.negative_from or self.shared_with, Role).draw_rank)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -49,7 +49,6 @@ RankBounds = tuple[_Rank, _Rank]
 # The types of plain values; the first four are also those of the elements of a list.
 ElementKind = Literal["int", "float", "boolean", "string"]
 AttributeType = Literal["int", "float", "boolean", "string", "list", "record"]
-_ATTRIBUTE_TYPES: tuple[str, ...] = get_args(AttributeType)
 KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
@@ -68,9 +67,8 @@ class Argument(SpecModel):
     text: str
     range: BoundExpressions | None = None
     variadic: tuple[int, int] | None = Field(
-        default=None,
-        description="Of an input that is a list of tensors: the least and the greatest number of "
-        "them. Cases use both ends.",
+        None,
+        description="Of a list of tensors: the least and the greatest number; cases use both ends.",
     )
 
 
@@ -227,7 +225,7 @@ class Role(Argument):
     @property
     def is_attribute(self) -> bool:
         """Whether it is an attribute, not a tensor."""
-        return self.type in _ATTRIBUTE_TYPES
+        return self.type in _PLAIN_TYPES
 
     @property
     def given_expr(self) -> str:
