@@ -148,10 +148,8 @@ class AxesRole(ListRole, OfDataRole):
         """Return rank 1, and rank 0 if an axis may be a scalar."""
         return ("0" if self.scalar else "1", "1")
 
-    def bounds(self) -> tuple[str, str] | None:
+    def bounds(self) -> tuple[str, str]:
         """Return the first and the last axis of data."""
-        if self.is_attribute:
-            return None
         return (f"-{self.of}.rank" if self.negative else "0", f"{self.of}.rank - 1")
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -257,9 +255,9 @@ class PermutationRole(PerAxis):
     role: Literal["permutation"]
     empty: Literal["invalid", "reverses"] = "invalid"
 
-    def bounds(self) -> tuple[str, str] | None:
+    def bounds(self) -> tuple[str, str]:
         """Return the first and the last axis of data."""
-        return None if self.is_attribute else ("0", f"{self.of}.rank - 1")
+        return ("0", f"{self.of}.rank - 1")
 
     def draw(self, call: Drawing) -> Any:
         """Return the order of the axes, None if it is omitted."""

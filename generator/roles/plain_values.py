@@ -218,16 +218,15 @@ class NumberRole(ListRole, OneElementRole):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form or its length, and its range."""
-        name = self.name
-        keys = [] if self.is_attribute else ["type"]
-        values = f"[{name}]" if self.is_attribute else self.values_expr
+        name, keys, values = self.name, [*self.list_keys], self.values_expr
         if self.each is not None:
             yield from super().requirements()
-            keys, values = [*self.list_keys], self.values_expr
             text = f"{name} has as many elements as there are of {self.each}."
             holds = f"{self.length_expr} == len(({self.each}))"
             yield self.requirement("length", text, holds, *keys, *self.keys_in(self.each))
-        elif not self.is_attribute:
+        elif self.is_attribute:
+            values = f"[{name}]"
+        else:
             yield from Role.requirements(self)
             yield self.form_requirement()
             keys.append("shape")

@@ -7,15 +7,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    PrivateAttr,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS
@@ -173,7 +165,7 @@ class Role(Argument):
     rank: RankBounds = ("0", "0")
     default: JsonValue = None
     one_of: tuple[str, ...] | None = None
-    _bound: Signature = PrivateAttr()
+    _bound: Signature
 
     # Relations to the other arguments
 
@@ -186,7 +178,9 @@ class Role(Argument):
         """Return the role with a signature, and with the rank and range that follow from it."""
         role = self.model_copy()
         role.bind_to(signature)
-        derived = {"rank": role.rank_bounds(), "range": role.bounds()}
+        # Only integers have a range: a list has none.
+        bounds = None if role.type == "list" else role.bounds()
+        derived = {"rank": role.rank_bounds(), "range": bounds}
         unwritten = derived.keys() - self.model_fields_set
         return role.model_copy(update={key: derived[key] for key in unwritten})
 

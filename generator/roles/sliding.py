@@ -13,7 +13,6 @@ from opcert.roles.plain_values import ModeRole
 from opcert.roles.role import ElementKind, ListRole, Requirement
 
 Interval = tuple[int, int, int]
-_DRAWN_STRIDES = (1, 1, 2, -1, -2, 3)
 
 
 def backwards_in(n: int, *, is_at_end: bool) -> Interval:
@@ -101,7 +100,7 @@ class WindowsRole(PerAxis, PartRole):
         first, last = sorted(call.choices.integers(f"{offset.name} ends {axis}", 0, n - 1, 2))
         if call.integer(offset, f"whole {axis}", 0, 1):
             first, last = 0, n - 1
-        return first, last + 1 - first, call.pick(stride, f"other {axis}", _DRAWN_STRIDES)
+        return first, last + 1 - first, call.pick(stride, f"other {axis}", (1, 1, 2, -1, -2, 3))
 
     def draw(self, call: Drawing) -> Any:
         """Return its number for each axis."""

@@ -24,10 +24,8 @@ class SlicePartRole(PartRole):
     role: Literal["spans", "slicing_steps"]
     part: Literal["start", "stop", "step"]
 
-    def bounds(self) -> tuple[str, str] | None:
+    def bounds(self) -> tuple[str, str]:
         """Return the limits of its type: a slice may reach past its axis."""
-        if self.is_attribute:
-            return None
         return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
 
     def requirements(self) -> Iterator[Requirement]:
