@@ -59,7 +59,7 @@ class Argument(SpecModel):
     text: str
     range: BoundExpressions | None = None
     variadic: tuple[int, int] | None = Field(
-        None,
+        default=None,
         description="Of a list of tensors: the least and the greatest number; cases use both ends.",
     )
 
