@@ -253,4 +253,5 @@ class FillRole(SelectedRole, OneElementRole):
         """Yield its type and its form."""
         keys, when = self.selected_keys, self.used_expr
         yield self.same_type(self.like, *keys, when=when)
-        yield self.form_requirement(*keys, when=when)
+        text = f"{self.name} is one element, given as {' or '.join(self.form).replace('_', ' ')}."
+        yield replace(self.form_requirement(*keys, when=when), text=text)
