@@ -38,18 +38,15 @@ class LeadingDimsRole(OfDataRole):
 
     def bounds(self) -> tuple[str, str]:
         """Return 0 or the negated smaller rank, and the greatest number."""
+        smaller = f"min({self.of}.rank, {self.shared_with}.rank)"
+        least = "0" if self.negative_from is None else f"-{smaller}"
         # The axis itself is never shared, so that the last axis is the limit.
-        return (self._least_and_most[0], f"min({self.of}.rank - 1, {self.shared_with}.rank)")
+        return (least, f"min({self.of}.rank - 1, {self.shared_with}.rank)")
 
     @property
     def axis(self) -> AxisRole:
         """The axis before which the shared dimensions are."""
         return self.related(self.at_most, AxisRole)
-
-    @property
-    def _least_and_most(self) -> tuple[str, str]:
-        smaller = f"min({self.of}.rank, {self.shared_with}.rank)"
-        return ("0" if self.negative_from is None else f"-{smaller}", smaller)
 
     @property
     def wrapped_expr(self) -> str:
@@ -79,9 +76,8 @@ class LeadingDimsRole(OfDataRole):
         if self.negative_from is not None:
             names = self.of, self.shared_with, self.negative_from
             *ranks, rank = (call.fact(self.related(name, Role).draw_rank) for name in names)
-            relative = count - rank
-            if -min(ranks) <= relative < 0:
-                ways["counted from the end"] = relative
+            if -min(ranks) <= count - rank < 0:
+                ways["counted from the end"] = count - rank
         if not self.required:
             rank = call.fact(self.related(self.negative_from or self.shared_with, Role).draw_rank)
             if count == wrap(self.default or 0, rank):
@@ -91,10 +87,11 @@ class LeadingDimsRole(OfDataRole):
     def requirements(self) -> Iterator[Requirement]:
         """Yield its range, its relation to an axis, and that the shared extents are equal."""
         name, of, other = self.name, self.of, self.shared_with
-        least, most = self._least_and_most
+        least, _ = self.bounds()
         negated = ", and at least its negative" if self.negative_from is not None else ""
         text = f"{name} is at most the smaller rank of {of} and {other}{negated}."
-        yield self.requirement("range", text, f"{least} <= {name} <= {most}")
+        holds = f"{least} <= {name} <= min({of}.rank, {other}.rank)"
+        yield self.requirement("range", text, holds)
         text = f"The dimensions that {name} counts lie before {self.at_most}."
         holds = f"{self.wrapped_expr} <= {self.axis.wrapped_expr}"
         yield self.requirement("at-most-axis", text, holds, f"{self.at_most}.range", "range")
