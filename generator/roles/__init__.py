@@ -6,7 +6,7 @@ A vendor's own role is a subclass of `Role`.
 from typing import get_args
 
 from opcert.roles.axes import AxesRole, AxisRole, PermutationRole
-from opcert.roles.data import DataRole
+from opcert.roles.data import DataRole, PlainDataRole
 from opcert.roles.descriptors import CountRole, DescriptorRole, DescriptorsRole
 from opcert.roles.drawing import Drawing, near, places
 from opcert.roles.element_indices import CoordinatesRole, ElementIndicesRole
@@ -35,7 +35,15 @@ __all__ = [
 ]
 
 _CLASSES: tuple[type[Role], ...] = (
-    *(DataRole, TensorsRole, AxisRole, IndicesRole, ElementIndicesRole, LeadingDimsRole, AxesRole),
+    *(
+        PlainDataRole,
+        TensorsRole,
+        AxisRole,
+        IndicesRole,
+        ElementIndicesRole,
+        LeadingDimsRole,
+        AxesRole,
+    ),
     *(SpansRole, PartitionRole, ShapeRole, ReshapeRole, MappingRole, ModeRole, FlagRole),
     *(DescriptorsRole, DescriptorRole, WindowsRole, CountRole, PartsRole, PermutationRole),
     *(CountsRole, FillRole, LengthsRole, SlicingStepsRole, MaskRole, NumberRole, CoordinatesRole),

@@ -11,8 +11,6 @@ from opcert.roles.drawing import Drawing, parted, places
 from opcert.roles.plain_values import OneElementRole
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 
-_FORM_WORDS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
-
 
 class AxisRole(OneElementRole, OfDataRole):
     """An axis of data: a tensor of one element, or an attribute.
@@ -102,17 +100,10 @@ class AxisRole(OneElementRole, OfDataRole):
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form and its range."""
         yield from super().requirements()
-        name = self.name
         if not self.is_attribute:
-            least_rank, most_rank = self.rank
-            relation = "<=" if least_rank == "0" else "=="
-            yield self.requirement(
-                "shape",
-                f"{name} is {' or '.join(_FORM_WORDS[form] for form in self.form)}.",
-                f"{name}.rank {relation} {most_rank} and {name}.size == 1",
-            )
+            yield self.form_requirement()
         least, _ = self.range or self.bounds()
-        text = f"{name} is an axis that {self.of} has."
+        text = f"{self.name} is an axis that {self.of} has."
         holds = f"{least} <= {self.value_expr} < {self._rank_expr}"
         yield self.requirement("range", text, holds, "type", "shape")
 
@@ -157,15 +148,13 @@ class AxesRole(ListRole, OfDataRole):
         """Return rank 1, and rank 0 if an axis may be a scalar."""
         return ("0" if self.scalar else "1", "1")
 
-    def bounds(self) -> tuple[str, str] | None:
+    def bounds(self) -> tuple[str, str]:
         """Return the first and the last axis of data."""
-        if self.is_attribute:
-            return None
         return (f"-{self.of}.rank" if self.negative else "0", f"{self.of}.rank - 1")
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report `omitted: first` if no list determines the number of axes."""
-        if self.omitted == "first" and not self.referrers("along"):
+        if self.omitted == "first" and not self.referrers("along", Role):
             text = f"unknown number of first axes; expected an argument with 'along: {self.name}'"
             yield "omitted", text
 
@@ -221,22 +210,19 @@ class AxesRole(ListRole, OfDataRole):
             axis - rank if sign == "from the end" or (sign == "mixed" and k % 2 == 0) else axis
             for k, axis in enumerate(listed)
         )
-        if (
-            self.scalar
-            and len(values) == 1
-            and call.one(self, "form", ["list", "scalar"]) != "list"
-        ):
+        can_be_scalar = self.scalar and len(values) == 1
+        if can_be_scalar and call.one(self, "form", ["list", "scalar"]) == "scalar":
             return Tensor(element_type, (), values)
         return self.drawn_list(call, values)
 
     def axes_in(self, call: Call) -> Sequence[int]:
         """Return the axes of a call in order, counted from the front."""
         rank = call.inputs[self.of].rank
-        if self.is_given_in(call):
+        if self.name in call.arguments:
             return [wrap(axis, rank) for axis in self.values_in(call)]
         if self.omitted == "all":
             return range(rank)
-        return range(len(self.referrers("along")[0].values_in(call)))
+        return range(len(self.referrers("along", Role)[0].values_in(call)))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its rank, its range and its uniqueness."""
@@ -269,9 +255,9 @@ class PermutationRole(PerAxis):
     role: Literal["permutation"]
     empty: Literal["invalid", "reverses"] = "invalid"
 
-    def bounds(self) -> tuple[str, str] | None:
+    def bounds(self) -> tuple[str, str]:
         """Return the first and the last axis of data."""
-        return None if self.is_attribute else ("0", f"{self.of}.rank - 1")
+        return ("0", f"{self.of}.rank - 1")
 
     def draw(self, call: Drawing) -> Any:
         """Return the order of the axes, None if it is omitted."""

@@ -28,39 +28,114 @@ _FRACTIONS = (0.5, -1.5, 2.0**-24, 2.0**-133, 2.0**-149, -(2.0**-1074), 2.0**100
 
 
 class DataRole(Role):
-    """A tensor whose elements are moved, or `read`: then conditions and shapes may depend on them.
+    """A tensor whose elements an operator moves; the base class of the roles of such tensors.
 
-    Or an operator computes with them (`computed`), and most are in the interval `domain`, which
-    may differ by type.
+    Or the operator computes with them (`computed`), and most are in the interval `domain`, which
+    may differ by type. Unless `empty` is false, an extent may be 0.
+    """
 
-    Unless `empty` is false, an extent may be 0. Data may have the type of other data (`type_of`).
-    Its shape is drawn, or that of an expression (`shape`); or data broadcasts with other data
-    (`broadcasts_with`). If a mode says how, `ways` has for each of its words whether they stretch
-    to one another (`both`), this one to the other (`onto`), or none.
+    # Whether its shape is drawn before an axis of it.
+    draws_own_shape: ClassVar[bool] = True
+
+    rank: RankBounds = ("1", "8")
+    empty: bool = True
+    computed: bool = False
+    divides: bool = False
+    domain: tuple[float, float] | dict[str, tuple[float, float]] | None = None
+
+    @property
+    def tensor_expr(self) -> str:
+        """The expression of the tensor whose rank and extents other arguments refer to."""
+        return self.name
+
+    def tensor_of(self, call: Call) -> Tensor:
+        """Return the tensor whose rank and extents other arguments refer to."""
+        return call.inputs[self.name]
+
+    def values_in(self, call: Call) -> Sequence[int]:
+        """Return no integers where the elements are numbers to compute with."""
+        return () if self.computed else super().values_in(call)
+
+    @cached_property
+    def into(self) -> ModeRole | None:
+        """What names the type into which its elements go, if it is not their own."""
+        names = self._signature.computed_types if self.computed else ()
+        modes = (role for role in self._signature.roles if isinstance(role, ModeRole))
+        return next((role for role in modes if role.name in names), None)
+
+    def draw_type(self, call: Drawing) -> str:
+        """Draw its element type; most of what a kernel computes wrongly are roundings."""
+        floats = [name for name in self._signature.types[self.type] if name in FLOATS]
+        draws_own = self.computed and self._first_of_type.name == self.name
+        if draws_own and self.into is not None:
+            # Each type goes into each other one.
+            call.choices.spread(f"{self.name} type", f"{self.into.name} word")
+        elif draws_own and floats and not call.choices.integer("whole numbers", 0, 1):
+            return call.one(self, "type", floats)
+        return super().draw_type(call)
+
+    def draw(self, call: Drawing) -> Any:
+        """Return a tensor of numbers to compute with, or one for a data pattern to fill."""
+        tensor = Tensor(call.fact(self.draw_type), call.fact(self.draw_shape))
+        values = self.draw_values(call, tensor)
+        uniform = self.draw_uniform(call, tensor) if values is None else tensor.uniform
+        return call.laid_out(self, replace(tensor, values=values, uniform=uniform))
+
+    def draw_operand(self, call: Drawing) -> Tensor | None:
+        """Draw another operand; in some calls, numbers are next to those of it."""
+        del call
+        return None
+
+    def draw_values(self, call: Drawing, tensor: Tensor) -> tuple[float, ...] | None:
+        """Draw numbers to compute with; None if the operator does not."""
+        if not self.computed:
+            return None
+        domain = self.domain.get(tensor.type) if isinstance(self.domain, dict) else self.domain
+        into = None if self.into is None else call.fact(self.into.draw_meant)
+        if into in CONVERTED and tensor.type in CONVERTED:
+            values = draw_converted(self, call, tensor, str(into))
+        else:
+            values = draw_numbers(self, call, tensor, domain, self.draw_operand(call))
+        if self.divides and tensor.type in INTEGERS:
+            # By these, processors end the process, which no reading of a document excuses.
+            values = tuple(2 if value in (0, -1) else value for value in values)
+        return values
+
+    def draw_uniform(self, call: Drawing, tensor: Tensor) -> Literal["no", "some"]:
+        """Draw whether all elements are alike: a pack stores such a tensor whole."""
+        if tensor.size < 2 or tensor.nbytes > MAX_STORED_BYTES:
+            return "no"
+        are_alike = call.one(self, "elements", {"different": False}, {"all alike": True})
+        return "some" if are_alike else "no"
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield none: a spec states which types and ranks there are."""
+        return iter(())
+
+
+class PlainDataRole(DataRole):
+    """The role `data`: one tensor.
+
+    It may have the type of other data (`type_of`). Its shape is drawn, or that of an expression
+    (`shape`); or data broadcasts with other data (`broadcasts_with`). If a mode says how, `ways`
+    has for each of its words whether they stretch to one another (`both`), this one to the other
+    (`onto`), or none. If its elements are `read`, conditions and shapes may depend on them.
     """
 
     relations: ClassVar = {"type_of": ("data",), "broadcasts_with": ("data",), "mode": ("mode",)}
 
     role: Literal["data"]
-    rank: RankBounds = ("1", "8")
-    empty: bool = True
     type_of: str | None = None
     shape: ExpressionText | None = None
     broadcasts_with: str | None = None
     mode: str | None = None
     ways: dict[str, Literal["both", "onto", "none"]] = Field(default_factory=dict)
     read: bool = False
-    computed: bool = False
-    divides: bool = False
-    domain: tuple[float, float] | dict[str, tuple[float, float]] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report a wrong type symbol, a chain of data that broadcast, and words without a way."""
         if self.type_of is not None:
-            symbol = self.related(self.type_of, DataRole).type
-            if self.type != symbol:
-                text = f"type symbol '{self.type}' differs from that of '{self.type_of}'"
-                yield "type", f"{text}; expected '{symbol}'"
+            yield from self.type_mistakes(self.type_of)
         if self._partners and self._partners[0].broadcasts_with is not None:
             text = f"'{self.broadcasts_with}' names data that it broadcasts with, too"
             yield "broadcasts_with", f"{text}; expected data without this key"
@@ -74,29 +149,16 @@ class DataRole(Role):
         other = self._signature.arguments.get((self.shape or "").removesuffix(".shape"))
         return other.rank_bounds() if isinstance(other, Role) else super().rank_bounds()
 
+    @cached_property
+    def _partners(self) -> list["PlainDataRole"]:
+        """The data that broadcast to one another, this one among them; none if it does not."""
+        first = self.related(self.broadcasts_with or self.name, PlainDataRole)
+        others = first.referrers("broadcasts_with", PlainDataRole)
+        return [first, *others] if others else []
+
     @property
-    def tensor_expr(self) -> str:
-        """The expression of the tensor whose rank and extents other arguments refer to."""
-        return self.name
-
-    def tensor_of(self, call: Call) -> Tensor:
-        """Return the tensor whose rank and extents other arguments refer to."""
-        return call.inputs[self.name]
-
-    # Whether its shape is drawn before an axis of it.
-    draws_own_shape: ClassVar[bool] = True
-
-    def draw_type(self, call: Drawing) -> str:
-        """Draw its element type; most of what a kernel computes wrongly are roundings."""
-        floats = [name for name in self._signature.types[self.type] if name in FLOATS]
-        draws_own = self.computed and self._first_of_type.name == self.name
-        if draws_own and self._into is not None:
-            # Each type goes into each other one.
-            call.choices.spread(f"{self.name} type", f"{self._into.name} word")
-            return super().draw_type(call)
-        if draws_own and floats and not call.choices.integer("whole numbers", 0, 1):
-            return call.one(self, "type", floats)
-        return super().draw_type(call)
+    def _mode(self) -> ModeRole | None:
+        return None if self.mode is None else self.related(self.mode, ModeRole)
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw its rank."""
@@ -110,7 +172,7 @@ class DataRole(Role):
 
     def _is_long(self, call: Drawing) -> bool:
         """Whether it has many elements: some decide, whatever a conversion may get wrong."""
-        has_axes = self._into is not None and self.rank[1] != "0"
+        has_axes = self.into is not None and self.rank[1] != "0"
         return has_axes and not call.choices.rarely(f"{self.name} few", 8)
 
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:
@@ -137,89 +199,41 @@ class DataRole(Role):
             for k, extent in enumerate(shape[len(shape) - rank :])
         )
 
-    @cached_property
-    def _into(self) -> ModeRole | None:
-        """What names the type into which its elements go, if it is not their own."""
-        names = self._signature.computed_types if self.computed else ()
-        modes = (role for role in self._signature.roles if isinstance(role, ModeRole))
-        return next((role for role in modes if role.name in names), None)
-
-    @property
-    def _mode(self) -> ModeRole | None:
-        return None if self.mode is None else self.related(self.mode, ModeRole)
-
     def draw_way(self, call: Drawing) -> str:
         """Draw how it broadcasts with other data."""
-        return "both" if self._mode is None else self.ways[str(call.fact(self._mode.draw_meant))]
+        return "both" if self._mode is None else self.ways[call.fact(self._mode.draw_meant)]
 
     def draw_result_shape(self, call: Drawing) -> tuple[int, ...]:
         """Draw the shape to which data that broadcast to one another broadcast."""
         return self._draw_own_shape(call, self._draw_own_rank(call, "rank of the result"))
 
     def _draw_own_shape(self, call: Drawing, rank: int) -> tuple[int, ...]:
-        if any(role.role == "filter" for role in self.referrers("type_of")):
+        if any(role.role == "filter" for role in self.referrers("type_of", DataRole)):
             space = call.extents(self, rank - 2, _MAX_FILTERED // 2, empty=self.empty)
             room = _MAX_FILTERED // max(1, prod(space))
             channels = call.extent(self, "channels", room)
             return (call.extent(self, "batches", room // channels), channels, *space)
-        if self.computed:
-            is_many = call.choices.rarely(f"{self.name} many", 16)
-            room = min(call.room(self), _MANY_READ if is_many else _MAX_READ)
-            is_long = self._is_long(call)
-            shape = call.extents(self, rank, room, empty=self.empty and not is_long)
-            if not is_long:
-                return shape
-            longer = call.integer(self, "longer", 0, rank - 1)
-            times = max(1, _MAX_READ // prod(shape))
-            return tuple(n * times if k == longer else n for k, n in enumerate(shape))
-        return call.extents(self, rank, call.room(self), empty=self.empty, huge=True)
+        if not self.computed:
+            return call.extents(self, rank, call.room(self), empty=self.empty, huge=True)
+        is_many = call.choices.rarely(f"{self.name} many", 16)
+        room = min(call.room(self), _MANY_READ if is_many else _MAX_READ)
+        is_long = self._is_long(call)
+        shape = call.extents(self, rank, room, empty=self.empty and not is_long)
+        if not is_long:
+            return shape
+        longer = call.integer(self, "longer", 0, rank - 1)
+        times = max(1, _MAX_READ // prod(shape))
+        return tuple(n * times if k == longer else n for k, n in enumerate(shape))
 
-    @cached_property
-    def _partners(self) -> list["DataRole"]:
-        """The data that broadcast to one another, this one among them; none if it does not."""
-        first = self.broadcasts_with or self.name
-        others = [
-            role
-            for role in self._signature.roles
-            if isinstance(role, DataRole) and role.broadcasts_with == first
-        ]
-        return [self.related(first, DataRole), *others] if others else []
+    def draw_operand(self, call: Drawing) -> Tensor | None:
+        """Draw the first of the data with which it broadcasts."""
+        first = self.broadcasts_with
+        return None if first is None else call.fact(self.related(first, PlainDataRole).draw)
 
-    def draw(self, call: Drawing) -> Tensor:
-        """Return a tensor for a data pattern to fill."""
-        tensor = Tensor(call.fact(self.draw_type), call.fact(self.draw_shape))
-        if self.computed:
-            domain = self.domain
-            if isinstance(domain, dict):
-                domain = domain.get(tensor.type)
-            first = self.broadcasts_with
-            other = None if first is None else call.fact(self.related(first, DataRole).draw)
-            into = None if self._into is None else call.fact(self._into.draw_meant)
-            if into in CONVERTED and tensor.type in CONVERTED:
-                values = draw_converted(self, call, tensor, str(into))
-            else:
-                values = draw_numbers(self, call, tensor, domain, other)
-            if self.divides and tensor.type in INTEGERS:
-                # By these, processors end the process, which no reading of a document excuses.
-                values = tuple(2 if value in (0, -1) else value for value in values)
-            return call.laid_out(self, replace(tensor, values=values))
-        if self.read:
-            return call.laid_out(self, replace(tensor, values=self._draw_values(call, tensor)))
-        return call.laid_out(self, replace(tensor, uniform=self.draw_uniform(call, tensor)))
-
-    def values_in(self, call: Call) -> Sequence[int]:
-        """Return no integers where the elements are numbers to compute with."""
-        return () if self.computed else super().values_in(call)
-
-    def draw_uniform(self, call: Drawing, tensor: Tensor) -> Literal["no", "some"]:
-        """Draw whether all elements are alike: a pack stores such a tensor whole."""
-        if tensor.size < 2 or tensor.nbytes > MAX_STORED_BYTES:
-            return "no"
-        are_alike = call.one(self, "elements", {"different": False}, {"all alike": True})
-        return "some" if are_alike else "no"
-
-    def _draw_values(self, call: Drawing, tensor: Tensor) -> tuple[float, ...]:
-        """Draw numbers: many are 0, or equal; some need all bits of the type."""
+    def draw_values(self, call: Drawing, tensor: Tensor) -> tuple[float, ...] | None:
+        """Draw numbers that are read: many are 0, or equal; some need all bits of the type."""
+        if self.computed or not self.read:
+            return super().draw_values(call, tensor)
         is_many = call.choices.rarely(f"{self.name} many", 16)
         if tensor.size > (_MANY_READ if is_many else _MAX_READ):
             raise Inapplicable(f"{self.name} has too many elements to be read")
@@ -239,8 +253,7 @@ class DataRole(Role):
         """Yield the type and the shape that it shares with other arguments."""
         name = self.name
         if self.type_of is not None:
-            text = f"{name} has the type of {self.type_of}."
-            yield self.requirement("type", text, f"{name}.type == {self.type_of}.type")
+            yield self.same_type(self.type_of)
         if self.shape is not None:
             of = self.shape.removesuffix(".shape")
             text = f"{name} has the shape {'' if of == self.shape else 'of '}{of}."
@@ -255,13 +268,10 @@ class DataRole(Role):
         names = names[: names.index(name) + 1]
         shapes = f"[{', '.join(f'{each}.shape' for each in names)}]"
         together = f"{' and '.join([', '.join(names[:-1]), name])} broadcast to one another"
+        own = f"broadcasts({name}.shape, {first}.shape)"
         ways = {
             "both": ("broadcasts", together, f"compatible({shapes})"),
-            "onto": (
-                "onto",
-                f"{name} broadcasts to {first}",
-                f"broadcasts({name}.shape, {first}.shape)",
-            ),
+            "onto": ("onto", f"{name} broadcasts to {first}", own),
             "none": ("equal", f"{name} has the shape of {first}", f"{name}.shape == {first}.shape"),
         }
         for way, (aspect, fact, holds) in ways.items():
@@ -336,8 +346,7 @@ class PartRole(ListRole, OfDataRole):
     @cached_property
     def group(self) -> list[Self]:
         """The arguments with a part, in the order of the signature."""
-        roles = self._signature.roles
-        return [role for role in roles if isinstance(role, type(self)) and role.of == self.of]
+        return self.data.referrers("of", type(self))
 
     @cached_property
     def parts(self) -> list[Self]:
@@ -355,7 +364,7 @@ class PartRole(ListRole, OfDataRole):
                 expected = f"an argument with 'role: {self.role}' and 'part: {part}'"
                 yield "part", f"missing {part} of '{self.of}'; expected {expected}"
 
-    def drawn_part(self, call: Drawing, drawn: Sequence[Sequence[int]]) -> Any:
+    def drawn_part(self, call: Drawing, drawn: Sequence[tuple[Any, ...]]) -> Any:
         """Return its own numbers of what is drawn for all parts; None if it is omitted."""
         if not call.fact(self.draw_given):
             return None

@@ -10,7 +10,7 @@ from opcert.roles.axes import AlongRole
 from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import Drawing, distinct, draw_parts
 from opcert.roles.role import ExpressionText, Requirement, Role
-from opcert.roles.sliding import WindowsRole, reachable
+from opcert.roles.sliding import WindowsRole
 
 
 class CountRole(Role):
@@ -32,7 +32,7 @@ class CountRole(Role):
 
     def draw(self, call: Drawing) -> int:
         """Return the number of tensors."""
-        return call.fact(self.related(self.of, Role).draw_count)
+        return len(call.fact(self.related(self.of, Role).draw))
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its least value, and the length of the list."""
@@ -87,11 +87,9 @@ class RecordRole(OfDataRole):
         of = self.data.tensor_expr
         holds = every.format(f"len({record}['{self.sizes}']) == {of}.rank")
         yield self.requirement("rank", f"{words} has as many dimensions as {of}.", holds, *keys)
-        names = f"{self.type_names}[{of}.type]"
+        names, text = f"{self.type_names}[{of}.type]", f"{words} has the element type of {of}."
         holds = every.format(f"{record}['{self.element_type}'] == {names}")
-        yield self.requirement(
-            "element-type", f"{words} has the element type of {of}.", holds, *keys
-        )
+        yield self.requirement("element-type", text, holds, *keys)
 
 
 class DescriptorsRole(AlongRole, RecordRole):
@@ -109,7 +107,7 @@ class DescriptorsRole(AlongRole, RecordRole):
     @cached_property
     def counter(self) -> CountRole | None:
         """The argument with the number of records that are read, if there is one."""
-        return next((role for role in self.referrers("of") if isinstance(role, CountRole)), None)
+        return next(iter(self.referrers("of", CountRole)), None)
 
     def values_in(self, call: Call) -> Sequence[int]:
         """Return the sizes of the described tensors on the axis."""
@@ -117,18 +115,10 @@ class DescriptorsRole(AlongRole, RecordRole):
         count = len(records) if self.counter is None else call.attributes[self.counter.name]
         return [record[self.sizes][axis] for record in records[:count]]
 
-    def draw_lengths(self, call: Drawing) -> list[int]:
-        """Draw the sizes of the outputs on the axis."""
-        return draw_parts(self, call, self.axis.draw_size(call), empty=False)
-
-    def draw_count(self, call: Drawing) -> int:
-        """Draw the number of outputs."""
-        return len(call.fact(self.draw_lengths))
-
     def draw(self, call: Drawing) -> list[dict[str, Any]]:
         """Return a record for each output."""
         shape, axis = call.fact(self.data.draw_shape), call.fact(self.axis.draw_axis)
-        lengths = call.fact(self.draw_lengths)
+        lengths = draw_parts(self, call, self.axis.draw_size(call), empty=False)
         return [self.drawn_record(call, replace(shape, axis, length)) for length in lengths]
 
     def requirements(self) -> Iterator[Requirement]:
@@ -138,18 +128,14 @@ class DescriptorsRole(AlongRole, RecordRole):
         described = () if counter is None else (f"{counter.name}.described",)
         sizes = f"record['{self.sizes}']"
         every = f"all({{}} for record in {records})"
-        yield from self.described(
-            f"Every tensor that {name} describes", "record", every, *described
-        )
+        words = f"Every tensor that {name} describes"
+        yield from self.described(words, "record", every, *described)
         # A record of another rank has no size on some axis.
         fitting = (f"{self.along}.range", "rank")
-        yield self.requirement(
-            "off-axis",
-            f"Off the axis, every tensor that {name} describes has the sizes of {of}.",
-            f"all({sizes}[d] == {of}.shape[d] "
-            f"for record in {records} for d in range({of}.rank) if d != {axis})",
-            *fitting,
-        )
+        text = f"Off the axis, every tensor that {name} describes has the sizes of {of}."
+        others = f"for record in {records} for d in range({of}.rank) if d != {axis}"
+        holds = f"all({sizes}[d] == {of}.shape[d] {others})"
+        yield self.requirement("off-axis", text, holds, *fitting)
         text = f"On the axis, the sizes that {name} describes sum to exactly that of {of}."
         holds = f"sum({sizes}[{axis}] for record in {records}) == {of}.shape[{axis}]"
         yield self.requirement("sum", text, holds, *fitting)
@@ -195,7 +181,7 @@ class DescriptorRole(RecordRole):
         if self._windows is None:
             return self.drawn_record(call, call.evaluate(str(self.extents)))
         windows = call.fact(self._windows.parts[0].draw_windows)
-        sizes = [reachable(size, abs(stride)) for _, size, stride in windows]
+        sizes = [1 + (size - 1) // abs(stride) for _, size, stride in windows]
         # Of two elements, less is a single one.
         long_axes = [axis for axis, most in enumerate(sizes) if most > 2]
         copies = ["fewer on one axis", "fewer on some axes"] if long_axes else []
@@ -227,12 +213,9 @@ class DescriptorRole(RecordRole):
             yield self.requirement("extents", text, holds, "rank")
             return
         offset, size, stride = parts = self._windows.parts
-        yield self.requirement(
-            "extents",
-            f"On each axis, {name} has 1 to as many elements as the window reaches.",
-            f"all(1 <= {sizes}[d] <= 1 + ({size.values_expr}[d] - 1) // "
-            f"abs({stride.values_expr}[d]) for d in range({of}.rank))",
-            "rank",
-            *(f"{part.name}.length" for part in parts),
-            *(f"{size.name}.least", f"{offset.name}.within", f"{stride.name}.nonzero"),
-        )
+        text = f"On each axis, {name} has 1 to as many elements as the window reaches."
+        most = f"1 + ({size.values_expr}[d] - 1) // abs({stride.values_expr}[d])"
+        holds = f"all(1 <= {sizes}[d] <= {most} for d in range({of}.rank))"
+        lengths = (f"{part.name}.length" for part in parts)
+        keys = *lengths, f"{size.name}.least", f"{offset.name}.within", f"{stride.name}.nonzero"
+        yield self.requirement("extents", text, holds, "rank", *keys)

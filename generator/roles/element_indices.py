@@ -5,12 +5,14 @@ from itertools import cycle, islice
 from math import prod
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from opcert.arrays.calls import Tensor, insert, replace
 from opcert.arrays.element_types import highest, lowest
 from opcert.errors import Inapplicable
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import MAX_INDICES, Drawing, near, places
-from opcert.roles.indices import IndexingRole, lines_along
+from opcert.roles.indices import IndexingRole
 from opcert.roles.role import DerivedAmbiguity, ExpressionText, RankBounds, Requirement, Role
 
 # Indices have at most so many lines along the axis.
@@ -88,19 +90,18 @@ class ElementIndicesRole(IndexingRole):
         Where all lines are alike, whole slices are taken, for which a kernel may have another way.
         """
         shape, axis = call.fact(self.draw_shape), self.draw_axis(call)
-        n, lines = call.fact(self.data.draw_shape)[axis], [*lines_along(shape, axis)]
-        values = [0] * prod(shape)
-        kinds = ["any"], ["alike"] if len(lines) > 1 and values else []
+        n, others = call.fact(self.data.draw_shape)[axis], (*shape[:axis], *shape[axis + 1 :])
+        kinds = ["any"], ["alike"] if prod(others) > 1 and shape[axis] else []
         is_alike = call.one(self, "lines", *kinds) == "alike"
-        count = shape[axis] if is_alike else len(values)
+        count = shape[axis] if is_alike else prod(shape)
         if self._is_distinct:
             drawn = self._draw_distinct(call, n, count)
         else:
             drawn = [*islice(cycle(self.draw_values(call, n, min(count, _PERIOD))), count)]
-        for k, line in enumerate(lines):
-            first = 0 if is_alike else k * shape[axis]
-            values[line.start : line.stop : line.step] = drawn[first : first + shape[axis]]
-        return call.laid_out(self, Tensor(call.fact(self.draw_type), shape, tuple(values)))
+        lines = np.array(drawn, object).reshape(*(() if is_alike else others), shape[axis])
+        array = np.moveaxis(np.broadcast_to(lines, (*others, shape[axis])), -1, axis)
+        values = tuple(array.ravel().tolist())
+        return call.laid_out(self, Tensor(call.fact(self.draw_type), shape, values))
 
     def _draw_distinct(self, call: Drawing, n: int, count: int) -> list[int]:
         """Draw `count` indices for lines one after another, mostly without repeats in a line."""
@@ -208,13 +209,10 @@ class CoordinatesRole(Role):
             raise Inapplicable("there are too many coordinates")
         element_type = call.fact(self.draw_type)
         is_signed = self.negative and lowest(element_type) < 0
+        numbers = call.choices.integers(f"{self.name} values", 0, 1 << 16, rows * count)
         values = [
             number % n - (n if is_signed and number % 3 == 0 else 0)
-            for n, number in zip(
-                [*sizes] * rows,
-                call.choices.integers(f"{self.name} values", 0, 1 << 16, rows * count),
-                strict=True,
-            )
+            for n, number in zip([*sizes] * rows, numbers, strict=True)
         ]
         if values:
             place = call.one(self, "place", places(len(values)))

@@ -17,9 +17,9 @@ from opcert.roles.role import OMITTED, DerivedAmbiguity, Requirement, Role
 class LeadingDimsRole(OfDataRole):
     """The number of leading dimensions that `of` and `shared_with` have in common: an attribute.
 
-    The extents of these dimensions are equal. A negative number is relative to the rank of
-    `negative_from`; without that key it is invalid. If `at_most` names an axis of `of`, the shared
-    dimensions all precede that axis. An omitted number means `default`.
+    The extents of these dimensions are equal, and all precede the axis of `of` that `at_most`
+    names. A negative number is relative to the rank of `negative_from`; without that key it is
+    invalid. An omitted number means `default`.
     """
 
     relations: ClassVar = {
@@ -33,20 +33,20 @@ class LeadingDimsRole(OfDataRole):
     type: Literal["int"]
     shared_with: str
     negative_from: str | None = None
-    at_most: str | None = None
+    at_most: str
     default: int | None = None
 
     def bounds(self) -> tuple[str, str]:
         """Return 0 or the negated smaller rank, and the greatest number."""
-        if self.at_most is None:
-            return self._least_and_most
+        smaller = f"min({self.of}.rank, {self.shared_with}.rank)"
+        least = "0" if self.negative_from is None else f"-{smaller}"
         # The axis itself is never shared, so that the last axis is the limit.
-        return (self._least_and_most[0], f"min({self.of}.rank - 1, {self.shared_with}.rank)")
+        return (least, f"min({self.of}.rank - 1, {self.shared_with}.rank)")
 
     @property
-    def _least_and_most(self) -> tuple[str, str]:
-        smaller = f"min({self.of}.rank, {self.shared_with}.rank)"
-        return ("0" if self.negative_from is None else f"-{smaller}", smaller)
+    def axis(self) -> AxisRole:
+        """The axis before which the shared dimensions are."""
+        return self.related(self.at_most, AxisRole)
 
     @property
     def wrapped_expr(self) -> str:
@@ -65,28 +65,19 @@ class LeadingDimsRole(OfDataRole):
         rank = call.fact(self.data.draw_rank)
         other_rank = call.fact(self.related(self.shared_with, Role).draw_rank)
         least = max(0, rank - 1 + other_rank - MAX_OUTPUT_RANK)
-        most = min(self.draw_limit(call), other_rank)
+        most = min(call.fact(self.axis.draw_axis), other_rank)
         counts = {"none": 0, "one": 1, "all of the other": most, "some": most - 1}
         return call.one(self, "count", {k: n for k, n in counts.items() if least <= n <= most})
-
-    def draw_limit(self, call: Drawing) -> int:
-        """Draw how many dimensions of data may be shared."""
-        if self.at_most is None:
-            return call.fact(self.data.draw_rank)
-        return call.fact(self.related(self.at_most, AxisRole).draw_axis)
 
     def draw(self, call: Drawing) -> int | None:
         """Return the number, or relative to a rank; None if it is omitted."""
         count = call.fact(self.draw_count)
         ways: dict[str, int | None] = {"counted from the front": count}
         if self.negative_from is not None:
-            least = -min(
-                call.fact(self.related(name, Role).draw_rank)
-                for name in (self.of, self.shared_with)
-            )
-            relative = count - call.fact(self.related(self.negative_from, Role).draw_rank)
-            if least <= relative < 0:
-                ways["counted from the end"] = relative
+            names = self.of, self.shared_with, self.negative_from
+            *ranks, rank = (call.fact(self.related(name, Role).draw_rank) for name in names)
+            if -min(ranks) <= count - rank < 0:
+                ways["counted from the end"] = count - rank
         if not self.required:
             rank = call.fact(self.related(self.negative_from or self.shared_with, Role).draw_rank)
             if count == wrap(self.default or 0, rank):
@@ -96,29 +87,17 @@ class LeadingDimsRole(OfDataRole):
     def requirements(self) -> Iterator[Requirement]:
         """Yield its range, its relation to an axis, and that the shared extents are equal."""
         name, of, other = self.name, self.of, self.shared_with
-        least, most = self._least_and_most
+        least, _ = self.bounds()
         negated = ", and at least its negative" if self.negative_from is not None else ""
         text = f"{name} is at most the smaller rank of {of} and {other}{negated}."
-        yield self.requirement("range", text, f"{least} <= {name} <= {most}")
-        prerequisite = "range"
-        if self.at_most is not None:
-            axis = self.related(self.at_most, AxisRole)
-            text = f"The dimensions that {name} counts lie before {self.at_most}."
-            holds = f"{self.wrapped_expr} <= {axis.wrapped_expr}"
-            prerequisite = "at-most-axis"
-            yield self.requirement(prerequisite, text, holds, f"{self.at_most}.range", "range")
+        holds = f"{least} <= {name} <= min({of}.rank, {other}.rank)"
+        yield self.requirement("range", text, holds)
+        text = f"The dimensions that {name} counts lie before {self.at_most}."
+        holds = f"{self.wrapped_expr} <= {self.axis.wrapped_expr}"
+        yield self.requirement("at-most-axis", text, holds, f"{self.at_most}.range", "range")
         text = f"The dimensions that {name} counts have the same sizes in {of} and {other}."
         holds = f"{of}.shape[:{self.wrapped_expr}] == {other}.shape[:{self.wrapped_expr}]"
-        yield self.requirement("extents", text, holds, prerequisite)
-
-
-def lines_along(shape: tuple[int, ...], axis: int) -> Iterator[range]:
-    """Yield the positions in C order of the elements of each line along `axis`."""
-    count, step = shape[axis], prod(shape[axis + 1 :])
-    for block in range(0, prod(shape[:axis]) * count * step, max(count * step, 1)):
-        yield from (
-            range(start, block + count * step, step) for start in range(block, block + step)
-        )
+        yield self.requirement("extents", text, holds, "at-most-axis")
 
 
 class IndexingRole(Role):
@@ -271,14 +250,13 @@ class IndicesRole(IndexingRole):
     @cached_property
     def _leading(self) -> LeadingDimsRole | None:
         """The role of the number of dimensions that it shares with data, if there is one."""
-        roles = self.referrers("shared_with")
-        return next((role for role in roles if isinstance(role, LeadingDimsRole)), None)
+        return next(iter(self.referrers("shared_with", LeadingDimsRole)), None)
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw its rank, with which the output does not have too many dimensions."""
         least, most = map(int, self.rank)
         rank = call.fact(self.data.draw_rank)
-        shared = 0 if self._leading is None else self._leading.draw_limit(call)
+        shared = 0 if self._leading is None else call.fact(self._leading.axis.draw_axis)
         ranks = range(least, most + 1)
         fitting = [n for n in ranks if rank - 1 + n - min(n, shared) <= MAX_OUTPUT_RANK]
         return call.one(self, "rank", fitting)

@@ -63,15 +63,12 @@ class PartitionRole(AlongRole, ListRole):
         keys = (along, "least", "one-remainder")
         one = f"len([length for length in {values} if length == -1]) <= 1"
         yield self.requirement("one-remainder", "At most one length is -1.", one, *self.list_keys)
-        text = f"Without a -1, the lengths sum to the size of the axis of {self.of}."
+        whole = f"the size of the axis of {self.of}"
+        text = f"Without a -1, the lengths sum to {whole}."
         yield self.requirement("sum", text, holds, *keys, when=f"-1 not in {values}")
-        yield self.requirement(
-            "remainder",
-            f"The lengths other than a -1 sum to no more than the size of the axis of {self.of}.",
-            f"sum({values}) + 1 <= {size}",
-            *keys,
-            when=f"-1 in {values}",
-        )
+        text = f"The lengths other than a -1 sum to no more than {whole}."
+        holds = f"sum({values}) + 1 <= {size}"
+        yield self.requirement("remainder", text, holds, *keys, when=f"-1 in {values}")
 
 
 # A call has at most so many outputs.
@@ -216,6 +213,7 @@ class CountsRole(PerAxis):
 
     relations: ClassVar = {**PerAxis.relations, "mode": ("mode",)}
 
+    # Large counts are valid, and make outputs large: there are no bounds to aim at.
     role: Literal["counts"]
     zero: Literal["keeps", "empties", "invalid"]
     negative: Literal["crops", "invalid"] = "invalid"
@@ -246,15 +244,10 @@ class CountsRole(PerAxis):
             return None
         return 1 if self.zero == "invalid" else 0
 
-    def bounds(self) -> tuple[str, str] | None:
-        """Return None: large counts are valid, and make outputs large."""
-        return None
-
     @property
     def _earlier(self) -> list["CountsRole"]:
         """The counts of the same data that come before these."""
-        roles = [role for role in self._signature.roles if isinstance(role, CountsRole)]
-        alike = [role for role in roles if role.of == self.of]
+        alike = self.data.referrers("of", CountsRole)
         return alike[: [role.name for role in alike].index(self.name)]
 
     def _changed(self, n: int, count: int) -> int:
@@ -357,11 +350,8 @@ class CountsRole(PerAxis):
             counts, extents = self.values_expr, f"{self.of}.shape"
             if self.aligned:
                 counts, extents = f"reversed({counts})", f"reversed({extents})"
-            yield self.requirement(
-                f"limit-{word}",
-                f"In mode {word}, {of}none of {name} is above {limit} for an axis of n elements.",
-                f"all(count <= {limit} for count, n in zip({counts}, {extents}))",
-                *self.list_keys,
-                mode.word_requirement,
-                when=f"{mode.is_one_of([word])} and {self.given_expr}",
-            )
+            text = f"In mode {word}, {of}none of {name} is above {limit} for an axis of n elements."
+            holds = f"all(count <= {limit} for count, n in zip({counts}, {extents}))"
+            keys = *self.list_keys, mode.word_requirement
+            when = f"{mode.is_one_of([word])} and {self.given_expr}"
+            yield self.requirement(f"limit-{word}", text, holds, *keys, when=when)

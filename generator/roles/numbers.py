@@ -228,11 +228,10 @@ def _float_kinds(element_type: str) -> Mapping[str, Callable[[_Draws], Numbers]]
 
 def _special(element_type: str) -> list[float]:
     """Return NaN, infinities, zeros, the least and the greatest elements."""
-    precision = PRECISION[element_type]
-    exponent = _EXPONENTS[element_type][1]
-    greatest = (2.0 - 2.0 ** (1 - precision)) * 2.0**exponent
-    normal = 2.0 ** (1 - exponent)
-    positive = [math.inf, 0.0, greatest, normal, normal * 2.0 ** (1 - precision), normal / 2]
+    least, most = _EXPONENTS[element_type]
+    normal = 2.0 ** (1 - most)
+    greatest = float(highest(element_type))
+    positive = [math.inf, 0.0, greatest, normal, 2.0**least, normal / 2]
     return [math.nan, *positive, *(-number for number in positive)]
 
 
@@ -261,8 +260,7 @@ def draw_numbers(
         start = low if math.isfinite(low) else high - span
         kinds["in the domain"] = lambda d: start + span * d.integers("part", 0, 1 << 30) * 2.0**-30
         kinds["next to its ends"] = lambda d: d.next_to_ends(start, span)
-    rare = {"with special ones": kinds["dense"], "alike": kinds["dense"]}
-    kind = call.one(role, "values", {name: name for name in kinds}, {name: name for name in rare})
+    kind = call.one(role, "values", [*kinds], ["with special ones", "alike"])
     numbers = kinds.get(kind, kinds["dense"])(draws)
     if low >= 0:
         numbers = np.abs(numbers)
@@ -304,11 +302,10 @@ def _draw_integers(role: Named, call: Drawing, tensor: Tensor, draws: _Draws) ->
     # Past what f32 and f64 hold exactly, and far from the limits.
     ranges["large"] = least // 64, most // 64
     wide = {"near the limits": (least, most)}
-    kind = call.one(role, "values", {name: name for name in ranges}, {name: name for name in wide})
-    low, high = {**ranges, **wide}[kind]
+    low, high = call.one(role, "values", ranges, wide)
     name = f"{role.name} whole"
     numbers = call.choices.integers(name, max(low, least), min(high, most), tensor.size)
-    if kind in wide:
+    if (low, high) == (least, most):
         ends = call.choices.integers(f"{role.name} ends", 0, 3, tensor.size)
         near = (least, most, most - 1)
         numbers = [n if end == 3 else near[end] for n, end in zip(numbers, ends, strict=True)]

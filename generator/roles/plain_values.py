@@ -18,6 +18,7 @@ from opcert.roles.role import OMITTED, ExpressionText, ListRole, Requirement, Ro
 # The forms of a tensor of one element, and its shapes.
 Form = Literal["scalar", "one_element"]
 FORMS: Mapping[Form, tuple[int, ...]] = {"scalar": (), "one_element": (1,)}
+_FORM_WORDS = {"scalar": "a scalar", "one_element": "a tensor of shape [1]"}
 
 
 class OneElementRole(Role):
@@ -34,77 +35,72 @@ class OneElementRole(Role):
         """Draw the shape of its tensor."""
         return FORMS[call.one(self, "form", self.form)]
 
-    def form_requirement(
-        self, kind: str, *prerequisites: str, when: str | None = None
-    ) -> Requirement:
-        """Return the requirement that it has one of its forms; `kind` says what it is."""
-        forms = " or ".join(self.form).replace("_", " ")
-        text = f"{self.name} is one {kind}, given as {forms}."
+    def form_requirement(self, *prerequisites: str, when: str | None = None) -> Requirement:
+        """Return the requirement that it has one of its forms."""
+        text = f"{self.name} is {' or '.join(_FORM_WORDS[form] for form in self.form)}."
         holds = f"{self.name}.shape in {[FORMS[form] for form in self.form]}"
         return self.requirement("shape", text, holds, *prerequisites, when=when)
 
 
-class FlagRole(Role):
-    """True or false, which select one of two variants of the operator.
+class WordRole(Role):
+    """The base class of roles of a few values; one that is not required has a `default`."""
 
-    A flag that is not required has a `default`.
-    """
+    # What is chosen: it names the choice.
+    aspect: ClassVar[str]
+
+    @property
+    def words(self) -> Mapping[str, Any]:
+        """Its values, by the words for them."""
+        raise NotImplementedError
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report that it may be omitted, but has no default."""
+        if not self.required and self.default is None:
+            text = f"missing default of a {self.role} that may be omitted"
+            yield "required", f"{text}; expected {' or '.join(self.words)}"
+
+    def draw_meant(self, call: Drawing) -> Any:
+        """Draw the value that it means: the default if it is omitted."""
+        value = call.fact(self.draw)
+        return self.default if value is None else value
+
+    def draw(self, call: Drawing) -> Any:
+        """Return the value, None if it is omitted."""
+        words = dict(sorted(self.words.items(), key=lambda item: item[1] != self.default))
+        return call.one(self, self.aspect, words if self.required else {**words, OMITTED: None})
+
+
+class FlagRole(WordRole):
+    """True or false, which select one of two variants of the operator."""
+
+    aspect: ClassVar = "value"
 
     role: Literal["flag"]
     type: Literal["boolean"] = "boolean"
     default: bool | None = None
 
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Report an optional flag without a default."""
-        if not self.required and self.default is None:
-            text = "missing default of a flag that may be omitted; expected true or false"
-            yield "required", text
-
-    def draw_meant(self, call: Drawing) -> bool:
-        """Draw the value that the flag means: the default if it is omitted."""
-        value = call.fact(self.draw)
-        return bool(self.default if value is None else value)
-
-    def draw(self, call: Drawing) -> bool | None:
-        """Return the value, None if it is omitted."""
-        values: dict[str, bool | None] = {"true": True, "false": False}
-        if self.default is False:
-            values = {"false": False, "true": True}
-        if not self.required:
-            values[OMITTED] = None
-        return call.one(self, "value", values)
+    @property
+    def words(self) -> Mapping[str, Any]:
+        """True and false."""
+        return {"true": True, "false": False}
 
 
-class ModeRole(Role):
-    """One of several words that select a variant of the operator.
+class ModeRole(WordRole):
+    """One of several words, `one_of`, that select a variant of the operator.
 
-    `one_of` lists the words. A mode that is not required has a `default` among them. Whether other
-    spellings are valid is not part of the role: most documents leave it open.
+    Whether other spellings are valid is not part of the role: most documents leave it open.
     """
+
+    aspect: ClassVar = "word"
 
     role: Literal["mode"]
     type: Literal["string"] = "string"
     one_of: tuple[str, ...] = Field(min_length=1)
 
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Report an optional mode without a default among its words."""
-        if not self.required and self.default not in self.one_of:
-            words = " or ".join(self.one_of)
-            default = (
-                "missing default" if self.default is None else f"unknown word '{self.default}'"
-            )
-            yield "required", f"{default} of a mode that may be omitted; expected {words}"
-
-    def draw_meant(self, call: Drawing) -> object:
-        """Draw the word that the mode means: the default if it is omitted."""
-        word = call.fact(self.draw)
-        return self.default if word is None else word
-
-    def draw(self, call: Drawing) -> str | None:
-        """Return the word, None if it is omitted."""
-        words = sorted(self.one_of, key=lambda word: word != self.default)
-        omitted = {} if self.required else {OMITTED: None}
-        return call.one(self, "word", {**{word: word for word in words}, **omitted})
+    @property
+    def words(self) -> Mapping[str, Any]:
+        """The words themselves."""
+        return {word: word for word in self.one_of}
 
     @property
     def word_requirement(self) -> str:
@@ -222,28 +218,23 @@ class NumberRole(ListRole, OneElementRole):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type, its form or its length, and its range."""
-        name = self.name
-        keys = [] if self.is_attribute else ["type"]
-        values = f"[{name}]" if self.is_attribute else self.values_expr
+        name, keys, values = self.name, [*self.list_keys], self.values_expr
         if self.each is not None:
             yield from super().requirements()
-            keys, values = [*self.list_keys], self.values_expr
             text = f"{name} has as many elements as there are of {self.each}."
             holds = f"{self.length_expr} == len(({self.each}))"
             yield self.requirement("length", text, holds, *keys, *self.keys_in(self.each))
-        elif not self.is_attribute:
+        elif self.is_attribute:
+            values = f"[{name}]"
+        else:
             yield from Role.requirements(self)
-            yield self.form_requirement("integer")
+            yield self.form_requirement()
             keys.append("shape")
         if self.range is not None:
             least, most = self.range
             text = f"{name} is from {least} to {most}."
             holds = f"all(({least}) <= value <= ({most}) for value in {values})"
             yield self.requirement("range", text, holds, *keys, *self.keys_in(f"{least} {most}"))
-
-
-_KINDS = ("whole", "in halves", "dense")
-_RARE = ("zero", "large", "small")
 
 
 class RealRole(Role):
@@ -277,15 +268,8 @@ class RealRole(Role):
         return nearest(call.one(self, "place", ways, rare), "f32")
 
     def _draw_number(self, call: Drawing) -> float:
-        kind = call.one(self, "kind", _KINDS, _RARE)
         mantissa = call.integer(self, "mantissa", -(1 << 24), 1 << 24)
         few = call.integer(self, "few", -9, 9)
-        numbers = {
-            "whole": float(few),
-            "in halves": few + 0.5,
-            "dense": mantissa * 2.0**-21,
-            "zero": 0.0,
-            "large": mantissa * 2.0**40,
-            "small": mantissa * 2.0**-60,
-        }
-        return numbers[kind]
+        kinds = {"whole": float(few), "in halves": few + 0.5, "dense": mantissa * 2.0**-21}
+        rare = {"zero": 0.0, "large": mantissa * 2.0**40, "small": mantissa * 2.0**-60}
+        return call.one(self, "kind", kinds, rare)

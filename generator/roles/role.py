@@ -5,17 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    PrivateAttr,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import INTEGERS
@@ -49,7 +41,6 @@ RankBounds = tuple[_Rank, _Rank]
 # The types of plain values; the first four are also those of the elements of a list.
 ElementKind = Literal["int", "float", "boolean", "string"]
 AttributeType = Literal["int", "float", "boolean", "string", "list", "record"]
-_ATTRIBUTE_TYPES: tuple[str, ...] = get_args(AttributeType)
 KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
@@ -69,8 +60,7 @@ class Argument(SpecModel):
     range: BoundExpressions | None = None
     variadic: tuple[int, int] | None = Field(
         default=None,
-        description="Of an input that is a list of tensors: the least and the greatest number of "
-        "them. Cases use both ends.",
+        description="Of a list of tensors: the least and the greatest number; cases use both ends.",
     )
 
 
@@ -175,7 +165,7 @@ class Role(Argument):
     rank: RankBounds = ("0", "0")
     default: JsonValue = None
     one_of: tuple[str, ...] | None = None
-    _bound: Signature = PrivateAttr()
+    _bound: Signature
 
     # Relations to the other arguments
 
@@ -188,7 +178,9 @@ class Role(Argument):
         """Return the role with a signature, and with the rank and range that follow from it."""
         role = self.model_copy()
         role.bind_to(signature)
-        derived = {"rank": role.rank_bounds(), "range": role.bounds()}
+        # Only integers have a range: a list has none.
+        bounds = None if role.type == "list" else role.bounds()
+        derived = {"rank": role.rank_bounds(), "range": bounds}
         unwritten = derived.keys() - self.model_fields_set
         return role.model_copy(update={key: derived[key] for key in unwritten})
 
@@ -206,21 +198,29 @@ class Role(Argument):
             raise TypeError(f"the role of '{name}' is {type(role).__name__}, not {kind.__name__}")
         return role
 
-    def referrers(self, key: str) -> list["Role"]:
-        """Return the arguments that name this one under `key`."""
+    def referrers(self, key: str, kind: type[RelatedRole]) -> list[RelatedRole]:
+        """Return the arguments of the class `kind` that name this one under `key`."""
+        roles = [role for role in self._signature.roles if isinstance(role, kind)]
         # Draws ask for it, and pydantic takes long to find that there is no such key.
-        return [role for role in self._signature.roles if vars(role).get(key) == self.name]
+        return [role for role in roles if vars(role).get(key) == self.name]
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield each mistake of the role in its signature: the key at fault, and a message."""
         return iter(())
+
+    def type_mistakes(self, other: str) -> Iterator[tuple[str, str]]:
+        """Yield that its type symbol is not that of another argument, whose type it has."""
+        symbol = self._signature.arguments[other].type
+        if self.type != symbol:
+            text = f"type symbol '{self.type}' differs from that of '{other}'"
+            yield "type", f"{text}; expected '{symbol}'"
 
     # Expressions for conditions
 
     @property
     def is_attribute(self) -> bool:
         """Whether it is an attribute, not a tensor."""
-        return self.type in _ATTRIBUTE_TYPES
+        return self.type in _PLAIN_TYPES
 
     @property
     def given_expr(self) -> str:
@@ -234,10 +234,6 @@ class Role(Argument):
         named = [name for name in dict.fromkeys(names) if name in self._signature.arguments]
         aspects = ("type", "rank", "shape", "length", "range", "extents")
         return tuple(f"{name}.{aspect}" for name in named for aspect in aspects)
-
-    def is_given_in(self, call: Call) -> bool:
-        """Whether a call does not omit it."""
-        return self.name in call.arguments
 
     # What properties of finished calls are found with
 
@@ -317,10 +313,6 @@ class Role(Argument):
         """Draw the shape of its tensor, which other arguments may share."""
         raise NotImplementedError
 
-    def draw_count(self, call: Drawing) -> int:
-        """Draw how many tensors it has or describes."""
-        raise NotImplementedError
-
     def rank_bounds(self) -> tuple[str, str]:
         """Return the least and the greatest rank, unless the spec gives them."""
         return self.rank
@@ -354,6 +346,11 @@ class Role(Argument):
             self.given_expr if when is None else when,
             tuple(key if "." in key else f"{self.name}.{key}" for key in prerequisites),
         )
+
+    def same_type(self, other: str, *keys: str, when: str | None = None) -> Requirement:
+        """Return the requirement that it has the type of another tensor."""
+        text, holds = f"{self.name} has the type of {other}.", f"{self.name}.type == {other}.type"
+        return self.requirement("type", text, holds, *keys, when=when)
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield the ambiguities that follow from what the spec declares."""

@@ -1,11 +1,10 @@
 """Target shapes, and axes in them: the roles `shape`, `reshape` and `mapping`."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import cycle, islice
-from math import prod
+from math import isqrt, prod
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -37,11 +36,6 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
         return ("0", f"{self.into}.size - 1")
 
     @property
-    def target(self) -> Role:
-        """The target shape that has the listed axes."""
-        return self.related(self.into, Role)
-
-    @property
     def aligned(self) -> tuple[str, str, tuple[str, ...]]:
         """The condition that data aligns at the end, the words for it, and its prerequisites."""
         mode = self.selected_by
@@ -56,7 +50,10 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
             return None
         if self.selected_by is None and not call.fact(self.draw_given):
             return None
-        rank, most = call.fact(self.data.draw_rank), call.fact(self.target.draw_rank)
+        rank, most = (
+            call.fact(self.data.draw_rank),
+            call.fact(self.related(self.into, Role).draw_rank),
+        )
         if most < rank:
             raise Inapplicable("the target has fewer axes than data")
         return sorted(call.sample(self, "places", range(most), rank))
@@ -82,35 +79,27 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
         begin = ""
         if self.selected_by is not None:
             begin = f"In mode {self.mode_is}, "
-            yield self.requirement(
-                "given",
-                f"{begin}{name} is given.",
-                f"{name} is not None",
-                *self.selected_keys,
-                *form,
-                f"{into}.least",
-                when=self.selected_expr,
-            )
+            text, holds = f"{begin}{name} is given.", f"{name} is not None"
+            keys = *self.selected_keys, *form, f"{into}.least"
+            yield self.requirement("given", text, holds, *keys, when=self.selected_expr)
         for requirement in super().requirements():
             yield dataclasses.replace(requirement, when=when, prerequisites=self.selected_keys)
         text = f"{name} has as many elements as {of} has dimensions."
         yield self.requirement("size", text, f"{name}.size == {of}.rank", "rank", when=when)
         least, _ = self.range or self.bounds()
         holds = f"all({least} <= axis < {into}.size for axis in {values})"
-        text, keys = f"{name} lists axes of the output.", (*form, "type", "rank", "size")
+        text = f"{name} lists axes of the output."
+        keys = *form, "type", "rank", "size"
         yield self.requirement("range", text, holds, *keys, when=when)
         text, holds = f"{name} is in ascending order.", f"tuple(sorted(set({values}))) == {values}"
         yield self.requirement("order", text, holds, "range", when=when)
         one, or_one = ("1, ", "1 or ") if self.ones != "kept" else ("", "")
+        target = f"that of the axis of the output that {name} maps it to"
+        text = f"{begin}each size of {of} is {or_one}{target}."
         sizes = f"[{one}{into}.values[axis]]"
-        yield self.requirement(
-            "extents",
-            f"{begin}each size of {of} is {or_one}that of the axis of the output that {name} maps "
-            "it to.",
-            f"all(n in {sizes} for n, axis in zip({of}.shape, {values}))",
-            *(f"{into}.least", "given", "size", "range", "order"),
-            when=when,
-        )
+        holds = f"all(n in {sizes} for n, axis in zip({of}.shape, {values}))"
+        keys = f"{into}.least", "given", "size", "range", "order"
+        yield self.requirement("extents", text, holds, *keys, when=when)
 
 
 class ShapeRole(ListRole, OfDataRole):
@@ -128,8 +117,7 @@ class ShapeRole(ListRole, OfDataRole):
     @cached_property
     def mapping(self) -> MappingRole | None:
         """The mapping of axes of data onto its own, if the operator has one."""
-        mappings = (role for role in self.referrers("into") if isinstance(role, MappingRole))
-        return next(mappings, None)
+        return next(iter(self.referrers("into", MappingRole)), None)
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw how many elements it has."""
@@ -193,52 +181,13 @@ class ShapeRole(ListRole, OfDataRole):
         yield self.requirement("extents", text, holds, "ranks", when=when)
 
 
-@dataclass(frozen=True)
-class _Target:
-    """Sizes, and which of them can be copied or inferred, or can neither be copied nor written."""
-
-    sizes: Sequence[int]
-    copyable: Sequence[int]
-    inferrable: Sequence[int]
-    unwritable: Sequence[int]
-
-
-def _target(
-    sizes: Sequence[int], shape: Sequence[int], element_type: str, *, copies: bool
-) -> _Target | None:
-    """Return the target of data of `shape`, None if no list of its type can describe it.
-
-    `copies` is whether a 0 copies a size.
-    """
-    pairs = enumerate(zip(sizes, shape, strict=False))
-    copyable = [k for k, (size, n) in pairs if copies and size == n]
-    # Next to a size of 0, any size could be inferred.
-    zeros = [k for k, size in enumerate(sizes) if size == 0]
-    can_infer = lowest(element_type) < 0 and len(zeros) < 2
-    inferrable = (zeros or [*range(len(sizes))]) if can_infer else []
-    unwritable = [
-        k
-        for k, size in enumerate(sizes)
-        if k not in copyable and (not fits(element_type, size) or (copies and not size))
-    ]
-    if len(unwritable) > 1 or not {*unwritable} <= {*inferrable}:
-        return None
-    return _Target([*sizes], copyable, inferrable, unwritable)
-
-
 @cache
 def _prime_factors(n: int) -> tuple[int, ...]:
     """Return the prime factors of `n`; none of 0 and 1."""
-    factors = []
-    divisor = 2
-    while n > 1:
-        if divisor * divisor > n:
-            divisor = n
-        while n % divisor == 0:
-            factors.append(divisor)
-            n //= divisor
-        divisor += 1
-    return tuple(factors)
+    for divisor in range(2, isqrt(n) + 1):
+        if n % divisor == 0:
+            return (divisor, *_prime_factors(n // divisor))
+    return (n,) if n > 1 else ()
 
 
 class ReshapeRole(ListRole, OfDataRole):
@@ -290,26 +239,46 @@ class ReshapeRole(ListRole, OfDataRole):
         yield "ones before it", [*ones, *shape]
         yield "ones after it", [*shape, *ones]
 
+    def _inferrable(
+        self, sizes: Sequence[int], shape: tuple[int, ...], element_type: str, *, copies: bool
+    ) -> Mapping[str, int | None] | None:
+        """Return which size may be inferred, by place; None if no list describes the target."""
+        # Next to a size of 0, any size could be inferred.
+        zeros = [k for k, size in enumerate(sizes) if size == 0]
+        can_infer = lowest(element_type) < 0 and len(zeros) < 2
+        inferrable = (zeros or [*range(len(sizes))]) if can_infer else []
+        # What can neither be copied nor written must be inferred.
+        unwritable = [
+            k
+            for k, size in enumerate(sizes)
+            if not (copies and shape[k : k + 1] == (size,))
+            and (not fits(element_type, size) or (copies and not size))
+        ]
+        if len(unwritable) > 1 or not {*unwritable} <= {*inferrable}:
+            return None
+        if unwritable:
+            return {"what its type cannot hold": unwritable[0]}
+        named = {name: k for name, k in places(len(sizes)).items() if k in inferrable}
+        return {"none": None, **named}
+
     def draw(self, call: Drawing) -> Any:
         """Return a target; sizes of data at the same places may be copied, and one be inferred."""
         shape, element_type = call.fact(self.data.draw_shape), call.fact(self.draw_type)
         flag = None if self.copies is None else self.related(self.copies, FlagRole)
         copies = flag is not None and call.fact(flag.draw_meant)
-        targets: dict[str, _Target] = {}
+        targets: dict[str, tuple[int, ...]] = {}
         for form, sizes in self._draw_forms(call, shape, copies=copies):
-            target = _target(sizes, shape, element_type, copies=copies)
-            if len(sizes) <= self.most and target and target not in targets.values():
+            target = tuple(sizes)
+            is_new = len(target) <= self.most and target not in targets.values()
+            if is_new and self._inferrable(target, shape, element_type, copies=copies) is not None:
                 targets[form] = target
-        target = call.one(self, "form", targets)
-        values = [*target.sizes]
-        named = places(len(values)).items()
-        options = {"none": None, **{name: k for name, k in named if k in target.inferrable}}
-        if target.unwritable:
-            options = {"what its type cannot hold": target.unwritable[0]}
-        inferred = call.one(self, "inferred", options)
+        values = [*call.one(self, "form", targets)]
+        inferrable = self._inferrable(values, shape, element_type, copies=copies)
+        inferred = call.one(self, "inferred", inferrable or {})
+        copied = [k for k, n in enumerate(shape[: len(values)]) if copies and values[k] == n]
         if inferred is not None:
             values[inferred] = -1
-        copied = [k for k in target.copyable if k != inferred]
+            copied = [k for k in copied if k != inferred]
         if copied:
             numbers = {len(copied) - 1: "all but one", len(copied): "all", 1: "one", 0: "none"}
             number = call.one(self, "copied", {numbers[k]: k for k in sorted(numbers)})

@@ -1,10 +1,9 @@
 """The roles `slicing_steps`, starts, stops and steps of slices, and `mask`, which modifies them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice, repeat
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
@@ -13,22 +12,13 @@ from opcert.roles.role import ElementKind, ListRole, Requirement, Role
 from opcert.roles.spans import SlicePartRole, series
 
 
-@dataclass(frozen=True)
-class SlicingStep:
-    """What one step does: it slices an axis, or a mask gives it another meaning."""
+class SlicingStep(NamedTuple):
+    """The numbers of a step, and the masks that mark it; a step without a mark slices an axis."""
 
-    kind: Literal["slice", "new", "single", "rest"]
     start: int
     stop: int
     step: int
-    is_start_open: bool = False
-    is_stop_open: bool = False
-
-    def has_mark(self, marks: str) -> bool:
-        """Whether the mask that marks a start, a stop or a kind marks it."""
-        if marks in ("start", "stop"):
-            return self.is_start_open if marks == "start" else self.is_stop_open
-        return self.kind == marks
+    marks: Collection[str] = ()
 
 
 class SlicingStepsRole(SlicePartRole):
@@ -45,11 +35,7 @@ class SlicingStepsRole(SlicePartRole):
     @cached_property
     def masks(self) -> Mapping[str, Role]:
         """The masks by what they mark."""
-        return {
-            marks: role
-            for role in self.parts[0].referrers("of")
-            if isinstance(marks := getattr(role, "marks", None), str)
-        }
+        return {role.marks: role for role in self.parts[0].referrers("of", MaskRole)}
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report missing parts, as for `spans`, and missing masks."""
@@ -127,9 +113,11 @@ class SlicingStepsRole(SlicePartRole):
             for k, part in enumerate(self.part_names)
         )
         masks = [
-            call.integer(role, f"{part} mask {number}", 0, 3) == 0 for part in ("start", "stop")
+            part
+            for part in ("start", "stop")
+            if call.integer(role, f"{part} mask {number}", 0, 3) == 0
         ]
-        return SlicingStep(kind, start, stop, by, masks[0], masks[1])
+        return SlicingStep(start, stop, by, (kind, *masks))
 
     def _draw_single(self, call: Drawing, n: int, axis: int, *, is_tested: bool) -> SlicingStep:
         """Draw a step that takes one of `n` elements: its stop equals its start."""
@@ -140,7 +128,7 @@ class SlicingStepsRole(SlicePartRole):
             index = call.one(single, "index", inside)
         # Whatever the step is, it is ignored.
         by = call.pick(single, f"step {axis}", [value for value in named.values() if value])
-        return SlicingStep("single", index, index, by)
+        return SlicingStep(index, index, by, ("single",))
 
     def _draw_tested(self, call: Drawing, n: int) -> SlicingStep:
         """Draw a slice of an axis of `n` that mostly selects something."""
@@ -155,24 +143,23 @@ class SlicingStepsRole(SlicePartRole):
         by, (first, end) = sign * size, (0, n) if sign > 0 else (n - 1, -n - 1)
         # What a mask replaces may be anything.
         begin = call.pick(start, "masked value", [*named.values()])
-        is_start_open = call.one(start, "mask", {"unmasked": False, "masked": True})
-        if not is_start_open:
+        marks = [*call.one(start, "mask", {"unmasked": (), "masked": ("start",)})]
+        if not marks:
             # A start below the axis counts as its first element, backwards too.
             reach = {k: v for k, v in named.items() if python_slice(n, max(v, -n), end, by)}
             begin = call.one_near(start, "value", reach)
             first = max(begin, -n)
-        masks: tuple[dict[str, bool], dict[str, bool]] = {"unmasked": False}, {"masked": True}
         picked = python_slice(n, first, n if sign > 0 else 0, by)
         # Backwards, it is open whether a masked stop includes the first element.
-        if sign > 0 or (picked and picked[-1] + by):
-            masks = masks[0] | masks[1], {}
-        is_stop_open = call.one(stop, "mask", *masks)
-        if is_stop_open:
+        is_decided = sign > 0 or (picked and picked[-1] + by)
+        masks = parted({"unmasked": False, "masked": True}, lambda masked: is_decided or not masked)
+        if call.one(stop, "mask", *masks):
+            marks.append("stop")
             end = call.pick(stop, "masked value", [*named.values()])
         else:
             ends = parted(named, lambda v: python_slice(n, first, v, by))
             end = call.one_near(stop, "value", *ends)
-        return SlicingStep("slice", begin, end, by, is_start_open, is_stop_open)
+        return SlicingStep(begin, end, by, marks)
 
     def _draw_other(self, call: Drawing, n: int, axis: int, kind: str) -> SlicingStep:
         """Draw a slice of an axis of `n` that selects something; its numbers fit their type."""
@@ -180,7 +167,7 @@ class SlicingStepsRole(SlicePartRole):
         element_type = call.fact(self.draw_type)
         if kind == "whole":
             begin, end = call.choices.integers(f"{start.name} masked {axis}", 0, 9, 2)
-            return SlicingStep("slice", begin, end, 1, is_start_open=True, is_stop_open=True)
+            return SlicingStep(begin, end, 1, ("start", "stop"))
         sign = -1 if kind == "backwards" else 1
         if kind == "any" and self._can_be_backwards(call):
             sign = call.pick(step, f"direction {axis}", (1, -1))
@@ -195,13 +182,17 @@ class SlicingStepsRole(SlicePartRole):
             end -= n if fits(element_type, end - n) else 0
         if call.integer(start, f"from the end {axis}", 0, 1):
             begin -= n if fits(element_type, begin - n) else 0
-        masks = [call.integer(part, f"mask {axis}", 0, 2) == 0 for part in (start, stop)]
-        return SlicingStep("slice", begin, end, sign * size, masks[0], masks[1] and sign > 0)
+        # What a masked stop means backwards is open.
+        can_be_masked = (start, stop) if sign > 0 else (start,)
+        marks = [
+            part.part for part in can_be_masked if call.integer(part, f"mask {axis}", 0, 2) == 0
+        ]
+        return SlicingStep(begin, end, sign * size, marks)
 
     def draw(self, call: Drawing) -> Any:
         """Return the values of all steps."""
         steps = call.fact(self.parts[0].draw_steps)
-        return self.drawn_part(call, [(step.start, step.stop, step.step) for step in steps])
+        return self.drawn_part(call, steps)
 
     def _marked(self, call: Call, marks: str) -> list[bool]:
         bits = chain(self.masks[marks].values_in(call), repeat(0))
@@ -247,7 +238,7 @@ class MaskRole(ListRole):
         belongs to no step is ignored.
         """
         steps = call.fact(self._steps.draw_steps)
-        mask = [int(step.has_mark(self.marks)) for step in steps]
+        mask = [int(self.marks in step.marks) for step in steps]
         if not self.required and not any(mask) and not call.fact(self.draw_given):
             return None
         marked = max([k + 1 for k, bit in enumerate(mask) if bit], default=0)

@@ -13,12 +13,6 @@ from opcert.roles.plain_values import ModeRole
 from opcert.roles.role import ElementKind, ListRole, Requirement
 
 Interval = tuple[int, int, int]
-_DRAWN_STRIDES = (1, 1, 2, -1, -2, 3)
-
-
-def reachable(size: int, stride: int) -> int:
-    """Return how many elements of a window a stride reaches, by its magnitude."""
-    return 1 + (size - 1) // stride
 
 
 def backwards_in(n: int, *, is_at_end: bool) -> Interval:
@@ -106,7 +100,7 @@ class WindowsRole(PerAxis, PartRole):
         first, last = sorted(call.choices.integers(f"{offset.name} ends {axis}", 0, n - 1, 2))
         if call.integer(offset, f"whole {axis}", 0, 1):
             first, last = 0, n - 1
-        return first, last + 1 - first, call.pick(stride, f"other {axis}", _DRAWN_STRIDES)
+        return first, last + 1 - first, call.pick(stride, f"other {axis}", (1, 1, 2, -1, -2, 3))
 
     def draw(self, call: Drawing) -> Any:
         """Return its number for each axis."""
@@ -191,8 +185,7 @@ class SlidingRole(ListRole, OfDataRole):
 
     @property
     def _group(self) -> list["SlidingRole"]:
-        roles = self._signature.roles
-        return [role for role in roles if isinstance(role, SlidingRole) and role.of == self.of]
+        return self.data.referrers("of", SlidingRole)
 
     def draw_windows(self, call: Drawing) -> list[Window]:
         """Draw the windows along all axes."""
@@ -265,21 +258,19 @@ class FilterRole(DataRole):
     `windows` names one of the lists of the window, which has its sizes.
     """
 
-    relations: ClassVar = {**DataRole.relations, "windows": ("sliding",)}
+    relations: ClassVar = {"type_of": ("data",), "windows": ("sliding",)}
 
-    role: Literal["filter"]  # type: ignore[assignment]
+    role: Literal["filter"]
+    type_of: str
     windows: str
-    # Keys of data that filters do not have.
-    shape: None = None
-    broadcasts_with: None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Report a type symbol other than that of data."""
+        return self.type_mistakes(self.type_of)
 
     @property
     def _sliding(self) -> SlidingRole:
         return self.related(self.windows, SlidingRole)
-
-    def draw_rank(self, call: Drawing) -> int:
-        """Return its rank."""
-        return len(call.fact(self.draw_shape))
 
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:
         """Draw the number of outputs; data and the windows determine the rest."""
@@ -294,8 +285,8 @@ class FilterRole(DataRole):
         return (call.extent(self, "outputs", room), channels, *sizes)
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield its rank, and its channels."""
-        yield from super().requirements()
+        """Yield its type, its rank, and its channels."""
+        yield self.same_type(self.type_of)
         name, data = self.name, self._sliding.data.name
         text = f"{name} has as many dimensions as {data}."
         yield self.requirement("rank", text, f"{name}.rank == {data}.rank")

@@ -24,10 +24,8 @@ class SlicePartRole(PartRole):
     role: Literal["spans", "slicing_steps"]
     part: Literal["start", "stop", "step"]
 
-    def bounds(self) -> tuple[str, str] | None:
+    def bounds(self) -> tuple[str, str]:
         """Return the limits of its type: a slice may reach past its axis."""
-        if self.is_attribute:
-            return None
         return (f"lowest({self.name}.type)", f"highest({self.name}.type)")
 
     def requirements(self) -> Iterator[Requirement]:
@@ -45,21 +43,17 @@ class SlicePartRole(PartRole):
 
     def _type_requirement(self) -> Iterator[Requirement]:
         """Yield the element types of all parts, as one requirement."""
+        types = [(part, rule) for part in self.parts for rule in Role.requirements(part)]
         kinds: dict[str, list[str]] = {}
-        conditions = []
-        for part in self.parts:
-            for requirement in Role.requirements(part):
-                kind = requirement.text.partition(" is ")[2].removesuffix(".")
-                kinds.setdefault(kind, []).append(part.name)
-                holds = requirement.holds
-                conditions.append(holds if part.required else f"({part.name} is None or {holds})")
+        for part, rule in types:
+            kinds.setdefault(rule.text.partition(" is ")[2], []).append(part.name)
         texts = [
-            f"{series(names)} {'are' if len(names) > 1 else 'is'} {kind}"
+            f"{series(names)} {'are' if len(names) > 1 else 'is'} {kind.removesuffix('.')}"
             for kind, names in kinds.items()
         ]
-        if conditions:
-            text = f"{'; '.join(texts)}."
-            yield self.requirement("type", text, " and ".join(conditions), when="True")
+        if types:
+            holds = " and ".join(_where_given(part, rule.holds) for part, rule in types)
+            yield self.requirement("type", f"{'; '.join(texts)}.", holds, when="True")
 
     @property
     def _lists(self) -> list[ListRole]:
@@ -74,14 +68,16 @@ class SlicePartRole(PartRole):
     def _equal_lengths(self) -> Requirement:
         lists, length = self._lists, self._compared.length_expr
         others = [part for part in lists if part is not self._compared]
-        equal = [(part, f"{part.length_expr} == {length}") for part in others]
-        conditions = [
-            holds if part.required else f"({part.name} is None or {holds})" for part, holds in equal
-        ]
+        conditions = [_where_given(part, f"{part.length_expr} == {length}") for part in others]
         names = [part.name if part.required else f"where given {part.name}" for part in lists]
         ranks = [f"{part.name}.rank" for part in lists if not part.is_attribute]
         text = f"{series(names)} have equally many elements."
         return self.requirement("length", text, " and ".join(conditions), *ranks, when="True")
+
+
+def _where_given(part: ListRole, condition: str) -> str:
+    """Return a condition on a list that a call may omit."""
+    return condition if part.required else f"({part.name} is None or {condition})"
 
 
 def series(names: Sequence[str]) -> str:
@@ -136,10 +132,8 @@ class SpansRole(SlicePartRole):
         by = 1
         if call.fact(step.draw_given):
             element_type = call.fact(step.draw_type)
-            signs = (
-                {"forwards": 1, "backwards": -1} if lowest(element_type) < 0 else {"forwards": 1}
-            )
-            sign = call.one(step, "direction", signs)
+            backwards = {"backwards": -1} if lowest(element_type) < 0 else {}
+            sign = call.one(step, "direction", {"forwards": 1, **backwards})
             steps = near(n, element_type).items()
             by = call.one_near(step, "value", {name: v for name, v in steps if v * sign > 0})
         begin, end = (0, n) if by > 0 else (n - 1, -n - 1)

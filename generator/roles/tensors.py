@@ -27,13 +27,8 @@ class TensorsRole(AlongRole, DataRole):
     relations: ClassVar = {"along": ("axis",)}
     can_be_variadic: ClassVar = True
 
-    role: Literal["tensors"]  # type: ignore[assignment]
+    role: Literal["tensors"]
     variadic: tuple[int, int]
-    # Keys of data that a list does not have.
-    type_of: None = None
-    shape: None = None
-    broadcasts_with: None = None
-    read: Literal[False] = False
 
     @property
     def tensor_expr(self) -> str:
@@ -45,6 +40,11 @@ class TensorsRole(AlongRole, DataRole):
         return tensors_in(call.arguments[self.name])[0]
 
     draws_own_shape: ClassVar[bool] = False
+
+    def draw_rank(self, call: Drawing) -> int:
+        """Draw the rank of all of them."""
+        least, most = map(int, self.rank)
+        return call.one(self, "rank", range(least, most + 1))
 
     def draw_count(self, call: Drawing) -> int:
         """Draw how many tensors there are; a single one has nothing to be joined to."""
@@ -135,14 +135,10 @@ class TensorsRole(AlongRole, DataRole):
         text = f"All tensors of {name} have as many dimensions."
         holds = f"all(tensor.rank == {first}.rank for tensor in {name})"
         yield self.requirement("same-rank", text, holds)
-        yield self.requirement(
-            "off-axis",
-            f"Off the axis, all tensors of {name} have the same extents.",
-            f"all(tensor.shape[d] == {first}.shape[d] for tensor in {name} "
-            f"for d in range({first}.rank) if d != {self.axis.wrapped_expr})",
-            "same-rank",
-            f"{self.along}.range",
-        )
+        text = f"Off the axis, all tensors of {name} have the same extents."
+        others = f"for d in range({first}.rank) if d != {self.axis.wrapped_expr}"
+        holds = f"all(tensor.shape[d] == {first}.shape[d] for tensor in {name} {others})"
+        yield self.requirement("off-axis", text, holds, "same-rank", f"{self.along}.range")
 
 
 # How many products are added, in most draws and in a few.
@@ -158,22 +154,13 @@ class MatricesRole(DataRole):
 
     relations: ClassVar = {"times": ("matrices",), "transposed": ("flag",)}
 
-    role: Literal["matrices"]  # type: ignore[assignment]
+    role: Literal["matrices"]
     times: str | None = None
     transposed: str
-    # Keys of data that factors do not have.
-    type_of: None = None
-    shape: None = None
-    broadcasts_with: None = None
-    read: Literal[False] = False
 
     @property
     def _first(self) -> "MatricesRole":
         return self if self.times is None else self.related(self.times, MatricesRole)
-
-    def draw_rank(self, call: Drawing) -> int:
-        """Return its rank."""
-        return len(call.fact(self.draw_shape))
 
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:
         """Return its shape, which is drawn with that of the other factor."""
@@ -181,8 +168,7 @@ class MatricesRole(DataRole):
 
     def draw_factors(self, call: Drawing) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Draw the shapes of both factors."""
-        second = self.referrers("times")[0]
-        factors = self, self.related(second.name, MatricesRole)
+        factors = self, *self.referrers("times", MatricesRole)[:1]
         ranks = [factor._draw_usual_rank(call) for factor in factors]
         is_many = call.choices.rarely(f"{self.name} many", 16)
         room = min(call.room(self), _MANY_PRODUCTS if is_many else _MOST_PRODUCTS)
@@ -218,15 +204,10 @@ class MatricesRole(DataRole):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its rank, and how the second factor agrees with the first."""
-        yield from super().requirements()
         name, first = self.name, self._first
         yield self.requirement("rank", f"{name} has a dimension.", f"{name}.rank >= 1")
         if self.times is not None:
-            text, holds = (
-                f"{name} has the type of {first.name}.",
-                f"{name}.type == {first.name}.type",
-            )
-            yield self.requirement("type", text, holds)
+            yield self.same_type(first.name)
             keys = "rank", f"{first.name}.rank"
             text = f"The rows of {first.name} are as long as the columns of {name}."
             holds = f"{first._columns} == {self._columns}"
@@ -251,10 +232,7 @@ class FillRole(SelectedRole, OneElementRole):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report a type symbol other than that of data, and wrong keys of a mode."""
         yield from super().mistakes()
-        symbol = self.data.type
-        if self.type != symbol:
-            text = f"type symbol '{self.type}' differs from that of '{self.like}'"
-            yield "type", f"{text}; expected '{symbol}'"
+        yield from self.type_mistakes(self.like)
 
     @property
     def data(self) -> DataRole:
@@ -273,7 +251,7 @@ class FillRole(SelectedRole, OneElementRole):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type and its form."""
-        name, keys, when = self.name, self.selected_keys, self.used_expr
-        text, holds = f"{name} has the type of {self.like}.", f"{name}.type == {self.like}.type"
-        yield self.requirement("type", text, holds, *keys, when=when)
-        yield self.form_requirement("element", *keys, when=when)
+        keys, when = self.selected_keys, self.used_expr
+        yield self.same_type(self.like, *keys, when=when)
+        text = f"{self.name} is one element, given as {' or '.join(self.form).replace('_', ' ')}."
+        yield replace(self.form_requirement(*keys, when=when), text=text)

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 from opcert.arrays.calls import tensor_key
 from opcert.arrays.element_types import INTEGERS, TYPE_SETS
 from opcert.errors import ExpressionError, did_you_mean
-from opcert.roles.data import DataRole
+from opcert.roles.data import DataRole, PlainDataRole
 from opcert.roles.role import (
     Argument,
     ExpressionText,
@@ -20,7 +20,7 @@ from opcert.roles.role import (
     Role,
     SpecModel,
 )
-from opcert.roles.tensors import FillRole, TensorsRole
+from opcert.roles.tensors import FillRole
 from opcert.specification.expressions import (
     EXPRESSION_CONSTANTS,
     EXPRESSION_FUNCTIONS,
@@ -279,9 +279,9 @@ class Spec(SpecModel):
             argument.name
             for argument in self.inputs
             if isinstance(argument, ListRole)
-            or (isinstance(argument, DataRole) and argument.read)
+            or (isinstance(argument, PlainDataRole) and argument.read)
             or (
-                not isinstance(argument, DataRole | FillRole | TensorsRole)
+                not isinstance(argument, DataRole | FillRole)
                 and set(self.type_sets[argument.type]) <= set(INTEGERS)
             )
         )

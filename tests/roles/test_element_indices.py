@@ -21,9 +21,10 @@ from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.roles.made_up import (
     HEAD,
+    MADE_UP,
+    SPECS,
     Backend,
     certified_suite,
-    mistakes,
     random_calls,
     read,
     write_spec,
@@ -31,49 +32,7 @@ from tests.roles.made_up import (
 
 pytestmark = pytest.mark.usefixtures("few_calls")
 
-SPEC = """\
-types: {T: [f32, u8], I: [i8, i64]}
-inputs:
-  - {name: data, role: data, type: T, rank: [1, 3], text: Data.}
-  - {name: at_row, role: element_indices, into: data, type: I, negative: false, outside: reject, within: true, repeated: undefined, text: R.}
-  - {name: updates, role: data, type: T, type_of: data, shape: at_row.shape, text: U.}
-outputs:
-  - name: updated
-    type: T
-    shape: data.shape
-    element: "one_of([updates[replace(at, 0, k)] for k in range(updates.shape[0]) if inside and at_row[replace(at, 0, k)] == at[0]], data[at])"
-    where: {inside: "all(at[d] < updates.shape[d] for d in range(1, data.rank))"}
-    text: Data with updates.
-rules:
-  - {id: type, from: at_row.type, clause: R}
-  - {id: rank, from: at_row.rank, clause: R}
-  - {id: extents, from: at_row.extents, clause: R}
-  - {id: inside, from: at_row.range, clause: R}
-  - {id: same-type, from: updates.type, clause: U}
-  - {id: same-shape, from: updates.shape, clause: U}
-  - {id: updated, clause: D, text: Rows change., when: updates.size > 0}
-ambiguities:
-  - {id: order, from: at_row.repeated, clause: R, text: Which is last., elements: Any of the updates for it.}
-"""  # noqa: E501
-REFERENCE = """\
-import numpy as np
-
-from opcert.reference import require
-
-
-def up(data, at_row, updates):
-    require(at_row.dtype.name in ("int8", "int64"), "up-1/type", "")
-    require(at_row.ndim == data.ndim, "up-1/rank", "")
-    require(all(a <= b for a, b in zip(at_row.shape, data.shape)), "up-1/extents", "")
-    require(((at_row >= 0) & (at_row < data.shape[0])).all(), "up-1/inside", "")
-    require(updates.dtype == data.dtype, "up-1/same-type", "")
-    require(updates.shape == at_row.shape, "up-1/same-shape", "")
-    output = data.copy()
-    places = list(np.indices(at_row.shape))
-    places[0] = at_row
-    output[tuple(places)] = updates
-    return [output]
-"""
+SPEC, REFERENCE = (MADE_UP["updates"][key] for key in ("spec", "reference"))
 
 
 def up(data: Any, at_row: Any, updates: Any) -> list[Any]:
@@ -99,39 +58,15 @@ def opened(suite: Path) -> Iterator[Any]:
     return (case for case in Suite(suite) if case.record.open_elements)
 
 
-def test_updates_have_the_shape_of_indices(tmp_path: Path) -> None:
-    calls = random_calls(read(tmp_path, SPEC))
-    assert {call.inputs["updates"].shape for call in calls} == {
-        call.inputs["at_row"].shape for call in calls
-    }
-
-
-def test_indices_of_the_shape_of_data_off_the_axis(tmp_path: Path) -> None:
-    spec = """\
-types: {T: [f32, u8], I: integer}
-inputs:
-  - {name: data, role: data, type: T, rank: [1, 3], text: Data.}
-  - {name: at_row, role: element_indices, into: data, along: axis, type: I, outside: undefined, text: R.}
-attributes:
-  - {name: axis, role: axis, of: data, type: int, text: A.}
-outputs:
-  - {name: taken, type: T, shape: at_row.shape, text: What is taken.}
-rules:
-  - {id: type, from: at_row.type, clause: R}
-  - {id: rank, from: at_row.rank, clause: R}
-  - {id: extents, from: at_row.extents, clause: R}
-  - {id: axis-range, from: axis.range, clause: A}
-  - {id: taken, clause: D, text: Elements are taken.}
-ambiguities:
-  - {id: outside, from: at_row.range, clause: R, text: Outside., readings: {valid: Any., invalid: None.}}
-"""  # noqa: E501
-    calls = random_calls(read(tmp_path, spec))
-    values = [value for call in calls for value in call.inputs["at_row"].values or ()]
-    assert min(values) < 0 < max(values)
-    conditions = Conditions(read(tmp_path, spec))
-    for n, ambiguity in ((-4, "outside"), (-3, None), (2, None), (3, "outside")):
-        inputs = {"data": tensor("u8", (3,), (1, 2, 3)), "at_row": vector("i8", (n, 0, 0, 0))}
-        assert conditions.ambiguity(Call(inputs, {"axis": 0})) == ambiguity
+@pytest.mark.parametrize(
+    ("n", "ambiguity"), [(-4, "outside"), (-3, None), (2, None), (3, "outside")]
+)
+def test_an_index_outside_of_the_axis_may_be_an_ambiguity(
+    n: int, ambiguity: str | None, tmp_path: Path
+) -> None:
+    inputs = {"data": tensor("u8", (3,), (1, 2, 3)), "at_row": vector("i8", (n, 0, 0, 0))}
+    conditions = Conditions(read(tmp_path, SPECS["take_along"]))
+    assert conditions.ambiguity(Call(inputs, {"axis": 0})) == ambiguity
 
 
 def test_without_repetition_indices_are_distinct(tmp_path: Path) -> None:
@@ -244,30 +179,6 @@ def test_the_pages_state_what_is_open(suite: Path) -> None:
     pages = "".join(path.read_text() for path in (folder / "d").rglob("*.md"))
     assert "Any of the updates for it. All other elements are decisive." in pages
     assert "with open elements" in pages
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        (
-            "text: Which is last., elements: Any of the updates for it.",
-            "text: Which is last.",
-            "neither 'readings' and 'elements'; expected one of them",
-        ),
-        (
-            "elements: Any of the updates for it.",
-            "elements: Any., breaks: [type]",
-            "'breaks' with 'elements'; a call with open elements is valid",
-        ),
-        (
-            "shape: at_row.shape, ",
-            "",
-            "no role has the requirement 'updates.shape'",
-        ),
-    ],
-)
-def test_mistakes(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    assert any(expected in text for text in mistakes(tmp_path, SPEC, old, new))
 
 
 def test_candidates_without_an_ambiguity_are_a_mistake(tmp_path: Path) -> None:
