@@ -24,7 +24,7 @@ from opcert.settings import PROFILES
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
-from tests.faults.fault import BROADCAST, DML, SLICE
+from tests.faults.fault import BROADCAST, SLICE
 from tests.faults.finding import core_suite, whole_core_suite
 from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, first_failure, right
 from tests.readings import core, decided, others
