@@ -216,7 +216,11 @@ def _largest_scope(calls: Sequence[TriedCall]) -> tuple[dict[str, Any], Sequence
 
 
 def backends() -> None:
-    """List the available backends, and what they support."""
+    """List the available backends, and what they support.
+
+    Examples:
+        opcert backends
+    """
     print_backends(available_backends(), shipped_operators(), console())
 
 
@@ -232,6 +236,9 @@ def claim(
     """Draft a claim from a certificate: what the backend supported in its run.
 
     Exit codes: 0 written; 1 nothing to claim; 2 invalid input.
+
+    Examples:
+        opcert claim --from results -o claim.yaml
     """
     read = read_certificate(certificate_file(certificate))
     target = path_of_new_file(out, suite)
@@ -261,6 +268,10 @@ def driver_check(
     The results of its calls are not checked.
 
     Exit codes: 0 all steps passed; 1 a step failed; 2 invalid input.
+
+    Examples:
+        opcert driver-check ./my_driver
+        opcert driver-check 'node my_driver.mjs' --timeout 5
     """
     arguments = parse_backend_options(backend_option)
     steps = []

@@ -125,6 +125,12 @@ def report(
     """Show a certificate, or compare several.
 
     Exit codes: 0 printed; 1 something is new, with --fail-on; 2 invalid input.
+
+    Examples:
+        opcert report results
+        opcert report results -o html
+        opcert report results/* -o compared
+        opcert report former results --fail-on new
     """
     if fail_on is not None and len(certificates) == 1:
         raise OpcertError("--fail-on compares certificates: found one; name a former one before it")
@@ -194,6 +200,11 @@ def verify(
     backend that is not conformant can be sound.
 
     Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
+
+    Examples:
+        opcert verify results
+        opcert verify results --key vendor.pub.pem
+        opcert verify results --rerun 50 -b my_backend.py:Backend
     """
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
@@ -280,6 +291,9 @@ def sign(
     which no backend runs: a backend may read whatever its user can read.
 
     Exit codes: 0 signed; 2 invalid input, or not a certificate.
+
+    Examples:
+        opcert sign results --key vendor.key.pem
     """
     file = certificate_file(path)
     signer = stored.load_signer(key)
@@ -302,6 +316,9 @@ def waivers(
     Its owner, its link and its last day are empty. Fill them in: `certify` needs them.
 
     Exit codes: 0 written; 1 nothing to waive; 2 invalid input.
+
+    Examples:
+        opcert waivers --from results -o waivers.yaml
     """
     read = stored.read_certificate(certificate_file(certificate))
     target = writing.path_of_new_file(out, None)
@@ -350,6 +367,11 @@ def explain(
     """Show the call of a case, its expected result, and a program.
 
     The program makes the call and checks the result. With --backend it calls this backend.
+
+    Examples:
+        opcert explain CASE
+        opcert explain CASE --program -b my_backend.py:Backend > call.py
+        opcert explain CASE --program -b onnxruntime --native > call.py
     """
     if native and backend is None:
         raise OpcertError("--native needs --backend, the backend whose runtime makes the call")

@@ -61,6 +61,11 @@ def certify(
     """Certify a backend.
 
     Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
+
+    Examples:
+        opcert certify -b my_backend.py:Backend -o results
+        opcert certify -b openvino --backend-option device=GPU --operator 'openvino/*'
+        opcert certify -b 'driver:./my_driver --fast' --timeout 5
     """
     if resume and out is None:
         raise OpcertError("--resume needs --out, the folder of the certificate to continue")
@@ -273,6 +278,10 @@ def explore(
     """Search for failing calls beyond the suite.
 
     Exit codes: 0 no failing call found; 1 failing calls found; 2 invalid input.
+
+    Examples:
+        opcert explore -b my_backend.py:Backend --minutes 5
+        opcert explore -b torch --operator 'directml/*' --seed 7
     """
     # Hypothesis takes long to import, and no other command needs it.
     from opcert.exploration.explore import explore as search  # noqa: PLC0415

@@ -5,7 +5,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
@@ -84,27 +83,19 @@ CLICK_EXCEPTION = cast(
     "type[Exception]",
     next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"),
 )
-_DRIVER_COMMAND = "driver-check"
 
 
 class Command(TyperCommand):
-    """A command that explains what to change in a wrong call, and refuses repeated options."""
+    """A command that refuses repeated options, and whose help has lines for people."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse the command line.
 
         Raises:
-            OpcertError: it has an unknown, repeated or surplus part.
+            OpcertError: an option is repeated, of which Click would use only the last value.
         """
-        try:
-            _, surplus, parameters = self.make_parser(ctx).parse_args(args=list(args))
-        except CLICK_EXCEPTION as error:
-            raise OpcertError(option_mistake(self, ctx, error, args)) from None
-        if surplus and not ctx.resilient_parsing:
-            hint = _quoting_hint(self.name, args, surplus[0]) or _see_help(ctx)
-            raise OpcertError(f"unexpected argument '{surplus[0]}'{hint}")
+        _, _, parameters = self.make_parser(ctx).parse_args(args=list(args))
         for option, count in Counter(parameters).items():
-            # Click would use only the last value.
             repeatable = not isinstance(option, TyperOption) or option.multiple or option.is_flag
             if count > 1 and not repeatable:
                 raise OpcertError(f"{option.opts[0]}: found {count} times; expected once")
@@ -130,58 +121,15 @@ class Command(TyperCommand):
                 formatter.write("".join(f"  {line}\n" for line in self.epilog.splitlines()))
 
 
-def print_click_error(error: Any) -> int:
-    """Print a mistake that Click found, in the form of opcert's own; return the exit code."""
+def print_click_error(error: Any, args: Sequence[str]) -> None:
+    """Print a mistake that Click found in a command line, in the form of opcert's own."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
-        return ExitCode.INVALID_INPUT
-    parameter = getattr(error, "param", None)
-    if type(error).__name__ == "MissingParameter" and parameter is not None:
-        if isinstance(parameter, TyperOption):
-            text = f"missing option '{parameter.opts[0]} {parameter.metavar}'"
-        else:
-            text = f"missing argument {parameter.metavar}"
-    else:
-        text = _own_form(error)
-    print_error(OpcertError(f"{text}{_see_help(error.ctx)}"))
-    return ExitCode.INVALID_INPUT
-
-
-def option_mistake(command: Any, ctx: typer.Context, error: Any, args: Sequence[str]) -> str:
-    """Return a message about an unknown option, or one whose value is missing or surplus."""
-    options = [name for parameter in command.get_params(ctx) for name in parameter.opts]
-    name = getattr(error, "option_name", None)
-    if name is None or name in options:
-        return f"{_own_form(error)}{_see_help(ctx)}"
-    # The dashes would make any two options similar.
-    words = {option.lstrip("-"): option for option in options}
-    near = [words[word] for word in get_close_matches(name.lstrip("-"), words, n=1)]
-    hint = f"; did you mean '{near[0]}'?" if near else _see_help(ctx)
-    return f"unknown option '{name}'{_quoting_hint(command.name, args, name) or hint}"
-
-
-def _own_form(error: Any) -> str:
-    text: str = error.format_message().rstrip(".")
-    return text[:1].lower() + text[1:]
-
-
-def _see_help(ctx: typer.Context | None) -> str:
-    return "" if ctx is None else f"; see `{ctx.command_path} --help`"
-
-
-def _quoting_hint(command: str | None, args: Sequence[str], surplus: str) -> str:
-    """Return how to quote the command of a driver, if `surplus` seems to be a part of it."""
-    from opcert.backends.lookup import DRIVER_PREFIX
-
-    if command == _DRIVER_COMMAND:
-        words, place = list(args), f"opcert {_DRIVER_COMMAND} "
-    else:
-        values = [value.removeprefix("--backend=").removeprefix("-b") for value in args]
-        start = next((i for i, v in enumerate(values) if v.startswith(DRIVER_PREFIX)), None)
-        if start is None:
-            return ""
-        words, place = values[start:], "--backend "
-    end = next((i for i, word in enumerate(words) if word == surplus), None)
-    if not end:
-        return ""
-    return f"; quote the command of the driver: {place}'{' '.join(words[: end + 1])} ...'"
+        return
+    text = error.format_message().rstrip(".")
+    place = error.ctx.command_path if error.ctx else "opcert"
+    hint = f"; see `{place} --help`"
+    if any("driver" in word for word in args):
+        # A part of the driver's command may have been taken for an argument of opcert.
+        hint += "; quote the command of a driver: './my_driver --fast'"
+    print_error(OpcertError(f"{text[:1].lower()}{text[1:]}{hint}"))

@@ -52,6 +52,10 @@ def check(
     Reports mistakes, warnings, the number of cases for each rule, the requirements that the
     reference does not check, and which faults of backends the suite finds: of those drawn at
     random, and of systematic ones.
+
+    Examples:
+        opcert check my_specs/Reverse-1.yaml
+        opcert check --specs my_specs
     """
     checked = check_specs(files or find_spec_files(settings.specs), settings.profile)
     for spec in checked:
@@ -115,6 +119,11 @@ def generate(
     """Generate a suite from specs.
 
     By default it has the operators of the core suite, or all operators of --specs.
+
+    Examples:
+        opcert generate -o suite --profile full
+        opcert generate -o suite --operator 'directml/*' --seed 7
+        opcert generate -o suite --check
     """
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         lines = generate_suite(
@@ -145,6 +154,10 @@ def coverage(
     """Measure how much a suite covers of what fresh calls show. It is a measure, and no goal.
 
     With --specs alone, generate a temporary core suite from these specs.
+
+    Examples:
+        opcert coverage
+        opcert coverage --suite suite --operator 'directml/*'
     """
     spec_files = {
         spec_file.spec.operator: spec_file
@@ -173,6 +186,9 @@ def docs(
     """Write Markdown: the rules and the cases of each operator.
 
     `python -m sphinx -W FOLDER SITE` makes a site of it; the extra `docs` installs Sphinx.
+
+    Examples:
+        opcert docs -o docs
     """
     refuse_path_in_suite(check_output_folder(out), suite)
     own = MARKS, "the Markdown of `opcert docs`"
@@ -188,7 +204,12 @@ def schema(
         bool, typer.Option("--certificate", help="Print the schema of certificate.json instead.")
     ] = False,
 ) -> None:
-    """Print the JSON Schema of specs, or of certificates."""
+    """Print the JSON Schema of specs, or of certificates.
+
+    Examples:
+        opcert schema > spec.schema.json
+        opcert schema --certificate
+    """
     typer.echo(json.dumps(certificate_json_schema() if certificate else json_schema(), indent=1))
 
 

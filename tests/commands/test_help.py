@@ -21,9 +21,7 @@ LOADED: dict[str, TyperCommand] = {
     name: GROUP.load(name) for commands in COMMANDS.values() for name in commands
 }
 NAMES = [*LOADED]
-EXAMPLES = [
-    example for group in COMMANDS.values() for _, *lines in group.values() for example in lines
-]
+EXAMPLES = [line for command in LOADED.values() for line in (command.epilog or "").splitlines()]
 
 
 @pytest.fixture(scope="module")
