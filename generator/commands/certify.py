@@ -28,7 +28,7 @@ from opcert.isolation.supervised import Configuration, configurations
 from opcert.report import files as reports
 from opcert.settings import OPTIONS, RunSettings
 from opcert.suite.suite import Suite
-from opcert.system import check_output_folder, interrupts_wait, write_files
+from opcert.system import check_output_folder, write_files
 from opcert.yaml_files import YamlSource, read_source
 
 _RESULTS = {
@@ -83,7 +83,7 @@ def certify(
     former: Mapping[str, Certificate] = {}
     # Before a suite is generated, which may take long.
     if folder is not None:
-        for place in (folder, *(folder / each.name for each in selected)):
+        for place in (folder, *(folder / configuration.name for configuration in selected)):
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
         for configuration in selected:
@@ -91,22 +91,8 @@ def certify(
     opened = options.open_selected(suite, settings, quiet)
     check_selection(opened, settings.operator, settings.case)
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
-        request = _Request(
-            certify=partial(certify_suite, backend, cluster=connected, **settings.changes()),
-            suite=opened,
-            folder=folder,
-            former=former,
-            copies={
-                name: source.content
-                for name, source in (
-                    (stored.CLAIM_FILE, settings.claim),
-                    (stored.WAIVERS_FILE, settings.waivers),
-                )
-                if isinstance(source, YamlSource)
-            },
-            quiet=quiet,
-            verbose=verbose,
-        )
+        run = partial(certify_suite, backend, opened, cluster=connected, **settings.changes())
+        request = _Request(run, opened, settings, folder, former, quiet, verbose)
         code = request.run(selected[0])[0] if len(selected) == 1 else request.run_all(selected)
     raise typer.Exit(code)
 
@@ -117,14 +103,13 @@ def _former_certificates(out: Path, selected: Sequence[Configuration]) -> Mappin
     Raises:
         OpcertError: no configuration has a certificate, or one cannot be read.
     """
-    files = {each.name: out / each.name / stored.CERTIFICATE_FILE for each in selected}
-    former = {name: stored.read_certificate(file) for name, file in files.items() if file.exists()}
-    if not former:
-        first = out / selected[0].name / stored.CERTIFICATE_FILE
+    files = {config.name: out / config.name / stored.CERTIFICATE_FILE for config in selected}
+    existing = {name: file for name, file in files.items() if file.exists()}
+    if not existing:
         # Other configurations may have certificates here: they are listed then.
-        certificate_file(first.parent)
-        raise OpcertError(f"{first}: No such file; expected the certificate to continue")
-    return former
+        name = selected[0].name
+        existing = {name: certificate_file(out / name)}
+    return {name: stored.read_certificate(file) for name, file in existing.items()}
 
 
 @dataclass(frozen=True)
@@ -132,14 +117,14 @@ class _Request:
     """The arguments of the command line, prepared.
 
     `certify` runs a configuration. `former` are the certificates to resume. Each configuration has
-    a folder in `folder`, with `copies` of claim and waivers; `folder` gets a report over all, if
+    a folder in `folder`, with copies of claim and waivers; `folder` gets a report over all, if
     there are several.
     """
 
     certify: Callable[..., Certificate]
     suite: Suite
+    settings: RunSettings
     folder: Path | None
-    copies: Mapping[str, bytes]
     former: Mapping[str, Certificate]
     quiet: bool
     verbose: bool
@@ -169,9 +154,8 @@ class _Request:
         echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
         if self.folder is not None and len(certificates) > 1:
             write_files(self.folder, reports.render_side_by_side(certificates).items())
-            announcer(self.quiet)(
-                f"wrote {self.folder / reports.SIDE_BY_SIDE_FILE}, a report over all"
-            )
+            page = self.folder / reports.SIDE_BY_SIDE_FILE
+            announcer(self.quiet)(f"wrote {page}, a report over all")
         return max(codes.values())
 
     def run(self, configuration: Configuration) -> tuple[ExitCode, Certificate]:
@@ -186,7 +170,6 @@ class _Request:
         try:
             with case_progress(self.quiet, self.verbose) as on_verdict:
                 certificate = self.certify(
-                    suite=self.suite,
                     options=configuration.options,
                     resume=former,
                     progress=on_verdict,
@@ -212,22 +195,29 @@ class _Request:
             return ExitCode.INTERRUPTED, certificate
         return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE, certificate
 
+    def _copies(self) -> dict[str, bytes]:
+        """Return the copies of claim and waivers by name."""
+        copied = {
+            stored.CLAIM_FILE: self.settings.claim,
+            stored.WAIVERS_FILE: self.settings.waivers,
+        }
+        return {name: s.content for name, s in copied.items() if isinstance(s, YamlSource)}
+
     def _save(self, target: Path, certificate: Certificate) -> None:
         """Write the certificate of an unfinished run, from which `--resume` goes on."""
         # If this fails, the run goes on: its end writes the certificate again.
         with suppress(OpcertError):
-            stored.write_submission(certificate, target, self.copies)
+            stored.write_submission(certificate, target, self._copies())
 
     def _write(self, certificate: Certificate, target: Path) -> Certificate:
         """Write a certificate and the files next to it; return the written certificate.
 
         Only a finished run has a report.
         """
-        files = dict(self.copies)
+        files = self._copies()
         if certificate.is_finished:
             files |= reports.report_files(certificate, self.suite)
-        with interrupts_wait():
-            written = stored.write_submission(certificate, target, files)
+        written = stored.write_submission(certificate, target, files)
         announcer(self.quiet)(f"wrote {target}")
         return written
 
