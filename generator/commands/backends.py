@@ -27,7 +27,13 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import read_certificate
 from opcert.commands import options
 from opcert.commands.certificates import certificate_file
-from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
+from opcert.commands.options import (
+    GENERATION,
+    ExitCode,
+    echo_line,
+    echo_lines,
+    takes_settings,
+)
 from opcert.isolation.supervised import check_driver
 from opcert.report.files import console, print_line, table_cell
 from opcert.settings import RunSettings
@@ -203,7 +209,6 @@ def claim(
     out: Annotated[Path, options.out("FILE", "File to write the claim to; it must not exist.")],
     suite: options.SuiteOption = None,
     settings: RunSettings,
-    quiet: options.QuietOption = False,
 ) -> None:
     """Draft a claim from a certificate: what the backend supported in its run.
 
@@ -214,8 +219,7 @@ def claim(
     """
     read = read_certificate(certificate_file(certificate))
     target = path_of_new_file(out, suite)
-    generation = options.generation(quiet)
-    opened = open_certified_suite(read.suite, suite, settings.specs, **generation)
+    opened = open_certified_suite(read.suite, suite, settings.specs, **GENERATION)
     draft = draft_claim(read, opened)
     if not draft.operators:
         echo_line("nothing was written: the backend declined every valid call, or none was run")

@@ -17,7 +17,14 @@ from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.setup import Setup
 from opcert.commands import options
-from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
+from opcert.commands.options import (
+    GENERATION,
+    ExitCode,
+    announce,
+    echo_line,
+    takes_settings,
+    warn,
+)
 from opcert.errors import OpcertError, did_you_mean, printable_line
 from opcert.isolation.supervised import start_backend
 from opcert.report import files as reports
@@ -147,8 +154,7 @@ def report(
         reports.print_side_by_side(read, reports.console())
     if out is not None:
         if len(read) == 1:
-            entry = read[0].suite
-            opened = open_certified_suite(entry, suite, settings.specs, **options.generation(quiet))
+            opened = open_certified_suite(read[0].suite, suite, settings.specs, **GENERATION)
             files = reports.report_files(read[0], opened)
         else:
             files = reports.render_side_by_side(read)
@@ -192,7 +198,6 @@ def verify(
             help="Seed of the sample of --rerun; random by default.",
         ),
     ] = None,
-    quiet: options.QuietOption = False,
 ) -> None:
     """Check that a certificate belongs to its suite, and that its parts agree.
 
@@ -220,8 +225,7 @@ def verify(
         findings += verification.folder_findings(path, certificate)
     elif certificate.files:
         unchecked.append("the files next to it (name the folder)")
-    generation = options.generation(quiet)
-    opened = open_certified_suite(certificate.suite, suite, settings.specs, **generation)
+    opened = open_certified_suite(certificate.suite, suite, settings.specs, **GENERATION)
     made_by = certificate.platform.opcert
     own_findings = verification.verify_certificate(certificate, opened)
     findings += own_findings
@@ -283,7 +287,6 @@ def sign(
     key: Annotated[
         Path, typer.Option("--key", metavar="KEY", help="PEM file of the Ed25519 private key.")
     ],
-    quiet: options.QuietOption = False,
 ) -> None:
     """Sign a certificate.
 
@@ -302,14 +305,13 @@ def sign(
         warn(f"other users can read {key}; restrict it with chmod 600")
     content = stored.read_certificate_bytes(file)
     stored.parse_certificate(content, file)
-    announcer(quiet)(f"wrote {stored.write_signature(file, signer(content))}")
+    announce(f"wrote {stored.write_signature(file, signer(content))}")
 
 
 def waivers(
     *,
     certificate: options.CertificateOption,
     out: Annotated[Path, options.out("FILE", "File to write the waivers to; it must not exist.")],
-    quiet: options.QuietOption = False,
 ) -> None:
     """Draft a waiver for each bug that a certificate has, and each kind of failure.
 
@@ -340,7 +342,7 @@ def waivers(
         drafts, sort_keys=False, allow_unicode=True, width=100
     )
     write_files(target.parent, [(target.name, text.encode())])
-    announcer(quiet)(f"wrote {target}: {len(drafts)} waivers without owner, link and last day")
+    announce(f"wrote {target}: {len(drafts)} waivers without owner, link and last day")
 
 
 @takes_settings("specs")
@@ -362,7 +364,6 @@ def explain(
             "--native", help="Make the call in the API of the backend's runtime, without opcert."
         ),
     ] = False,
-    quiet: options.QuietOption = False,
 ) -> None:
     """Show the call of a case, its expected result, and a program.
 
@@ -378,7 +379,7 @@ def explain(
     if backend_option and backend is None:
         raise OpcertError("--backend-option needs --backend, the backend that takes the option")
     arguments = parse_backend_options(backend_option)
-    opened = open_suite_of_case(case, suite, settings.specs, announce=announcer(quiet))
+    opened = open_suite_of_case(case, suite, settings.specs, announce=announce)
     if not opened.select("*", case) and (path := Path(case)).exists():
         # A certificate or its folder in place of a case.
         raise OpcertError(

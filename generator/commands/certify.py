@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,11 @@ import typer
 from opcert.backends.lookup import parse_backend_options, setup_code
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
+from opcert.certificate.certify_suite import (
+    CertificationInterrupted,
+    OnVerdict,
+    UnusedWaiverError,
+)
 from opcert.certificate.certify_suite import certify as certify_suite
 from opcert.commands import options
 from opcert.commands.certificates import (
@@ -21,8 +25,7 @@ from opcert.commands.certificates import (
     check_selection,
     warn_of_unknown_operators,
 )
-from opcert.commands.options import ExitCode, announcer, echo_line, echo_lines, takes_settings, warn
-from opcert.commands.parsing import case_progress
+from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings, warn
 from opcert.errors import OpcertError
 from opcert.isolation.supervised import Configuration, configurations
 from opcert.report import files as reports
@@ -56,7 +59,6 @@ def certify(
     cluster: options.ClusterOption = None,
     cluster_resources: options.ClusterResourcesOption = None,
     quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
 ) -> None:
     """Certify a backend.
 
@@ -69,8 +71,6 @@ def certify(
     """
     if resume and out is None:
         raise OpcertError("--resume needs --out, the folder of the certificate to continue")
-    if quiet and verbose:
-        raise OpcertError("--quiet and --verbose contradict each other; choose one")
     # Read once: the folder gets copies of what the run has read.
     settings = replace(
         settings,
@@ -88,11 +88,12 @@ def certify(
         former = _former_certificates(folder, selected) if resume else {}
         for configuration in selected:
             stored.submission_path(folder / configuration.name, suite)
-    opened = options.open_selected(suite, settings, quiet)
+    announce = (lambda _: None) if quiet else options.announce
+    opened = options.open_selected(suite, settings, announce)
     check_selection(opened, settings.operator, settings.case)
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         run = partial(certify_suite, backend, opened, cluster=connected, **settings.changes())
-        request = _Request(run, opened, settings, folder, former, quiet, verbose)
+        request = _Request(run, opened, settings, folder, former, quiet, announce)
         code = request.run(selected[0])[0] if len(selected) == 1 else request.run_all(selected)
     raise typer.Exit(code)
 
@@ -127,7 +128,7 @@ class _Request:
     folder: Path | None
     former: Mapping[str, Certificate]
     quiet: bool
-    verbose: bool
+    announce: Callable[[str], None]
 
     def run_all(self, selected: Sequence[Configuration]) -> ExitCode:
         """Certify each configuration, and return the highest exit code."""
@@ -154,8 +155,7 @@ class _Request:
         echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
         if self.folder is not None and len(certificates) > 1:
             write_files(self.folder, reports.render_side_by_side(certificates).items())
-            page = self.folder / reports.SIDE_BY_SIDE_FILE
-            announcer(self.quiet)(f"wrote {page}, a report over all")
+            self.announce(f"wrote {self.folder / reports.SIDE_BY_SIDE_FILE}, a report over all")
         return max(codes.values())
 
     def run(self, configuration: Configuration) -> tuple[ExitCode, Certificate]:
@@ -166,9 +166,11 @@ class _Request:
         former = self.former.get(configuration.name)
         if former is not None:
             reached = len(former.verdicts) - former.counts["not-run"]
-            announcer(self.quiet)(f"{reached} cases have run already")
+            self.announce(f"{reached} cases have run already")
         try:
-            with case_progress(self.quiet, self.verbose) as on_verdict:
+            silent: AbstractContextManager[OnVerdict] = nullcontext(lambda *_: None)
+            shown = silent if self.quiet else reports.progress(reports.console(stderr=True))
+            with shown as on_verdict:
                 certificate = self.certify(
                     options=configuration.options,
                     resume=former,
@@ -218,7 +220,7 @@ class _Request:
         if certificate.is_finished:
             files |= reports.report_files(certificate, self.suite)
         written = stored.write_submission(certificate, target, files)
-        announcer(self.quiet)(f"wrote {target}")
+        self.announce(f"wrote {target}")
         return written
 
 

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from opcert.commands.options import ExitCode, echo_line, print_error
+from opcert.commands.options import ExitCode, print_error
 from opcert.errors import OpcertError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
-
-    from opcert.certificate.certify_suite import OnVerdict
-    from opcert.verdicts.verdict import Verdict
 
 
 class _TolerantFile(io.FileIO):
@@ -58,24 +55,6 @@ def _tolerant(stream: TextIO | None, descriptor: int) -> tuple[TextIO, _Tolerant
     encoding = None if stream is None else stream.encoding
     writer = io.BufferedWriter(file)
     return io.TextIOWrapper(writer, encoding, "backslashreplace", line_buffering=True), file
-
-
-@contextmanager
-def case_progress(quiet: bool, verbose: bool) -> Iterator["OnVerdict"]:
-    """Print the progress of a run to stderr: nothing, a line for each case, or as usual."""
-    from opcert.report.files import console, progress
-
-    def print_verdict(verdict: "Verdict", number: int, total: int) -> None:
-        kind = f" ({verdict.kind})" if verdict.kind else ""
-        echo_line(f"{number}/{total} {verdict.case}: {verdict.status}{kind}", err=True)
-
-    if verbose:
-        yield print_verdict
-    elif quiet:
-        yield lambda *_: None
-    else:
-        with progress(console(stderr=True)) as on_verdict:
-            yield on_verdict
 
 
 # Recent versions of typer contain Click, and older ones import it: the class has no fixed place.

@@ -136,7 +136,7 @@ def generate(
             cluster=connected,
             check=check,
             format=format_,
-            on_operator=options.announcer(quiet),
+            on_operator=(lambda _: None) if quiet else options.announce,
         )
     for line in lines:
         echo_line(line)
@@ -148,9 +148,7 @@ def generate(
 
 
 @takes_settings("operator", "specs", "profile")
-def coverage(
-    *, suite: options.SuiteOption = None, settings: RunSettings, quiet: options.QuietOption = False
-) -> None:
+def coverage(*, suite: options.SuiteOption = None, settings: RunSettings) -> None:
     """Measure how much a suite covers of what fresh calls show. It is a measure, and no goal.
 
     With --specs alone, generate a temporary core suite from these specs.
@@ -163,7 +161,7 @@ def coverage(
         spec_file.spec.operator: spec_file
         for spec_file in read_specs_in(settings.specs, settings.operator or "*")
     }
-    opened = open_selected(suite, settings, quiet)
+    opened = open_selected(suite, settings)
     coverages = list(measure_coverage(opened, spec_files))
     for operator_coverage in coverages:
         print_coverage(operator_coverage, console())
@@ -181,7 +179,6 @@ def docs(
     out: Annotated[Path, options.out("FOLDER", "Folder for the Markdown, without other files.")],
     settings: RunSettings,
     suite: options.SuiteOption = None,
-    quiet: options.QuietOption = False,
 ) -> None:
     """Write Markdown: the rules and the cases of each operator.
 
@@ -194,7 +191,7 @@ def docs(
     own = MARKS, "the Markdown of `opcert docs`"
     check_marked_folder(out, *own)
     spec_files = read_specs_in(settings.specs, settings.operator or "*")
-    opened = open_selected(suite, settings, quiet)
+    opened = open_selected(suite, settings)
     replace_marked_folder(out, render_docs(spec_files, opened), *own)
     echo_line(f"wrote {out / 'index.md'} and the other pages")
 

@@ -95,7 +95,6 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("generate", "--profile", "Core"), r"--profile: unknown profile 'Core'; expected smoke, core"),
     (("generate", "--format", "npy"), r"unknown format 'npy'; expected suite, onnx-backend-test o"),
     # options that need or contradict others
-    (("certify", "-q", "-v"), r"--quiet and --verbose contradict each other; choose one"),
     (("certify", "--resume"), r"--resume needs --out, the folder of the certificate to continue"),
     (("certify", "--resume", "-o", "new"), r"/new/certificate.json: No such file; expected the ce"),
     (("certify", "--resume", "-o", "several"), r"several: found certificates of 2 configurations"),
