@@ -33,7 +33,7 @@ from opcert.strength.effects import (
     Turn,
     memory_faults,
 )
-from opcert.strength.faults import Fault, FaultDraw, misreadings, systematic_faults
+from opcert.strength.faults import Fault, drawn_fault, misreadings, systematic_faults
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.system import limited
 
@@ -280,8 +280,9 @@ class _Measurement:
         # What shows in no call shows in no part of them. Half of the faults corrupt outputs or
         # memory, though there are more ways to misread.
         kinds = [*CORRUPTIONS, *remember], misread
-        draw = FaultDraw([[e for e in kind if e in visible] for kind in kinds], self._fresh)
-        drawn = (draw.draw(Choices(call_seed("fault", k))) for k in range(_MOST_DRAWS))
+        shown = [[effect for effect in kind if effect in visible] for kind in kinds]
+        numbered = (Choices(call_seed("fault", k)) for k in range(_MOST_DRAWS))
+        drawn = (drawn_fault(choices, shown, self._fresh) for choices in numbered)
         steps = ((f, step) for f in drawn if f and (step := self._step(f, self._fresh)) is not None)
         counted = [*islice(steps, _FAULTS)]
         survivors = [
