@@ -169,8 +169,8 @@ class _Request:
             self.announce(f"{reached} cases have run already")
         try:
             silent: AbstractContextManager[OnVerdict] = nullcontext(lambda *_: None)
-            shown = silent if self.quiet else reports.progress(reports.console(stderr=True))
-            with shown as on_verdict:
+            progress = silent if self.quiet else reports.progress(reports.console(stderr=True))
+            with progress as on_verdict:
                 certificate = self.certify(
                     options=configuration.options,
                     resume=former,

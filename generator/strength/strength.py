@@ -280,9 +280,9 @@ class _Measurement:
         # What shows in no call shows in no part of them. Half of the faults corrupt outputs or
         # memory, though there are more ways to misread.
         kinds = [*CORRUPTIONS, *remember], misread
-        shown = [[effect for effect in kind if effect in visible] for kind in kinds]
+        of_kinds = [[effect for effect in kind if effect in visible] for kind in kinds]
         numbered = (Choices(call_seed("fault", k)) for k in range(_MOST_DRAWS))
-        drawn = (drawn_fault(choices, shown, self._fresh) for choices in numbered)
+        drawn = (drawn_fault(choices, of_kinds, self._fresh) for choices in numbered)
         steps = ((f, step) for f in drawn if f and (step := self._step(f, self._fresh)) is not None)
         counted = [*islice(steps, _FAULTS)]
         survivors = [
