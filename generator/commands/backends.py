@@ -3,7 +3,7 @@
 import importlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 import yaml
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from opcert.arrays.element_types import ELEMENT_TYPES
@@ -199,7 +198,19 @@ def backends() -> None:
     Examples:
         opcert backends
     """
-    print_backends(available_backends(), shipped_operators(), console())
+    listed, own_console = list(available_backends()), console()
+    table = Table("backend", "packages", box=box.SIMPLE_HEAD)
+    for backend in listed:
+        table.add_row(table_cell(backend.name), table_cell(backend.packages))
+    own_console.print(table)
+    # Lines between the columns would take up space for names.
+    support = Table("operator", *(table_cell(b.name) for b in listed), box=box.SIMPLE_HEAD)
+    for operator in shipped_operators():
+        how = (backend.how.get(operator, "undeclared") for backend in listed)
+        support.add_row(table_cell(operator), *map(table_cell, how))
+    own_console.print(support)
+    text = "undeclared: the backend declares no support, so every call counts as supported"
+    print_line(own_console, text)
 
 
 @takes_settings("specs")
@@ -260,22 +271,3 @@ def driver_check(
         echo_line(f"{wrong} of {len(steps)} steps are wrong")
         raise typer.Exit(ExitCode.FAILURE)
     echo_line(f"all {len(steps)} steps are right")
-
-
-def print_backends(
-    backends: Iterable[AvailableBackend], operators: Sequence[str], console: Console
-) -> None:
-    """Print each backend with its packages, and its support of each operator."""
-    listed = list(backends)
-    table = Table("backend", "packages", box=box.SIMPLE_HEAD)
-    for backend in listed:
-        table.add_row(table_cell(backend.name), table_cell(backend.packages))
-    console.print(table)
-    # Lines between the columns would take up space for names.
-    support = Table("operator", *(table_cell(b.name) for b in listed), box=box.SIMPLE_HEAD)
-    for operator in operators:
-        how = (backend.how.get(operator, "undeclared") for backend in listed)
-        support.add_row(table_cell(operator), *map(table_cell, how))
-    console.print(support)
-    text = "undeclared: the backend declares no support, so every call counts as supported"
-    print_line(console, text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
 from secrets import randbelow
@@ -93,10 +94,10 @@ def warn_of_unknown_operators(certificate: Certificate, suite: Suite) -> None:
         warn(f"{text}: {', '.join(names)}")
 
 
-def _read_fail_on(text: str) -> str:
-    if text != "new":
-        raise OpcertError(f"--fail-on: found '{text}'; expected new")
-    return text
+class FailOn(StrEnum):
+    """What `report` fails on."""
+
+    NEW = "new"
 
 
 @takes_settings("specs")
@@ -118,11 +119,10 @@ def report(
     suite: options.SuiteOption = None,
     settings: RunSettings,
     fail_on: Annotated[
-        str | None,
+        FailOn | None,
         typer.Option(
             "--fail-on",
             metavar="new",
-            parser=_read_fail_on,
             help="Exit with 1 if a later certificate has a new cause, or fails a case that passes "
             "in the first one.",
         ),
