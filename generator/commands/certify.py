@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,7 @@ import typer
 from opcert.backends.lookup import parse_backend_options, setup_code
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.certify_suite import (
-    CertificationInterrupted,
-    OnVerdict,
-    UnusedWaiverError,
-)
+from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
 from opcert.certificate.certify_suite import certify as certify_suite
 from opcert.commands import options
 from opcert.commands.certificates import (
@@ -107,9 +103,10 @@ def _former_certificates(out: Path, selected: Sequence[Configuration]) -> Mappin
     files = {config.name: out / config.name / stored.CERTIFICATE_FILE for config in selected}
     existing = {name: file for name, file in files.items() if file.exists()}
     if not existing:
+        first = selected[0].name
         # Other configurations may have certificates here: they are listed then.
-        name = selected[0].name
-        existing = {name: certificate_file(out / name)}
+        certificate_file(out / first)
+        existing = {first: files[first]}
     return {name: stored.read_certificate(file) for name, file in existing.items()}
 
 
@@ -168,9 +165,9 @@ class _Request:
             reached = len(former.verdicts) - former.counts["not-run"]
             self.announce(f"{reached} cases have run already")
         try:
-            silent: AbstractContextManager[OnVerdict] = nullcontext(lambda *_: None)
-            progress = silent if self.quiet else reports.progress(reports.console(stderr=True))
-            with progress as on_verdict:
+            console = reports.console(stderr=True)
+            console.quiet = self.quiet
+            with reports.progress(console) as on_verdict:
                 certificate = self.certify(
                     options=configuration.options,
                     resume=former,
