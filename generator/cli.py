@@ -1,97 +1,101 @@
 """The command line: all commands, the common options and the entry point.
 
-A command is a function in a module of `opcert.commands`; its docstring is its help. Only the module
-of the command that is called is imported.
+A command is a function in a module of `opcert.commands`; its docstring is its help, with examples.
+Only the module of the command that is called is imported.
 """
 
+import io
 import os
 import re
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
+from textwrap import dedent
 from traceback import print_exc
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from opcert.commands.options import ExitCode, echo_line, interruption_text, print_error
-from opcert.commands.parsing import (
-    CLICK_EXCEPTION,
-    Command,
-    option_mistake,
-    print_click_error,
-    tolerant_output,
-)
 from opcert.errors import OpcertError, did_you_mean
 
-# The commands by the heading of their group: the module, and the examples of the help.
-COMMANDS: Mapping[str, Mapping[str, Sequence[str]]] = {
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+# The commands by the heading of their group, each with its module.
+COMMANDS = {
     "Certify a backend": {
-        "certify": (
-            "certify",
-            "opcert certify -b my_backend.py:Backend -o results",
-            "opcert certify -b openvino --backend-option device=GPU --operator 'openvino/*'",
-            "opcert certify -b 'driver:./my_driver --fast' --timeout 5",
-        ),
-        "backends": ("backends", "opcert backends"),
-        "explore": (
-            "certify",
-            "opcert explore -b my_backend.py:Backend --minutes 5",
-            "opcert explore -b torch --operator 'directml/*' --seed 7",
-        ),
-        "driver-check": (
-            "backends",
-            "opcert driver-check ./my_driver",
-            "opcert driver-check 'node my_driver.mjs' --timeout 5",
-        ),
+        "certify": "certify",
+        "backends": "backends",
+        "explore": "certify",
+        "driver-check": "backends",
     },
     "Read a certificate": {
-        "report": (
-            "certificates",
-            "opcert report results",
-            "opcert report results -o html",
-            "opcert report results/* -o compared",
-            "opcert report former results --fail-on new",
-        ),
-        "verify": (
-            "certificates",
-            "opcert verify results",
-            "opcert verify results --key vendor.pub.pem",
-            "opcert verify results --rerun 50 -b my_backend.py:Backend",
-        ),
-        "sign": ("certificates", "opcert sign results --key vendor.key.pem"),
-        "claim": ("backends", "opcert claim --from results -o claim.yaml"),
-        "waivers": ("certificates", "opcert waivers --from results -o waivers.yaml"),
-        "explain": (
-            "certificates",
-            "opcert explain CASE",
-            "opcert explain CASE --program -b my_backend.py:Backend > call.py",
-            "opcert explain CASE --program -b onnxruntime --native > call.py",
-        ),
+        "report": "certificates",
+        "verify": "certificates",
+        "sign": "certificates",
+        "claim": "backends",
+        "waivers": "certificates",
+        "explain": "certificates",
     },
     "Write specs, generate suites": {
-        "check": ("specs", "opcert check my_specs/Reverse-1.yaml", "opcert check --specs my_specs"),
-        "generate": (
-            "specs",
-            "opcert generate -o suite --profile full",
-            "opcert generate -o suite --operator 'directml/*' --seed 7",
-            "opcert generate -o suite --check",
-        ),
-        "coverage": (
-            "specs",
-            "opcert coverage",
-            "opcert coverage --suite suite --operator 'directml/*'",
-        ),
-        "docs": ("specs", "opcert docs -o docs"),
-        "schema": ("specs", "opcert schema > spec.schema.json", "opcert schema --certificate"),
+        "check": "specs",
+        "generate": "specs",
+        "coverage": "specs",
+        "docs": "specs",
+        "schema": "specs",
     },
 }
+_MODULES = {name: module for group in COMMANDS.values() for name, module in group.items()}
 
 
-_COMMANDS = {name: command for group in COMMANDS.values() for name, command in group.items()}
+# Recent versions of typer contain Click, and older ones import it: the class has no fixed place.
+_CLICK_EXCEPTION = cast(
+    "type[Exception]",
+    next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"),
+)
+
+
+class Command(TyperCommand):
+    """A command that refuses repeated options, and whose help has lines for people."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parse the command line.
+
+        Raises:
+            OpcertError: an option is repeated, of which Click would use only the last value.
+        """
+        _, _, parameters = self.make_parser(ctx).parse_args(args=list(args))
+        for option, count in Counter(parameters).items():
+            repeatable = not isinstance(option, TyperOption) or option.multiple or option.is_flag
+            if count > 1 and not repeatable:
+                raise OpcertError(f"{option.opts[0]}: found {count} times; expected once")
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write arguments and options, without the types of Python."""
+        arguments, options = [], []
+        for parameter in self.get_params(ctx):
+            if parameter.param_type_name == "argument":
+                arguments.append((parameter.metavar, getattr(parameter, "help", "")))
+            else:
+                options.append(parameter.get_help_record(ctx))
+        for heading, rows in (("Arguments", arguments), ("Options", options)):
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, _: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the examples below the options, one to a line."""
+        if self.epilog:
+            with formatter.section("Examples"):
+                formatter.write("".join(f"  {line}\n" for line in self.epilog.splitlines()))
 
 
 class Opcert(TyperGroup):
@@ -100,7 +104,7 @@ class Opcert(TyperGroup):
     @staticmethod
     def summary(name: str) -> str:
         """Return the first line of a command's help, without importing its module."""
-        module, function = _COMMANDS[name][0], name.replace("-", "_")
+        module, function = _MODULES[name], name.replace("-", "_")
         source = Path(__file__).with_name("commands").joinpath(f"{module}.py").read_text("utf-8")
         docstring = re.search(
             rf'^def {function}\(.*?"""([^"\n]+)', source, re.DOTALL | re.MULTILINE
@@ -109,32 +113,21 @@ class Opcert(TyperGroup):
 
     def list_commands(self, _: typer.Context) -> list[str]:  # type: ignore[override]
         """Return the names of all commands."""
-        return [*_COMMANDS]
+        return [*_MODULES]
 
     def get_command(self, _: typer.Context, name: str) -> TyperCommand | None:  # type: ignore[override]
         """Return the command of this name, if there is one."""
-        return self.load(name) if name in _COMMANDS else None
+        return self.load(name) if name in _MODULES else None
 
     @staticmethod
-    def load(name: str) -> Command:
+    def load(name: str) -> TyperCommand:
         """Return the command of this name."""
-        module, *examples = _COMMANDS[name]
-        function = getattr(import_module(f"opcert.commands.{module}"), name.replace("-", "_"))
+        module = import_module(f"opcert.commands.{_MODULES[name]}")
+        function = getattr(module, name.replace("-", "_"))
+        text, _, examples = cleandoc(function.__doc__).partition("\n\nExamples:\n")
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(name, cls=Command, epilog="\n".join(examples))(function)
-        return cast("Command", typer.main.get_command(single))
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse the command line up to the command.
-
-        Raises:
-            OpcertError: it has an unknown option.
-        """
-        try:
-            self.make_parser(ctx).parse_args(args=list(args))
-        except CLICK_EXCEPTION as error:
-            raise OpcertError(option_mistake(self, ctx, error, args)) from None
-        return super().parse_args(ctx, args)
+        single.command(name, cls=Command, help=text, epilog=dedent(examples))(function)
+        return cast("TyperCommand", typer.main.get_command(single))
 
     def main(  # type: ignore[override]
         self,
@@ -144,25 +137,21 @@ class Opcert(TyperGroup):
         **extra: Any,
     ) -> Any:
         """Run a command line."""
+        args = sys.argv[1:] if args is None else args
         try:
             code = super().main(args, prog_name, standalone_mode=False, **extra)
         except (OpcertError, OSError, MemoryError) as error:
             print_error(error)
             code = ExitCode.INVALID_INPUT
-        except CLICK_EXCEPTION as error:
-            code = print_click_error(error)
+        except _CLICK_EXCEPTION as error:
+            _print_click_error(error, args)
+            code = ExitCode.INVALID_INPUT
+        except typer.Abort:
+            echo_line(interruption_text(), err=True)
+            code = ExitCode.INTERRUPTED
         if standalone_mode:
             sys.exit(code)
         return code
-
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Run the command of a command line."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            # Click knows no exit code for it.
-            echo_line(interruption_text(), err=True)
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
         """Return the command that `args` name.
@@ -170,16 +159,30 @@ class Opcert(TyperGroup):
         Raises:
             OpcertError: there is no such command.
         """
-        if args[0] not in _COMMANDS and not ctx.resilient_parsing:
-            raise OpcertError(f"unknown command '{args[0]}'{did_you_mean(args[0], [*_COMMANDS])}")
+        if args[0] not in _MODULES and not ctx.resilient_parsing:
+            raise OpcertError(f"unknown command '{args[0]}'{did_you_mean(args[0], [*_MODULES])}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write each group of commands with its heading."""
-        longest = max(map(len, _COMMANDS))
+        longest = max(map(len, _MODULES))
         for heading, names in COMMANDS.items():
             with formatter.section(heading):
                 formatter.write_dl((f"{name:<{longest}}", self.summary(name)) for name in names)
+
+
+def _print_click_error(error: Any, args: Sequence[str]) -> None:
+    """Print a mistake that Click found in a command line, in the form of opcert's own."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return
+    text = error.format_message().rstrip(".")
+    place = error.ctx.command_path if error.ctx else "opcert"
+    hint = f"; see `{place} --help`"
+    if any("driver" in word for word in args):
+        # A part of the driver's command may have been taken for an argument of opcert.
+        hint += "; quote the command of a driver: './my_driver --fast'"
+    print_error(OpcertError(f"{text[:1].lower()}{text[1:]}{hint}"))
 
 
 app = typer.Typer(
@@ -236,11 +239,51 @@ def _open_standard_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
+class _TolerantFile(io.FileIO):
+    """Writes to a file that is open already; keeps the last error, and goes on."""
+
+    error: OSError | None = None
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Write some bytes, or none."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.error = error
+        return memoryview(data).nbytes
+
+
+@contextmanager
+def _tolerant_output() -> Iterator[None]:
+    """Let a command finish although it cannot print; then exit with `OUTPUT_LOST`."""
+    (sys.stdout, out), (sys.stderr, _) = _tolerant(sys.stdout, 1), _tolerant(sys.stderr, 2)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        if out.error is not None:
+            text = f"opcert: error: output could not be printed: {out.error.strerror}"
+            print(text, file=sys.stderr)
+            sys.exit(ExitCode.OUTPUT_LOST)
+
+
+def _tolerant(stream: TextIO | None, descriptor: int) -> tuple[TextIO, _TolerantFile]:
+    file = _TolerantFile(descriptor, "w", closefd=False)
+    if stream is None:
+        # Python has no stream if the shell has closed it.
+        file.error = OSError(0, "it is closed")
+    else:
+        stream.flush()
+    encoding = None if stream is None else stream.encoding
+    writer = io.BufferedWriter(file)
+    return io.TextIOWrapper(writer, encoding, "backslashreplace", line_buffering=True), file
+
+
 def main() -> None:
     """Run the command line; an internal error gives a traceback and exit code 70."""
     _open_standard_streams()
     _interrupt_on_request()
-    with tolerant_output():
+    with _tolerant_output():
         try:
             app(windows_expand_args=False)
         except KeyboardInterrupt:

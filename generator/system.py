@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -162,45 +162,29 @@ def write_files(
             names.append(name)
         obsolete = sorted({*former}.difference(names))
         with _writing(folder, _UNCHANGED):
-            for name in (*names, *obsolete):
-                _refuse_links(target, name)
+            folders = (target / p for name in (*names, *obsolete) for p in Path(name).parents)
+            if link := next(filter(Path.is_symlink, folders), None):
+                raise OSError(0, f"{link} is a link, which is not followed")
     except BaseException:
         shutil.rmtree(stage, ignore_errors=True)
         if is_new:
             with suppress(OSError):
                 target.rmdir()
         raise
+    written.append(target)
     # If this fails, the hidden folder stays.
-    with interrupts_wait(), _writing(folder, _PARTLY_CHANGED):
-        for name in names[:-1]:
-            _move(stage, target, name)
-        for name in obsolete:
-            _remove(target, name)
-        for name in names[-1:]:
-            _move(stage, target, name)
+    with _writing(folder, _PARTLY_CHANGED):
+        for name in (*names[:-1], *obsolete, *names[-1:]):
+            path = target / name
+            if name in obsolete:
+                path.unlink(missing_ok=True)
+                # With the folders that are empty without it.
+                while (path := path.parent) != target and path.is_dir() and not any(path.iterdir()):
+                    path.rmdir()
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                (stage / name).replace(path)
         shutil.rmtree(stage)
-        written.append(target)
-
-
-@contextmanager
-def interrupts_wait() -> Iterator[None]:
-    """Let an interrupt wait: in the middle of moving files, it would leave some of them old."""
-    arrived: list[int] = []
-    handlers: dict[int, Any] = {}
-    # Only the main thread has handlers.
-    if threading.current_thread() is threading.main_thread():
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is not None and callable(handler := signal.getsignal(number)):
-                handlers[number] = handler
-                signal.signal(number, lambda number, _: arrived.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    for number in arrived[:1]:
-        handlers[number](number, None)
 
 
 def files_below(folder: Path, ignored: Collection[str] = (STAGE,)) -> Iterator[str]:
@@ -226,25 +210,6 @@ def _writing(folder: Path, advice: str) -> Iterator[None]:
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OpcertError(f"{folder}: cannot be written: {reason}; {advice}") from None
-
-
-def _refuse_links(target: Path, name: str) -> None:
-    for parent in PurePosixPath(name).parents:
-        if (target / parent).is_symlink():
-            raise OSError(0, f"{target / parent} is a link, which is not followed")
-
-
-def _move(stage: Path, target: Path, name: str) -> None:
-    (target / name).parent.mkdir(parents=True, exist_ok=True)
-    (stage / name).replace(target / name)
-
-
-def _remove(target: Path, name: str) -> None:
-    """Remove a file, and the folders that are empty without it."""
-    path = target / name
-    path.unlink(missing_ok=True)
-    while (path := path.parent) != target and path.is_dir() and not any(path.iterdir()):
-        path.rmdir()
 
 
 def template_environment() -> "Environment":

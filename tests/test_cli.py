@@ -83,6 +83,7 @@ def test_check_prints_cases_by_rule(tmp_path: Path) -> None:
     result = opcert("check", "--no-strength", small_spec.spec(tmp_path))
     assert result.exit_code == 0
     assert "take-1/count-range" in result.stdout
+    assert "faults found" not in result.stdout
 
 
 def test_schema_is_json() -> None:

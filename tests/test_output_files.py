@@ -1,7 +1,5 @@
 """Files that are written together: each is the former or the new one, whatever ends the process."""
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,17 +29,6 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def interrupt() -> None:
-    """Do what Python does at an interrupt.
-
-    A real signal may need more than the stack that pytest's faulthandler reserves for signals, once
-    a runtime in this process has used the largest registers.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    assert callable(handler)
-    handler(signal.SIGINT, None)
-
-
 def failing_at(step: int, error: BaseException, patch: pytest.MonkeyPatch) -> None:
     """Let a move or a removal of a file fail, the first one for step 0."""
     steps = iter(range(100))
@@ -63,14 +50,32 @@ def test_new_files_replace_the_former_ones_and_all_others_stay(out: Path) -> Non
     assert sorted(path.name for path in out.iterdir()) == ["a", "last", "new", "note.txt"]
 
 
+@pytest.mark.parametrize(
+    ("error", "caught", "text"),
+    [
+        (
+            OSError(5, "Input/output error"),
+            OpcertError,
+            "some files were replaced; run the command",
+        ),
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+    ],
+)
 @pytest.mark.parametrize("step", range(5))
-def test_a_write_that_fails_midway_leaves_each_file_old_or_new_and_the_next_completes_it(
-    step: int, out: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_write_that_ends_midway_leaves_each_file_old_or_new_and_the_next_completes_it(
+    step: int,
+    error: BaseException,
+    caught: type[BaseException],
+    text: str | None,
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patch:
-        failing_at(step, OSError(5, "Input/output error"), patch)
-        with pytest.raises(OpcertError, match="some files were replaced; run the command again"):
+        patch.setattr(system, "written", [])
+        failing_at(step, error, patch)
+        with pytest.raises(caught, match=text):
             write_files(out, FILES.items(), FORMER)
+        assert interruption_text() == f"opcert: interrupted; wrote to {out}"
     found = {name: data for name, data in contents(out).items() if not name.startswith(".opcert-")}
     states = {**FORMER, **NOTE}, FILES
     assert all(any(state.get(name) == data for state in states) for name, data in found.items())
@@ -112,7 +117,7 @@ def test_an_interrupt_while_files_are_made_changes_nothing(
 ) -> None:
     def made() -> Iterator[tuple[str, bytes]]:
         yield from FILES.items()
-        interrupt()
+        raise KeyboardInterrupt
 
     before = contents(tmp_path)
     monkeypatch.setattr(system, "written", [])
@@ -120,22 +125,6 @@ def test_an_interrupt_while_files_are_made_changes_nothing(
         write_files(out, made(), FORMER)
     assert interruption_text() == "opcert: interrupted; nothing was written"
     assert contents(tmp_path) == before
-
-
-def test_an_interrupt_while_files_are_moved_waits_until_all_are(
-    out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted_move(source: Path, target: Path) -> None:
-        interrupt()
-        os.replace(source, target)  # noqa: PTH105 -- `Path.replace` is this function
-
-    monkeypatch.setattr(system, "written", [])
-    monkeypatch.setattr(Path, "replace", interrupted_move)
-    with pytest.raises(KeyboardInterrupt):
-        write_files(out, FILES.items(), FORMER)
-    assert contents(out) == {**FILES, **NOTE}
-    assert interruption_text() == f"opcert: interrupted; wrote to {out}"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])

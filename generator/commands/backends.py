@@ -3,7 +3,7 @@
 import importlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 import yaml
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from opcert.arrays.element_types import ELEMENT_TYPES
@@ -27,7 +26,13 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import read_certificate
 from opcert.commands import options
 from opcert.commands.certificates import certificate_file
-from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
+from opcert.commands.options import (
+    GENERATION,
+    ExitCode,
+    echo_line,
+    echo_lines,
+    takes_settings,
+)
 from opcert.isolation.supervised import check_driver
 from opcert.report.files import console, print_line, table_cell
 from opcert.settings import RunSettings
@@ -50,7 +55,6 @@ class AvailableBackend:
     """
 
     name: str
-    installed: bool
     packages: str
     how: Mapping[str, str]
 
@@ -58,20 +62,15 @@ class AvailableBackend:
 def available_backends() -> Iterator[AvailableBackend]:
     """Yield every backend that `load` knows by name."""
     for name in BUILT_IN_BACKENDS:
-        yield _built_in(name)
+        versions = {p: _version_of(p) for p in packages_of_extra(name) or ["opcert"]}
+        text = ", ".join(f"{package} {number}" for package, number in versions.items())
+        if None in versions.values():
+            text = f"not installed: pip install 'opcert[{name}]'"
+        yield AvailableBackend(name, text, _how(name))
     for point in registered_backends().values():
         package = point.dist
         text = f"{package.name} {package.version}" if package else point.value
-        yield AvailableBackend(point.name, True, text, {})
-
-
-def _built_in(name: str) -> AvailableBackend:
-    packages = packages_of_extra(name) or ["opcert"]
-    versions = {package: _version_of(package) for package in packages}
-    if None in versions.values():
-        return AvailableBackend(name, False, f"pip install 'opcert[{name}]'", _how(name))
-    text = ", ".join(f"{package} {number}" for package, number in versions.items())
-    return AvailableBackend(name, True, text, _how(name))
+        yield AvailableBackend(point.name, text, {})
 
 
 def _how(name: str) -> dict[str, str]:
@@ -105,21 +104,16 @@ def _version_of(package: str) -> str | None:
         return f"{version(builds[0])} ({builds[0]})" if builds else None
 
 
-# A key of a claim's scope and one of its values, such as ("ranks", 7).
-Property = tuple[str, str | int]
-
-
 @dataclass(frozen=True)
 class TriedCall:
-    """A valid call that ran, or that the backend declares not to support."""
+    """A valid call that "passed", "failed", or "was declined", since the backend lacks it."""
 
     case: IndexedCase
-    declined: bool
-    failed: bool
+    result: str
 
     @property
-    def properties(self) -> Iterator[Property]:
-        """The properties of the call that a claim can exclude, the simplest first."""
+    def properties(self) -> Iterator[tuple[str, str | int]]:
+        """What of the call a claim can exclude: a key of the claim's scope and a value of it."""
         yield "types", self.case.type
         yield from (("index_types", name) for name in sorted(self.case.index_types))
         yield "ranks", self.case.rank
@@ -128,39 +122,36 @@ class TriedCall:
 
 @dataclass(frozen=True)
 class ClaimDraft:
-    """A draft: its text, the scope of each operator, and what of it was declined or failed.
-
-    `declined` are claimed cases that were declined, unlike similar ones. `remarks` state why the
-    backend would not be conformant with this claim.
-    """
+    """A draft: its text, the scope of each operator, and why a backend may not conform to it."""
 
     text: str
     operators: Mapping[str, Mapping[str, Any]]
-    declined: Sequence[str]
-    failed: Sequence[str]
     remarks: Sequence[str]
 
 
 def draft_claim(certificate: Certificate, suite: Suite) -> ClaimDraft:
     """Draft a claim from the verdicts of a certificate of a suite."""
-    operators: dict[str, dict[str, Any]] = {}
-    claimed: list[TriedCall] = []
-    for name, calls in _tried_calls(certificate, suite).items():
-        scope, in_scope = _largest_scope(calls)
-        if scope:
-            operators[name] = scope
-            claimed += in_scope
+    tried: dict[str, list[TriedCall]] = {}
+    for verdict in certificate.verdicts:
+        _, case = suite.cases[verdict.case]
+        # A case that the declared support excludes did not run, but counts as declined.
+        declined = "unsupported" in (verdict.observed, verdict.status)
+        ran = declined or verdict.observed != "not-run"
+        if ran and case.expects == "outputs" and case.ambiguity is None:
+            failed = verdict.status in FAILURE_STATUSES
+            result = "was declined" if declined else "failed" if failed else "passed"
+            tried.setdefault(verdict.operator, []).append(TriedCall(case, result))
+    scopes = {name: _largest_scope(calls) for name, calls in tried.items()}
+    operators = {name: scope for name, (scope, calls) in scopes.items() if calls}
+    results = {call.case.id: call.result for _, calls in scopes.values() for call in calls}
+    remarks = []
+    for result, words in (("failed", "failed"), ("was declined", "were declined")):
+        if cases := [case for case, reached in results.items() if reached == result]:
+            remarks.append(f"{len(cases)} of the claimed calls {words}, such as {cases[0]}")
     chosen, suite_entry = certificate.backend, certificate.suite
     arguments = "".join(f", {key}={value!r}" for key, value in chosen.options.items())
     of_suite = f"{suite_entry.profile} suite {suite_entry.digest[:12]}"
     run = f"{chosen.name} {chosen.version}{arguments} on {of_suite}"
-    declined = [call.case.id for call in claimed if call.declined]
-    failed = [call.case.id for call in claimed if call.failed]
-    remarks = [
-        f"{len(cases)} of the claimed calls {result}, such as {cases[0]}"
-        for result, cases in (("failed", failed), ("were declined", declined))
-        if cases
-    ]
     comments = [f"Draft of a claim: {run}; keep what you want to claim", *remarks]
     # A line break in an option would otherwise end the comment.
     lines = ["# " + "".join(filter(str.isprintable, comment)) for comment in comments]
@@ -170,21 +161,7 @@ def draft_claim(certificate: Certificate, suite: Suite) -> ClaimDraft:
     text = yaml.safe_dump(
         {**level, "operators": operators}, sort_keys=False, default_flow_style=None, width=100
     )
-    return ClaimDraft("\n".join([*lines, text]), operators, declined, failed, remarks)
-
-
-def _tried_calls(certificate: Certificate, suite: Suite) -> dict[str, list[TriedCall]]:
-    """Return the valid, unambiguous calls that were made or declined, by operator."""
-    tried: dict[str, list[TriedCall]] = {}
-    for verdict in certificate.verdicts:
-        _, case = suite.cases[verdict.case]
-        # A case that the declared support excludes did not run, but counts as declined.
-        declined = verdict.observed == "unsupported" or verdict.status == "unsupported"
-        ran = declined or verdict.observed != "not-run"
-        if ran and case.expects == "outputs" and case.ambiguity is None:
-            failed = verdict.status in FAILURE_STATUSES and not declined
-            tried.setdefault(verdict.operator, []).append(TriedCall(case, declined, failed))
-    return tried
+    return ClaimDraft("\n".join([*lines, text]), operators, remarks)
 
 
 def _largest_scope(calls: Sequence[TriedCall]) -> tuple[dict[str, Any], Sequence[TriedCall]]:
@@ -195,29 +172,45 @@ def _largest_scope(calls: Sequence[TriedCall]) -> tuple[dict[str, Any], Sequence
     """
     excluded = []
     while True:
-        supported = {p for call in calls if not call.declined for p in call.properties}
-        declined = Counter(p for call in calls if call.declined for p in call.properties)
-        always_declined = {p: count for p, count in declined.items() if p not in supported}
+        supported, declined = set[tuple[str, str | int]](), Counter[tuple[str, str | int]]()
+        for call in calls:
+            (declined if call.result == "was declined" else supported).update(call.properties)
+        always_declined = [p for p in declined if p not in supported]
         if not always_declined:
             break
-        worst = max(always_declined, key=lambda p: (p[0] != "excluded", always_declined[p]))
+        worst = max(always_declined, key=lambda p: (p[0] != "excluded", declined[p]))
         calls = [call for call in calls if worst not in call.properties]
         if worst[0] == "excluded":
             excluded.append(worst[1])
-    types = {call.case.type for call in calls}
-    index_types = {name for call in calls for name in call.case.index_types}
-    scope: dict[str, Any] = {
-        "types": [name for name in ELEMENT_TYPES if name in types],
-        "index_types": [name for name in ELEMENT_TYPES if name in index_types],
+    left = {key_and_value for call in calls for key_and_value in call.properties}
+    scope = {
+        "types": [name for name in ELEMENT_TYPES if ("types", name) in left],
+        "index_types": [name for name in ELEMENT_TYPES if ("index_types", name) in left],
         "ranks": sorted({call.case.rank for call in calls}),
         "excluded": excluded,
     }
-    return ({key: values for key, values in scope.items() if values} if calls else {}), calls
+    return {key: values for key, values in scope.items() if values}, calls
 
 
 def backends() -> None:
-    """List the available backends, and what they support."""
-    print_backends(available_backends(), shipped_operators(), console())
+    """List the available backends, and what they support.
+
+    Examples:
+        opcert backends
+    """
+    listed, own_console = list(available_backends()), console()
+    table = Table("backend", "packages", box=box.SIMPLE_HEAD)
+    for backend in listed:
+        table.add_row(table_cell(backend.name), table_cell(backend.packages))
+    own_console.print(table)
+    # Lines between the columns would take up space for names.
+    support = Table("operator", *(table_cell(b.name) for b in listed), box=box.SIMPLE_HEAD)
+    for operator in shipped_operators():
+        how = (backend.how.get(operator, "undeclared") for backend in listed)
+        support.add_row(table_cell(operator), *map(table_cell, how))
+    own_console.print(support)
+    text = "undeclared: the backend declares no support, so every call counts as supported"
+    print_line(own_console, text)
 
 
 @takes_settings("specs")
@@ -227,16 +220,17 @@ def claim(
     out: Annotated[Path, options.out("FILE", "File to write the claim to; it must not exist.")],
     suite: options.SuiteOption = None,
     settings: RunSettings,
-    quiet: options.QuietOption = False,
 ) -> None:
     """Draft a claim from a certificate: what the backend supported in its run.
 
     Exit codes: 0 written; 1 nothing to claim; 2 invalid input.
+
+    Examples:
+        opcert claim --from results -o claim.yaml
     """
     read = read_certificate(certificate_file(certificate))
     target = path_of_new_file(out, suite)
-    generation = options.generation(quiet)
-    opened = open_certified_suite(read.suite, suite, settings.specs, **generation)
+    opened = open_certified_suite(read.suite, suite, settings.specs, **GENERATION)
     draft = draft_claim(read, opened)
     if not draft.operators:
         echo_line("nothing was written: the backend declined every valid call, or none was run")
@@ -261,6 +255,10 @@ def driver_check(
     The results of its calls are not checked.
 
     Exit codes: 0 all steps passed; 1 a step failed; 2 invalid input.
+
+    Examples:
+        opcert driver-check ./my_driver
+        opcert driver-check 'node my_driver.mjs' --timeout 5
     """
     arguments = parse_backend_options(backend_option)
     steps = []
@@ -273,23 +271,3 @@ def driver_check(
         echo_line(f"{wrong} of {len(steps)} steps are wrong")
         raise typer.Exit(ExitCode.FAILURE)
     echo_line(f"all {len(steps)} steps are right")
-
-
-def print_backends(
-    backends: Iterable[AvailableBackend], operators: Sequence[str], console: Console
-) -> None:
-    """Print each backend with its packages, and its support of each operator."""
-    listed = list(backends)
-    table = Table("backend", "packages", box=box.SIMPLE_HEAD)
-    for backend in listed:
-        packages = backend.packages if backend.installed else f"not installed: {backend.packages}"
-        table.add_row(table_cell(backend.name), table_cell(packages))
-    console.print(table)
-    # Lines between the columns would take up space for names.
-    support = Table("operator", *(table_cell(b.name) for b in listed), box=box.SIMPLE_HEAD)
-    for operator in operators:
-        how = (backend.how.get(operator, "undeclared") for backend in listed)
-        support.add_row(table_cell(operator), *map(table_cell, how))
-    console.print(support)
-    text = "undeclared: the backend declares no support, so every call counts as supported"
-    print_line(console, text)

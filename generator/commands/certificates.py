@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
 from secrets import randbelow
@@ -17,7 +18,14 @@ from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.setup import Setup
 from opcert.commands import options
-from opcert.commands.options import ExitCode, announcer, echo_line, takes_settings, warn
+from opcert.commands.options import (
+    GENERATION,
+    ExitCode,
+    announce,
+    echo_line,
+    takes_settings,
+    warn,
+)
 from opcert.errors import OpcertError, did_you_mean, printable_line
 from opcert.isolation.supervised import start_backend
 from opcert.report import files as reports
@@ -86,10 +94,10 @@ def warn_of_unknown_operators(certificate: Certificate, suite: Suite) -> None:
         warn(f"{text}: {', '.join(names)}")
 
 
-def _read_fail_on(text: str) -> str:
-    if text != "new":
-        raise OpcertError(f"--fail-on: found '{text}'; expected new")
-    return text
+class FailOn(StrEnum):
+    """What `report` fails on."""
+
+    NEW = "new"
 
 
 @takes_settings("specs")
@@ -111,11 +119,10 @@ def report(
     suite: options.SuiteOption = None,
     settings: RunSettings,
     fail_on: Annotated[
-        str | None,
+        FailOn | None,
         typer.Option(
             "--fail-on",
             metavar="new",
-            parser=_read_fail_on,
             help="Exit with 1 if a later certificate has a new cause, or fails a case that passes "
             "in the first one.",
         ),
@@ -125,6 +132,12 @@ def report(
     """Show a certificate, or compare several.
 
     Exit codes: 0 printed; 1 something is new, with --fail-on; 2 invalid input.
+
+    Examples:
+        opcert report results
+        opcert report results -o html
+        opcert report results/* -o compared
+        opcert report former results --fail-on new
     """
     if fail_on is not None and len(certificates) == 1:
         raise OpcertError("--fail-on compares certificates: found one; name a former one before it")
@@ -141,8 +154,7 @@ def report(
         reports.print_side_by_side(read, reports.console())
     if out is not None:
         if len(read) == 1:
-            entry = read[0].suite
-            opened = open_certified_suite(entry, suite, settings.specs, **options.generation(quiet))
+            opened = open_certified_suite(read[0].suite, suite, settings.specs, **GENERATION)
             files = reports.report_files(read[0], opened)
         else:
             files = reports.render_side_by_side(read)
@@ -186,7 +198,6 @@ def verify(
             help="Seed of the sample of --rerun; random by default.",
         ),
     ] = None,
-    quiet: options.QuietOption = False,
 ) -> None:
     """Check that a certificate belongs to its suite, and that its parts agree.
 
@@ -194,6 +205,11 @@ def verify(
     backend that is not conformant can be sound.
 
     Exit codes: 0 sound; 1 findings; 2 invalid input, or not a certificate.
+
+    Examples:
+        opcert verify results
+        opcert verify results --key vendor.pub.pem
+        opcert verify results --rerun 50 -b my_backend.py:Backend
     """
     if bool(rerun) != (backend is not None):
         raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
@@ -209,8 +225,7 @@ def verify(
         findings += verification.folder_findings(path, certificate)
     elif certificate.files:
         unchecked.append("the files next to it (name the folder)")
-    generation = options.generation(quiet)
-    opened = open_certified_suite(certificate.suite, suite, settings.specs, **generation)
+    opened = open_certified_suite(certificate.suite, suite, settings.specs, **GENERATION)
     made_by = certificate.platform.opcert
     own_findings = verification.verify_certificate(certificate, opened)
     findings += own_findings
@@ -272,7 +287,6 @@ def sign(
     key: Annotated[
         Path, typer.Option("--key", metavar="KEY", help="PEM file of the Ed25519 private key.")
     ],
-    quiet: options.QuietOption = False,
 ) -> None:
     """Sign a certificate.
 
@@ -280,6 +294,9 @@ def sign(
     which no backend runs: a backend may read whatever its user can read.
 
     Exit codes: 0 signed; 2 invalid input, or not a certificate.
+
+    Examples:
+        opcert sign results --key vendor.key.pem
     """
     file = certificate_file(path)
     signer = stored.load_signer(key)
@@ -288,20 +305,22 @@ def sign(
         warn(f"other users can read {key}; restrict it with chmod 600")
     content = stored.read_certificate_bytes(file)
     stored.parse_certificate(content, file)
-    announcer(quiet)(f"wrote {stored.write_signature(file, signer(content))}")
+    announce(f"wrote {stored.write_signature(file, signer(content))}")
 
 
 def waivers(
     *,
     certificate: options.CertificateOption,
     out: Annotated[Path, options.out("FILE", "File to write the waivers to; it must not exist.")],
-    quiet: options.QuietOption = False,
 ) -> None:
     """Draft a waiver for each bug that a certificate has, and each kind of failure.
 
     Its owner, its link and its last day are empty. Fill them in: `certify` needs them.
 
     Exit codes: 0 written; 1 nothing to waive; 2 invalid input.
+
+    Examples:
+        opcert waivers --from results -o waivers.yaml
     """
     read = stored.read_certificate(certificate_file(certificate))
     target = writing.path_of_new_file(out, None)
@@ -323,7 +342,7 @@ def waivers(
         drafts, sort_keys=False, allow_unicode=True, width=100
     )
     write_files(target.parent, [(target.name, text.encode())])
-    announcer(quiet)(f"wrote {target}: {len(drafts)} waivers without owner, link and last day")
+    announce(f"wrote {target}: {len(drafts)} waivers without owner, link and last day")
 
 
 @takes_settings("specs")
@@ -345,18 +364,22 @@ def explain(
             "--native", help="Make the call in the API of the backend's runtime, without opcert."
         ),
     ] = False,
-    quiet: options.QuietOption = False,
 ) -> None:
     """Show the call of a case, its expected result, and a program.
 
     The program makes the call and checks the result. With --backend it calls this backend.
+
+    Examples:
+        opcert explain CASE
+        opcert explain CASE --program -b my_backend.py:Backend > call.py
+        opcert explain CASE --program -b onnxruntime --native > call.py
     """
     if native and backend is None:
         raise OpcertError("--native needs --backend, the backend whose runtime makes the call")
     if backend_option and backend is None:
         raise OpcertError("--backend-option needs --backend, the backend that takes the option")
     arguments = parse_backend_options(backend_option)
-    opened = open_suite_of_case(case, suite, settings.specs, announce=announcer(quiet))
+    opened = open_suite_of_case(case, suite, settings.specs, announce=announce)
     if not opened.select("*", case) and (path := Path(case)).exists():
         # A certificate or its folder in place of a case.
         raise OpcertError(

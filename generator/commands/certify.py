@@ -21,14 +21,13 @@ from opcert.commands.certificates import (
     check_selection,
     warn_of_unknown_operators,
 )
-from opcert.commands.options import ExitCode, announcer, echo_line, echo_lines, takes_settings, warn
-from opcert.commands.parsing import case_progress
+from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings, warn
 from opcert.errors import OpcertError
 from opcert.isolation.supervised import Configuration, configurations
 from opcert.report import files as reports
 from opcert.settings import OPTIONS, RunSettings
 from opcert.suite.suite import Suite
-from opcert.system import check_output_folder, interrupts_wait, write_files
+from opcert.system import check_output_folder, write_files
 from opcert.yaml_files import YamlSource, read_source
 
 _RESULTS = {
@@ -56,16 +55,18 @@ def certify(
     cluster: options.ClusterOption = None,
     cluster_resources: options.ClusterResourcesOption = None,
     quiet: options.QuietOption = False,
-    verbose: options.VerboseOption = False,
 ) -> None:
     """Certify a backend.
 
     Exit codes: 0 conformant; 1 not conformant, or nothing was verified; 2 invalid input.
+
+    Examples:
+        opcert certify -b my_backend.py:Backend -o results
+        opcert certify -b openvino --backend-option device=GPU --operator 'openvino/*'
+        opcert certify -b 'driver:./my_driver --fast' --timeout 5
     """
     if resume and out is None:
         raise OpcertError("--resume needs --out, the folder of the certificate to continue")
-    if quiet and verbose:
-        raise OpcertError("--quiet and --verbose contradict each other; choose one")
     # Read once: the folder gets copies of what the run has read.
     settings = replace(
         settings,
@@ -78,30 +79,17 @@ def certify(
     former: Mapping[str, Certificate] = {}
     # Before a suite is generated, which may take long.
     if folder is not None:
-        for place in (folder, *(folder / each.name for each in selected)):
+        for place in (folder, *(folder / configuration.name for configuration in selected)):
             check_output_folder(place)
         former = _former_certificates(folder, selected) if resume else {}
         for configuration in selected:
             stored.submission_path(folder / configuration.name, suite)
-    opened = options.open_selected(suite, settings, quiet)
+    announce = (lambda _: None) if quiet else options.announce
+    opened = options.open_selected(suite, settings, announce)
     check_selection(opened, settings.operator, settings.case)
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
-        request = _Request(
-            certify=partial(certify_suite, backend, cluster=connected, **settings.changes()),
-            suite=opened,
-            folder=folder,
-            former=former,
-            copies={
-                name: source.content
-                for name, source in (
-                    (stored.CLAIM_FILE, settings.claim),
-                    (stored.WAIVERS_FILE, settings.waivers),
-                )
-                if isinstance(source, YamlSource)
-            },
-            quiet=quiet,
-            verbose=verbose,
-        )
+        run = partial(certify_suite, backend, opened, cluster=connected, **settings.changes())
+        request = _Request(run, opened, settings, folder, former, quiet, announce)
         code = request.run(selected[0])[0] if len(selected) == 1 else request.run_all(selected)
     raise typer.Exit(code)
 
@@ -112,14 +100,14 @@ def _former_certificates(out: Path, selected: Sequence[Configuration]) -> Mappin
     Raises:
         OpcertError: no configuration has a certificate, or one cannot be read.
     """
-    files = {each.name: out / each.name / stored.CERTIFICATE_FILE for each in selected}
-    former = {name: stored.read_certificate(file) for name, file in files.items() if file.exists()}
-    if not former:
-        first = out / selected[0].name / stored.CERTIFICATE_FILE
+    files = {config.name: out / config.name / stored.CERTIFICATE_FILE for config in selected}
+    existing = {name: file for name, file in files.items() if file.exists()}
+    if not existing:
+        first = selected[0].name
         # Other configurations may have certificates here: they are listed then.
-        certificate_file(first.parent)
-        raise OpcertError(f"{first}: No such file; expected the certificate to continue")
-    return former
+        certificate_file(out / first)
+        existing = {first: files[first]}
+    return {name: stored.read_certificate(file) for name, file in existing.items()}
 
 
 @dataclass(frozen=True)
@@ -127,17 +115,17 @@ class _Request:
     """The arguments of the command line, prepared.
 
     `certify` runs a configuration. `former` are the certificates to resume. Each configuration has
-    a folder in `folder`, with `copies` of claim and waivers; `folder` gets a report over all, if
+    a folder in `folder`, with copies of claim and waivers; `folder` gets a report over all, if
     there are several.
     """
 
     certify: Callable[..., Certificate]
     suite: Suite
+    settings: RunSettings
     folder: Path | None
-    copies: Mapping[str, bytes]
     former: Mapping[str, Certificate]
     quiet: bool
-    verbose: bool
+    announce: Callable[[str], None]
 
     def run_all(self, selected: Sequence[Configuration]) -> ExitCode:
         """Certify each configuration, and return the highest exit code."""
@@ -164,9 +152,7 @@ class _Request:
         echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
         if self.folder is not None and len(certificates) > 1:
             write_files(self.folder, reports.render_side_by_side(certificates).items())
-            announcer(self.quiet)(
-                f"wrote {self.folder / reports.SIDE_BY_SIDE_FILE}, a report over all"
-            )
+            self.announce(f"wrote {self.folder / reports.SIDE_BY_SIDE_FILE}, a report over all")
         return max(codes.values())
 
     def run(self, configuration: Configuration) -> tuple[ExitCode, Certificate]:
@@ -177,11 +163,12 @@ class _Request:
         former = self.former.get(configuration.name)
         if former is not None:
             reached = len(former.verdicts) - former.counts["not-run"]
-            announcer(self.quiet)(f"{reached} cases have run already")
+            self.announce(f"{reached} cases have run already")
         try:
-            with case_progress(self.quiet, self.verbose) as on_verdict:
+            console = reports.console(stderr=True)
+            console.quiet = self.quiet
+            with reports.progress(console) as on_verdict:
                 certificate = self.certify(
-                    suite=self.suite,
                     options=configuration.options,
                     resume=former,
                     progress=on_verdict,
@@ -207,23 +194,30 @@ class _Request:
             return ExitCode.INTERRUPTED, certificate
         return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE, certificate
 
+    def _copies(self) -> dict[str, bytes]:
+        """Return the copies of claim and waivers by name."""
+        copied = {
+            stored.CLAIM_FILE: self.settings.claim,
+            stored.WAIVERS_FILE: self.settings.waivers,
+        }
+        return {name: s.content for name, s in copied.items() if isinstance(s, YamlSource)}
+
     def _save(self, target: Path, certificate: Certificate) -> None:
         """Write the certificate of an unfinished run, from which `--resume` goes on."""
         # If this fails, the run goes on: its end writes the certificate again.
         with suppress(OpcertError):
-            stored.write_submission(certificate, target, self.copies)
+            stored.write_submission(certificate, target, self._copies())
 
     def _write(self, certificate: Certificate, target: Path) -> Certificate:
         """Write a certificate and the files next to it; return the written certificate.
 
         Only a finished run has a report.
         """
-        files = dict(self.copies)
+        files = self._copies()
         if certificate.is_finished:
             files |= reports.report_files(certificate, self.suite)
-        with interrupts_wait():
-            written = stored.write_submission(certificate, target, files)
-        announcer(self.quiet)(f"wrote {target}")
+        written = stored.write_submission(certificate, target, files)
+        self.announce(f"wrote {target}")
         return written
 
 
@@ -273,6 +267,10 @@ def explore(
     """Search for failing calls beyond the suite.
 
     Exit codes: 0 no failing call found; 1 failing calls found; 2 invalid input.
+
+    Examples:
+        opcert explore -b my_backend.py:Backend --minutes 5
+        opcert explore -b torch --operator 'directml/*' --seed 7
     """
     # Hypothesis takes long to import, and no other command needs it.
     from opcert.exploration.explore import explore as search  # noqa: PLC0415

@@ -1,7 +1,7 @@
 """Shared by all commands: exit codes, options, printed lines and error messages."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from enum import IntEnum
 from functools import wraps
@@ -120,9 +120,6 @@ SeedOption = Annotated[
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print results, warnings and errors only.")
 ]
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Print the verdict of each case as it is reached.")
-]
 
 
 def _read_profile(text: str) -> str:
@@ -139,11 +136,11 @@ def takes_settings(*names: str) -> Callable[[Callable[..., None]], Callable[...,
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(**arguments: Any) -> None:
-            given = {name: arguments.pop(name) for name in names}
-            for name, value in given.items():
+            values = {name: arguments.pop(name) for name in names}
+            for name, value in values.items():
                 if OPTIONS[name].is_flag:
-                    given[name] = OPTIONS[name].value if value else DEFAULTS[name]
-            command(settings=RunSettings(**given), **arguments)
+                    values[name] = OPTIONS[name].value if value else DEFAULTS[name]
+            command(settings=RunSettings(**values), **arguments)
 
         parameters: list[Parameter] = []
         for parameter in signature(command).parameters.values():
@@ -168,10 +165,7 @@ def _parameter(name: str) -> Parameter:
     elif name == "profile":
         parser = _read_profile
     declaration = typer.Option(
-        *option.names,
-        metavar=option.metavar,
-        help=option.help,
-        parser=parser,
+        *option.names, metavar=option.metavar, help=option.help, parser=parser
     )
     annotation = Annotated[kind, declaration]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
@@ -217,17 +211,20 @@ def echo_lines(text: str) -> None:
     typer.echo("\n".join(map(printable_line, text.split("\n"))))
 
 
-def announcer(quiet: bool) -> Callable[[str], None]:
-    """Return a function that prints what a command did on the way to its result."""
-    return (lambda _: None) if quiet else (lambda text: echo_line(text, err=True))
+def announce(text: str) -> None:
+    """Print what a command did on the way to its result."""
+    echo_line(text, err=True)
 
 
-def generation(quiet: bool) -> dict[str, Any]:
-    """Return how a command generates a suite that it needs, as keywords of `open_suite`."""
-    return {"jobs": os.cpu_count() or 1, "announce": announcer(quiet)}
+# How a command generates a suite that it needs, as keywords of `open_suite`.
+GENERATION: Mapping[str, Any] = {"jobs": os.cpu_count() or 1, "announce": announce}
 
 
-def open_selected(suite: str | Path | None, settings: RunSettings, quiet: bool) -> "Suite":
+def open_selected(
+    suite: str | Path | None,
+    settings: RunSettings,
+    announce: Callable[[str], None] = announce,
+) -> "Suite":
     """Return the suite that the settings select; see `open_suite`.
 
     Raises:
@@ -235,13 +232,8 @@ def open_selected(suite: str | Path | None, settings: RunSettings, quiet: bool) 
     """
     from opcert.suite.generation import open_suite
 
-    return open_suite(
-        suite,
-        settings.specs,
-        settings.operator,
-        settings.profile,
-        **generation(quiet),
-    )
+    how = {**GENERATION, "announce": announce}
+    return open_suite(suite, settings.specs, settings.operator, settings.profile, **how)
 
 
 def interruption_text() -> str:

@@ -52,6 +52,10 @@ def check(
     Reports mistakes, warnings, the number of cases for each rule, the requirements that the
     reference does not check, and which faults of backends the suite finds: of those drawn at
     random, and of systematic ones.
+
+    Examples:
+        opcert check my_specs/Reverse-1.yaml
+        opcert check --specs my_specs
     """
     checked = check_specs(files or find_spec_files(settings.specs), settings.profile)
     for spec in checked:
@@ -115,6 +119,11 @@ def generate(
     """Generate a suite from specs.
 
     By default it has the operators of the core suite, or all operators of --specs.
+
+    Examples:
+        opcert generate -o suite --profile full
+        opcert generate -o suite --operator 'directml/*' --seed 7
+        opcert generate -o suite --check
     """
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         lines = generate_suite(
@@ -127,7 +136,7 @@ def generate(
             cluster=connected,
             check=check,
             format=format_,
-            on_operator=options.announcer(quiet),
+            on_operator=(lambda _: None) if quiet else options.announce,
         )
     for line in lines:
         echo_line(line)
@@ -139,18 +148,20 @@ def generate(
 
 
 @takes_settings("operator", "specs", "profile")
-def coverage(
-    *, suite: options.SuiteOption = None, settings: RunSettings, quiet: options.QuietOption = False
-) -> None:
+def coverage(*, suite: options.SuiteOption = None, settings: RunSettings) -> None:
     """Measure how much a suite covers of what fresh calls show. It is a measure, and no goal.
 
     With --specs alone, generate a temporary core suite from these specs.
+
+    Examples:
+        opcert coverage
+        opcert coverage --suite suite --operator 'directml/*'
     """
     spec_files = {
         spec_file.spec.operator: spec_file
         for spec_file in read_specs_in(settings.specs, settings.operator or "*")
     }
-    opened = open_selected(suite, settings, quiet)
+    opened = open_selected(suite, settings)
     coverages = list(measure_coverage(opened, spec_files))
     for operator, covered in coverages:
         print_coverage(operator, covered, console())
@@ -168,17 +179,19 @@ def docs(
     out: Annotated[Path, options.out("FOLDER", "Folder for the Markdown, without other files.")],
     settings: RunSettings,
     suite: options.SuiteOption = None,
-    quiet: options.QuietOption = False,
 ) -> None:
     """Write Markdown: the rules and the cases of each operator.
 
     `python -m sphinx -W FOLDER SITE` makes a site of it; the extra `docs` installs Sphinx.
+
+    Examples:
+        opcert docs -o docs
     """
     refuse_path_in_suite(check_output_folder(out), suite)
     own = MARKS, "the Markdown of `opcert docs`"
     check_marked_folder(out, *own)
     spec_files = read_specs_in(settings.specs, settings.operator or "*")
-    opened = open_selected(suite, settings, quiet)
+    opened = open_selected(suite, settings)
     replace_marked_folder(out, render_docs(spec_files, opened), *own)
     echo_line(f"wrote {out / 'index.md'} and the other pages")
 
@@ -188,7 +201,12 @@ def schema(
         bool, typer.Option("--certificate", help="Print the schema of certificate.json instead.")
     ] = False,
 ) -> None:
-    """Print the JSON Schema of specs, or of certificates."""
+    """Print the JSON Schema of specs, or of certificates.
+
+    Examples:
+        opcert schema > spec.schema.json
+        opcert schema --certificate
+    """
     typer.echo(json.dumps(certificate_json_schema() if certificate else json_schema(), indent=1))
 
 

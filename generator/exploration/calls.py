@@ -149,13 +149,8 @@ def trials(draw: st.DrawFn, of_operator: "OperatorCalls") -> list[Step]:
     """
     base = of_operator.valid(draw)
     most = _MAX_FURTHER if len(base.step.golden or ()) <= _MAX_OUTPUTS else 0
-    followers = draw(st.lists(_followers(of_operator, base), max_size=most))
+    followers = draw(st.lists(st.composite(of_operator.further)(base), max_size=most))
     return [base.step, *chain.from_iterable(followers)]
-
-
-@st.composite
-def _followers(draw: st.DrawFn, of_operator: "OperatorCalls", base: "DrawnCall") -> Sequence[Step]:
-    return of_operator.further(draw, base)
 
 
 def call_line(step: Step) -> str:
@@ -243,8 +238,10 @@ class OperatorCalls:
         choices = FromHypothesis(draw, former)
         try:
             call = draw_call(self.spec, choices)
-            is_decided = self._conditions.is_decided(call, MAX_OUTPUT_ELEMENTS)
-            if not is_decided or self._is_excluded(call):
+            if not self._conditions.is_decided(call, MAX_OUTPUT_ELEMENTS):
+                return None
+            properties = CallProperties.of(call, self._conditions)
+            if self.support.exclusion_reason(self.spec.operator, properties) is not None:
                 return None
         except Inapplicable:
             return None
@@ -275,10 +272,3 @@ class OperatorCalls:
             relation=relation,
             rule=rule,
         )
-
-    def _is_excluded(self, call: Call) -> bool:
-        """Whether the declared support of a backend excludes a valid call."""
-        if self.support.declared is None:
-            return False
-        properties = CallProperties.of(call, self._conditions)
-        return self.support.exclusion_reason(self.spec.operator, properties) is not None

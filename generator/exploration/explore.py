@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -126,41 +126,13 @@ class ExplorationResult:
         return f"{head}\n    {call}\n\n```python\n{program}```\n"
 
 
-class _KnownFailures:
-    """The failures of an operator that are passed over.
-
-    Those that a cause of a certificate explains, and those of a kind that was found before; of
-    calls that must be rejected, those of a kind and a rule.
-    """
-
-    def __init__(self, spec_file: SpecFile, causes: Iterable[Cause]) -> None:
-        spec = spec_file.spec
-        self._levels = LevelledCalls(spec_file)
-        self._mutations = {mutation.name: mutation for mutation in mutations_of(spec)}
-        self._causes = [cause for cause in causes if cause.operator == spec.operator]
-        self._failures: set[tuple[FaultKind, str | None]] = set()
-
-    def add(self, counterexample: Counterexample) -> None:
-        self._failures.add(counterexample.failure)
-
-    def is_new(self, failing: Counterexample) -> bool:
-        if failing.failure in self._failures or not self._causes:
-            return failing.failure not in self._failures
-        step = failing.steps[-1]
-        if step.golden is not None:
-            points = self._levels.points_of(step)
-        else:
-            mutation = self._mutations[step.relation]
-            points = self._levels.invalid_points(failing.valid, step, mutation.change)
-        return not any(cause.explains(failing.fault.kind, points or [{}]) for cause in self._causes)
-
-
 class Search:
     """The search for counterexamples of one operator, for a number of seconds.
 
-    A trial ends with its first failure, and is passed over if this is known. It counts as failing
-    if it fails again on a fresh backend. A backend in this process is made anew for each trial that
-    is shrunk, so that nothing is left of others.
+    A trial ends with its first failure, and is passed over if this is known: if a cause of a
+    certificate explains it, or if one of its kind was found before, of calls that must be rejected
+    one of its kind and rule. It counts as failing if it fails again on a fresh backend. A backend
+    in this process is made anew for each trial that is shrunk, so that nothing is left of others.
     """
 
     def __init__(
@@ -171,11 +143,12 @@ class Search:
         seconds: float,
     ) -> None:
         self._make_backend, self._backend = make_backend, ExitStack()
-        self._calls = OperatorCalls(spec_file)
+        self._calls, self._levels = OperatorCalls(spec_file), LevelledCalls(spec_file)
         self._operator = spec_file.spec.operator
         self._trials = trials(self._calls)
-        self._known = _KnownFailures(spec_file, causes)
-        self._rounds = count()
+        self._mutations = {mutation.name: mutation for mutation in mutations_of(spec_file.spec)}
+        self._causes = [cause for cause in causes if cause.operator == self._operator]
+        self._found: set[tuple[FaultKind, str | None]] = set()
         self._counts: Counter[str] = Counter(tried=0, declined=0, known=0)
         self._best: Counterexample | None = None
         # As it was found; and one that failed once, and not again.
@@ -186,27 +159,28 @@ class Search:
         self._search_end, self._end = begin + _SEARCH_END * seconds, begin + seconds
         self._deadline = self._search_end
 
-    def close(self) -> None:
-        """Close the backend."""
-        self._backend.close()
-
-    def result(self) -> ExplorationResult:
-        """Return the result so far."""
-        best = self._best or self._once
-        return ExplorationResult(self._operator, counterexample=best, **self._counts)
-
-    def pass_over(self, counterexample: Counterexample) -> None:
-        """Search for other failures from now on."""
-        self._known.add(counterexample)
-        self._best = self._once = None
-        self._deadline = self._search_end
-
-    def run(self, seed: int) -> None:
-        """Try calls until one fails in a new way or the time is up, and shrink what fails.
+    def results(self, seed: int) -> Iterator[ExplorationResult]:
+        """Yield what each search for further failures finds, up to the first that finds nothing.
 
         Raises:
             OpcertError: the spec is at fault, or the backend cannot be made, or made again.
         """
+        numbers = count()
+        with self._backend:
+            while True:
+                self._best = self._once = None
+                self._deadline = self._search_end
+                try:
+                    self._search(call_seed(self._operator, seed, number) for number in numbers)
+                finally:
+                    best = self._best or self._once
+                    yield ExplorationResult(self._operator, counterexample=best, **self._counts)
+                if best is None:
+                    return
+                self._found.add(best.failure)
+
+    def _search(self, seeds: Iterable[int]) -> None:
+        """Try calls until one fails in a new way or the time is up, and shrink what fails."""
         setting = settings(
             backend="opcert",
             database=DirectoryBasedExampleDatabase(_DATABASE / self._operator),
@@ -219,10 +193,9 @@ class Search:
             verbosity=Verbosity.quiet,
         )
         try:
-            for number in self._rounds:
-                seeded = with_seed(call_seed(self._operator, seed, number))
+            for seed in seeds:
                 # A test with a seed has no database unless its settings come last.
-                test = setting(seeded(given(st.data())(self._attempt)))
+                test = setting(with_seed(seed)(given(st.data())(self._attempt)))
                 with suppress(Unsatisfiable):
                     test()
         except _Stop as stop:
@@ -235,6 +208,18 @@ class Search:
             self._best = self._first
         if self._best is not None:
             shortened(self._best.steps, self._fails_again)
+
+    def _is_new(self, failing: Counterexample) -> bool:
+        """Whether a failure is not known."""
+        if failing.failure in self._found or not self._causes:
+            return failing.failure not in self._found
+        step = failing.steps[-1]
+        if step.golden is not None:
+            points = self._levels.points_of(step)
+        else:
+            change = self._mutations[step.relation].change
+            points = self._levels.invalid_points(failing.valid, step, change)
+        return not any(cause.explains(failing.fault.kind, points or [{}]) for cause in self._causes)
 
     def _renew(self) -> None:
         """Close the backend, if there is one, and make it anew."""
@@ -254,21 +239,19 @@ class Search:
             raise _Stop from error
 
     def _fails(self, steps: Sequence[Step]) -> bool:
-        if self._best is not None:
-            # To start a process for each trial would take long: whether the failure depends on
-            # earlier calls is checked at the end.
-            smaller = self._run(steps, fresh=not self._is_isolated)
-            is_alike = smaller is not None and smaller.failure == self._best.failure
-            if smaller is None or not is_alike or not self._known.is_new(smaller):
-                return False
-            self._best = smaller
-            return True
-        failing = self._run(steps)
-        is_new = failing is not None and self._known.is_new(failing)
-        is_known = failing is not None and not is_new
-        self._counts.update(tried=1, declined=self._session.declined, known=is_known)
-        if failing is None or not is_new:
+        best = self._best
+        # To start a process for each trial would take long: whether the failure depends on earlier
+        # calls is checked at the end.
+        failing = self._run(steps, fresh=best is not None and not self._is_isolated)
+        is_new = failing is not None and self._is_new(failing)
+        if best is None:
+            is_known = failing is not None and not is_new
+            self._counts.update(tried=1, declined=self._session.declined, known=is_known)
+        if failing is None or not is_new or (best and failing.failure != best.failure):
             return False
+        if best is not None:
+            self._best = failing
+            return True
         # It is the result so far where the backend cannot be made again.
         self._once = replace(failing, repeatable=False)
         self._best = self._first = self._run(steps, fresh=True)
@@ -346,16 +329,7 @@ def explore(
     share = seconds / len(spec_files)
     for remaining, spec_file in zip(range(len(spec_files), 0, -1), spec_files, strict=True):
         # Time that one operator does not use goes to the others; a hang takes none from them.
-        limit = max(seconds / remaining, share)
-        with closing(Search(make_backend, spec_file, known, limit)) as search:
-            begin = time.monotonic()
-            while True:
-                try:
-                    search.run(seed)
-                finally:
-                    result = search.result()
-                    yield result
-                if result.counterexample is None:
-                    break
-                search.pass_over(result.counterexample)
-            seconds -= time.monotonic() - begin
+        search = Search(make_backend, spec_file, known, max(seconds / remaining, share))
+        begin = time.monotonic()
+        yield from search.results(seed)
+        seconds -= time.monotonic() - begin

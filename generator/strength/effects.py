@@ -284,7 +284,8 @@ def memory_faults(spec: Spec, data: frozenset[str]) -> Iterator[Effect]:
             text = f"{argument.name} of the call before is used again {same}"
             yield Effect(text, partial(_keep_argument, argument.name), uses_before=True)
     yield Effect(f"former results are returned {same}", _keep_results, uses_before=True)
-    yield Effect(f"an invalid call is accepted {same}", _keep_check, False, uses_before=True)
+    text = f"an invalid call is accepted {same}"
+    yield Effect(text, lambda t: _accept(t) if _former(t) else None, False, uses_before=True)
 
 
 def _alias(name: str, turn: Turn) -> Outputs | None:
@@ -315,7 +316,3 @@ def _keep_argument(name: str, turn: Turn) -> Outputs | None:
 def _keep_results(turn: Turn) -> Outputs | None:
     former = _former(turn)
     return None if former is None else former.outputs
-
-
-def _keep_check(turn: Turn) -> Outputs | None:
-    return None if _former(turn) is None else _accept(turn)

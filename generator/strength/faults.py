@@ -50,11 +50,9 @@ def misreadings(spec: Spec, data: frozenset[str]) -> Iterator[Effect]:
         if name not in data:
             yield Effect(f"calls are accepted since {text} before the check", apply, False)
     for declared in spec.inputs:
-        for text, read in _LAYOUTS:
-            apply = partial(_run_changed, declared.name, partial(_each_tensor, read))
-            yield Effect(f"{declared.name} {text}", apply)
+        yield from _readings(declared.name, _LAYOUTS)
         if declared.name in data:
-            yield from _element_losses(declared.name)
+            yield from _readings(declared.name, _LOSSES)
     numbers = [declared.name for declared in spec.inputs if declared.name not in data]
     for name, other in permutations(numbers, 2):
         yield Effect(f"{other} is read where {name} is", partial(_exchange, name, other))
@@ -63,10 +61,10 @@ def misreadings(spec: Spec, data: frozenset[str]) -> Iterator[Effect]:
         yield Effect(f"{spec.full_id(rule.id)} is not checked", apply, False)
 
 
-def _element_losses(name: str) -> Iterator[Effect]:
-    """Yield the ways to lose a part of the elements of an input."""
-    for text, lose in _LOSSES:
-        yield Effect(f"{name} {text}", partial(_run_changed, name, partial(_each_tensor, lose)))
+def _readings(name: str, ways: Sequence[Named]) -> Iterator[Effect]:
+    """Yield ways to misread each tensor of an input."""
+    for text, read in ways:
+        yield Effect(f"{name} {text}", partial(_run_changed, name, partial(_each_tensor, read)))
 
 
 def _changes(spec: Spec, data: frozenset[str]) -> Iterator[tuple[str, str, Callable[[Any], Any]]]:
@@ -319,7 +317,7 @@ def systematic_faults(
     for declared in spec.inputs:
         if declared.name in data:
             key = declared.name if declared.variadic is None else tensor_key(declared.name, 0)
-            for effect in _element_losses(declared.name):
+            for effect in _readings(declared.name, _LOSSES):
                 for element_type in spec.type_sets[declared.type]:
                     yield Fault(effect, (_clause(f"{key} is {element_type}"),))
     conditions = [_clause(name) for name in fresh.clauses]
@@ -331,65 +329,53 @@ def systematic_faults(
         yield from (Fault(effect, (condition,)) for effect in (REJECTION, WRONG_ELEMENT))
 
 
-class FaultDraw:
-    """Draws faults at random, with conditions that some fresh calls meet and others do not."""
-
-    def __init__(self, kinds: Sequence[Sequence[Effect]], fresh: Steps) -> None:
-        self._kinds = kinds
-        self._fresh = fresh
-
-    def draw(self, choices: Choices) -> Fault | None:
-        """Return a fault; None where a condition is true of no call or of all."""
-        effect = _pick(choices, "effect", _pick(choices, "kind of effect", self._kinds))
-        acts = self._fresh.is_valid == effect.on_valid
-        conditions: list[Condition] = []
-        for k in range(choices.integer("conditions", 1, _MOST_CONDITIONS)):
-            condition = self._condition(choices, k)
-            holds = condition.holds(self._fresh)[acts]
-            if not holds.any() or holds.all():
-                return None
-            conditions.append(condition)
-        return Fault(effect, tuple(conditions))
-
-    def _condition(self, choices: Choices, k: int) -> Condition:
-        """Draw a condition; one in six looks at the call before."""
-        before = not choices.integer(f"{k} before", 0, 5)
-        kind = _pick(choices, f"{k} kind", ("clause", "number", "remainder", "relation"))
-        if kind == "clause":
-            return _clause(_pick(choices, f"{k} clause", self._fresh.clauses), before)
-        name = _pick(choices, f"{k} number", self._fresh.numbers)
-        if kind == "remainder":
-            modulus = _pick(choices, f"{k} modulus", _MODULI)
-            rest = _pick(choices, f"{k} remainder", (0, 1, modulus - 1))
-            text = f" % {modulus} == {rest}"
-            return _condition(name, text, lambda column: column % modulus == rest, before)
-        # No backend fails in one call by its number, but some do from a number on.
-        relations = [*_RELATIONS] if name != EARLIER else [">="]
-        relation = _pick(choices, f"{k} relation", relations)
-        compare = _RELATIONS[relation]
-        if kind == "relation":
-            other = name if before else _pick(choices, f"{k} other", self._fresh.numbers)
-            text = f"{name} {relation} {other}{' of the call before' * before}"
-            return Condition(
-                text, lambda s: compare(s.column(name), s.column(other, before=before)), before
-            )
-        # An implementation branches at a bound that a call may have, but hardly at one such number.
-        is_round = relation == "==" or choices.integer(f"{k} is round", 0, 1) > 0
-        number = _round(choices, k) if is_round else self._observed(choices, k, name)
-        text = f" {relation} {number:.12g}"
-        return _condition(name, text, lambda column: compare(column, number), before)
-
-    def _observed(self, choices: Choices, k: int, name: str) -> float:
-        column = self._fresh.column(name)
-        observed: list[float] = column[~np.isnan(column)].tolist()
-        return _pick(choices, f"{k} observed", observed)
+def drawn_fault(choices: Choices, kinds: Sequence[Sequence[Effect]], fresh: Steps) -> Fault | None:
+    """Return a fault with conditions; None if one of them is true of no fresh call, or of all."""
+    effect = _pick(choices, "effect", _pick(choices, "kind of effect", kinds))
+    acts = fresh.is_valid == effect.on_valid
+    conditions: list[Condition] = []
+    for k in range(choices.integer("conditions", 1, _MOST_CONDITIONS)):
+        condition = _drawn_condition(choices, k, fresh)
+        holds = condition.holds(fresh)[acts]
+        if not holds.any() or holds.all():
+            return None
+        conditions.append(condition)
+    return Fault(effect, tuple(conditions))
 
 
-def _round(choices: Choices, k: int) -> float:
-    """Draw a round number, small ones more often, one in four negative."""
-    highest = choices.integer(f"{k} highest", 0, len(_ROUND) - 1)
-    sign = 1 if choices.integer(f"{k} is positive", 0, 3) else -1
-    return float(sign * _ROUND[choices.integer(f"{k} round", 0, highest)])
+def _drawn_condition(choices: Choices, k: int, fresh: Steps) -> Condition:
+    """Draw a condition; one in six looks at the call before."""
+    before = not choices.integer(f"{k} before", 0, 5)
+    kind = _pick(choices, f"{k} kind", ("clause", "number", "remainder", "relation"))
+    if kind == "clause":
+        return _clause(_pick(choices, f"{k} clause", fresh.clauses), before)
+    name = _pick(choices, f"{k} number", fresh.numbers)
+    if kind == "remainder":
+        modulus = _pick(choices, f"{k} modulus", _MODULI)
+        rest = _pick(choices, f"{k} remainder", (0, 1, modulus - 1))
+        text = f" % {modulus} == {rest}"
+        return _condition(name, text, lambda column: column % modulus == rest, before)
+    # No backend fails in one call by its number, but some do from a number on.
+    relations = [*_RELATIONS] if name != EARLIER else [">="]
+    relation = _pick(choices, f"{k} relation", relations)
+    compare = _RELATIONS[relation]
+    if kind == "relation":
+        other = name if before else _pick(choices, f"{k} other", fresh.numbers)
+        text = f"{name} {relation} {other}{' of the call before' * before}"
+        return Condition(
+            text, lambda s: compare(s.column(name), s.column(other, before=before)), before
+        )
+    # An implementation branches at a bound that a call may have, but hardly at one such number.
+    if relation == "==" or choices.integer(f"{k} is round", 0, 1):
+        # Small ones more often, and one in four negative.
+        highest = choices.integer(f"{k} highest", 0, len(_ROUND) - 1)
+        sign = 1 if choices.integer(f"{k} is positive", 0, 3) else -1
+        number = float(sign * _ROUND[choices.integer(f"{k} round", 0, highest)])
+    else:
+        column = fresh.column(name)
+        number = _pick(choices, f"{k} observed", column[~np.isnan(column)].tolist())
+    text = f" {relation} {number:.12g}"
+    return _condition(name, text, lambda column: compare(column, number), before)
 
 
 def _pick(choices: Choices, name: str, items: Sequence[Item]) -> Item:

@@ -7,6 +7,7 @@ that fresh calls do not show does not count: it may be no fault at all.
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from math import sqrt
 from statistics import NormalDist
@@ -24,6 +25,7 @@ from opcert.choices import Choices, Replay, call_seed
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.run.comparison import compare_outputs
 from opcert.specification.files import Reference, SpecFile, call_reference, golden_outputs
+from opcert.specification.model import Spec
 from opcert.strength.effects import (
     CORRUPTIONS,
     Effect,
@@ -33,7 +35,7 @@ from opcert.strength.effects import (
     Turn,
     memory_faults,
 )
-from opcert.strength.faults import Fault, FaultDraw, misreadings, systematic_faults
+from opcert.strength.faults import Fault, drawn_fault, misreadings, systematic_faults
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.system import limited
 
@@ -71,89 +73,73 @@ def _suite_calls(operator: OperatorSuite, reference: Reference) -> Iterator[Fini
         yield from (call, FinishedCall(inverted, attributes, outputs[1]), call)
 
 
-class _FreshCalls:
-    """Calls that the document decides, drawn apart from those of any suite.
+def _fresh_calls(spec: Spec) -> Iterator[tuple[Call, str | None]]:
+    """Yield calls that the document decides, each with the rule that it violates.
 
-    `data` are the inputs whose elements the operator only moves.
+    They are drawn apart from those of any suite, and come in the order in which they are made.
     """
+    conditions = Conditions(spec)
+    changes: list[Mutation | Mapping[str, str]] = [*mutations_of(spec)]
+    for rule in spec.rules:
+        changes += rule.violations.values()
+    for number, drawn, choices in islice(drawn_calls(spec, _SEED), _DRAWS):
+        own, seed = Choices(call_seed("strength", number)), f"strength|{number}"
+        if conditions.open_elements(drawn) or conditions.ambiguity(drawn):
+            continue
+        # The same data before and after, so that the calls differ in one respect alone.
+        if (neighbour := _neighbour(conditions, choices, own)) is not None:
+            yield neighbour.patterned(seed), None
+        call = drawn.patterned(seed)
+        yield call, None
+        for k in range(_TRIED):
+            change = changes[own.integer(f"change {k}", 0, len(changes) - 1)]
+            violation = _violation(conditions, call, change, own.integer("element", 0, 99))
+            if violation is not None:
+                yield violation[0].patterned(seed, only_new=True), violation[1]
+                break
 
-    def __init__(self, file: SpecFile) -> None:
-        self._spec = file.spec
-        self._conditions = Conditions(file.spec)
-        self._golden = GoldenCalls(file)
-        self._changes: list[Mutation | Mapping[str, str]] = [*mutations_of(file.spec)]
-        for rule in file.spec.rules:
-            self._changes += rule.violations.values()
-        calls = [*self._calls()]
-        self.data = frozenset(
-            argument_of(key)
-            for call, rule in calls
-            for key, tensor in call.inputs.items()
-            if tensor.values is None and rule is None
-        )
-        self.calls = (self._finished(call, rule) for call, rule in calls)
 
-    def _calls(self) -> Iterator[tuple[Call, str | None]]:
-        """Yield calls in the order in which they are made, each with the rule that it violates."""
-        for number, drawn, choices in islice(drawn_calls(self._spec, _SEED), _DRAWS):
-            own, seed = Choices(call_seed("strength", number)), f"strength|{number}"
-            if self._conditions.open_elements(drawn) or self._conditions.ambiguity(drawn):
-                continue
-            # The same data before and after, so that the calls differ in one respect alone.
-            if (neighbour := self._neighbour(choices, own)) is not None:
-                yield neighbour.patterned(seed), None
-            call = drawn.patterned(seed)
-            yield call, None
-            for k in range(_TRIED):
-                change = self._changes[own.integer(f"change {k}", 0, len(self._changes) - 1)]
-                violation = self._violation(call, change, own.integer("element", 0, 99))
-                if violation is not None:
-                    yield violation[0].patterned(seed, only_new=True), violation[1]
-                    break
+def _neighbour(conditions: Conditions, choices: Choices, own: Choices) -> Call | None:
+    """Return a valid call that differs from another in one choice."""
+    with suppress(ExpressionError, Inapplicable):
+        replay = Replay(choices, own.one("anew", choices.levels), own.integer("seed", 0, 99))
+        call = draw_call(conditions.spec, replay)
+        is_decided = conditions.is_decided(call, MAX_OUTPUT_ELEMENTS)
+        if is_decided and not conditions.open_elements(call):
+            return call
+    return None
 
-    def _neighbour(self, choices: Choices, own: Choices) -> Call | None:
-        """Return a valid call that differs from another in one choice."""
-        conditions = self._conditions
-        with suppress(ExpressionError, Inapplicable):
-            replay = Replay(choices, own.one("anew", choices.levels), own.integer("seed", 0, 99))
-            call = draw_call(self._spec, replay)
-            is_decided = conditions.is_decided(call, MAX_OUTPUT_ELEMENTS)
-            if is_decided and not conditions.open_elements(call):
-                return call
-        return None
 
-    def _violation(
-        self, call: Call, change: Mutation | Mapping[str, str], element: int
-    ) -> tuple[Call, str] | None:
-        """Return a call, changed so that it violates one requirement, and the id of that one."""
-        conditions = self._conditions
-        if isinstance(change, Mutation):
-            return violating_alone(conditions, change, call, element)
-        # A condition may have no value on a changed call, which then shows nothing.
-        with suppress(ExpressionError, Inapplicable):
-            changed = apply_violation(conditions, call, change)
-            violated = () if changed is None else conditions.check(changed).violated
-            if changed is None or len(violated) != 1 or conditions.ambiguity(changed):
-                return None
-            return changed, self._spec.full_id(violated[0])
-        return None
+def _violation(
+    conditions: Conditions, call: Call, change: Mutation | Mapping[str, str], element: int
+) -> tuple[Call, str] | None:
+    """Return a call, changed so that it violates one requirement, and the id of that one."""
+    if isinstance(change, Mutation):
+        return violating_alone(conditions, change, call, element)
+    # A condition may have no value on a changed call, which then shows nothing.
+    with suppress(ExpressionError, Inapplicable):
+        changed = apply_violation(conditions, call, change)
+        violated = () if changed is None else conditions.check(changed).violated
+        if changed is None or len(violated) != 1 or conditions.ambiguity(changed):
+            return None
+        return changed, conditions.spec.full_id(violated[0])
+    return None
 
-    def _finished(self, call: Call, rule: str | None) -> FinishedCall:
-        """Return a call with its arrays and golden outputs.
 
-        Raises:
-            SpecError: the reference contradicts the spec.
-        """
-        if rule is None:
-            arrays = self._golden.arrays(call)
-            outputs = self._golden.outputs(call, arrays)
-        else:
-            arrays = {key: materialize(tensor) for key, tensor in call.inputs.items()}
-            outputs = None
-        inputs = {
-            key: copy_in_layout(array, call.inputs[key].layout) for key, array in arrays.items()
-        }
-        return FinishedCall(inputs, call.attributes, outputs, rule, str(call))
+def _finished(golden: GoldenCalls, call: Call, rule: str | None) -> FinishedCall:
+    """Return a call with its arrays and golden outputs.
+
+    Raises:
+        SpecError: the reference contradicts the spec.
+    """
+    outputs = None
+    if rule is None:
+        arrays = golden.arrays(call)
+        outputs = golden.outputs(call, arrays)
+    else:
+        arrays = {key: materialize(tensor) for key, tensor in call.inputs.items()}
+    inputs = {key: copy_in_layout(array, call.inputs[key].layout) for key, array in arrays.items()}
+    return FinishedCall(inputs, call.attributes, outputs, rule, str(call))
 
 
 # How many faults at random count, and how many are drawn at most.
@@ -236,86 +222,75 @@ def _simplicity(survivor: Survivor) -> tuple[int, int]:
     return len(survivor.conditions), len(survivor.text)
 
 
+@np.errstate(all="ignore")
 def measure_strength(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
     """Return which faults the cases of an operator find.
 
     Raises:
         SpecError: the reference contradicts the spec on a fresh call.
     """
-    with np.errstate(all="ignore"):
-        return _Measurement(spec_file, operator).strength()
+    spec, golden = spec_file.spec, GoldenCalls(spec_file)
+    drawn_calls = [*_fresh_calls(spec)]
+    # The inputs whose elements the operator only moves.
+    data = frozenset(
+        argument_of(key)
+        for call, rule in drawn_calls
+        for key, tensor in call.inputs.items()
+        if tensor.values is None and rule is None
+    )
+    finished = (_finished(golden, call, rule) for call, rule in drawn_calls)
+    fresh, cases = (
+        Steps(spec, data, [call for call in calls if call.nbytes <= _MOST_BYTES])
+        for calls in (finished, _suite_calls(operator, spec_file.reference))
+    )
+    # It may get a number of billions in place of a small one.
+    reference = limited(spec_file.reference, memory=_ROOM)
+    # Of this measurement: it keeps the calls.
+    shows = cache(_shows)
 
-
-class _Measurement:
-    """The faults of one operator, on the cases of its suite and on fresh calls."""
-
-    def __init__(self, file: SpecFile, operator: OperatorSuite) -> None:
-        self._file = file
-        fresh = _FreshCalls(file)
-        self._data = fresh.data
-        self._fresh, self._cases = (
-            Steps(file.spec, fresh.data, [call for call in calls if call.nbytes <= _MOST_BYTES])
-            for calls in (fresh.calls, _suite_calls(operator, file.reference))
-        )
-        # It may get a number of billions in place of a small one.
-        self._reference = limited(file.reference, memory=_ROOM)
-        # Whether an effect shows in a step, by all that it depends on.
-        self._shows: dict[tuple[Effect, Steps, int | FinishedCall], bool] = {}
-
-    def strength(self) -> Strength:
-        """Return the strength."""
-        spec, data = self._file.spec, self._data
-        misread = [*misreadings(spec, data)]
-        remember = [*memory_faults(spec, data)]
-        found, missed = 0, []
-        visible = {*CORRUPTIONS}
-        for fault in systematic_faults(spec, data, (*misread, *remember), self._fresh):
-            if self._step(fault, self._cases) is not None:
-                found += 1
-            elif (step := self._step(fault, self._fresh)) is not None:
-                missed.append(self._survivor(fault, step))
-            else:
-                continue
-            visible.add(fault.effect)
-        # What shows in no call shows in no part of them. Half of the faults corrupt outputs or
-        # memory, though there are more ways to misread.
-        kinds = [*CORRUPTIONS, *remember], misread
-        draw = FaultDraw([[e for e in kind if e in visible] for kind in kinds], self._fresh)
-        drawn = (draw.draw(Choices(call_seed("fault", k))) for k in range(_MOST_DRAWS))
-        steps = ((f, step) for f in drawn if f and (step := self._step(f, self._fresh)) is not None)
-        counted = [*islice(steps, _FAULTS)]
-        survivors = [
-            self._survivor(fault, step)
-            for fault, step in counted
-            if self._step(fault, self._cases) is None
-        ]
-        survivors.sort(key=_simplicity)
-        return Strength(
-            spec.operator, len(counted) - len(survivors), tuple(survivors), found, tuple(missed)
-        )
-
-    def _step(self, fault: Fault, steps: Steps) -> int | None:
+    def step_of(fault: Fault, steps: Steps) -> int | None:
         """Return a step in which a fault shows, one with small arrays; None if no step does."""
         effect = fault.effect
         acting = np.flatnonzero(fault.acts(steps))
         smallest_first: list[int] = acting[np.argsort(steps.nbytes[acting], kind="stable")].tolist()
         for step in smallest_first:
-            key = effect, steps, step if effect.uses_before else steps.calls[step]
-            if key not in self._shows:
-                turn = Turn(steps.calls[step], steps.before(step), self._run)
-                self._shows[key] = _shows(effect, turn)
-            if self._shows[key]:
+            before = steps.before(step) if effect.uses_before else None
+            if shows(effect, Turn(steps.calls[step], before, run)):
                 return step
         return None
 
-    def _survivor(self, fault: Fault, step: int) -> Survivor:
-        text = self._fresh.calls[step].text
-        if fault.uses_before and (before := self._fresh.before(step)) is not None:
+    def run(call: FinishedCall) -> Outputs:
+        return call_reference(reference, call.inputs, call.attributes)
+
+    def survivor(fault: Fault, step: int) -> Survivor:
+        text = fresh.calls[step].text
+        if fault.uses_before and (before := fresh.before(step)) is not None:
             text = f"{text}, after {before.text}"
         return Survivor(fault.effect.text, tuple(each.text for each in fault.conditions), text)
 
-    def _run(self, call: FinishedCall) -> Outputs:
-        return call_reference(self._reference, call.inputs, call.attributes)
+    misread, remember = [*misreadings(spec, data)], [*memory_faults(spec, data)]
+    found, missed, visible = 0, [], {*CORRUPTIONS}
+    for fault in systematic_faults(spec, data, (*misread, *remember), fresh):
+        if step_of(fault, cases) is not None:
+            found += 1
+        elif (step := step_of(fault, fresh)) is not None:
+            missed.append(survivor(fault, step))
+        else:
+            continue
+        visible.add(fault.effect)
+    # What shows in no call shows in no part of them. Half of the faults corrupt outputs or memory,
+    # though there are more ways to misread.
+    kinds = [*CORRUPTIONS, *remember], misread
+    of_kinds = [[effect for effect in kind if effect in visible] for kind in kinds]
+    numbered = (Choices(call_seed("fault", k)) for k in range(_MOST_DRAWS))
+    drawn = (drawn_fault(choices, of_kinds, fresh) for choices in numbered)
+    steps = ((f, step) for f in drawn if f and (step := step_of(f, fresh)) is not None)
+    counted = [*islice(steps, _FAULTS)]
+    survivors = [survivor(f, step) for f, step in counted if step_of(f, cases) is None]
+    survivors.sort(key=_simplicity)
+    return Strength(
+        spec.operator, len(counted) - len(survivors), tuple(survivors), found, tuple(missed)
+    )
 
 
 def _shows(effect: Effect, turn: Turn) -> bool:

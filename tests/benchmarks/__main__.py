@@ -27,8 +27,6 @@ from tests.benchmarks.processes import (
     two_jobs,
     worker_start,
 )
-from tests.benchmarks.references import references
-from tests.benchmarks.reports import reports
 
 Recorded = tuple[str, dict[str, Array], dict[str, Any]]
 
@@ -150,8 +148,6 @@ def main() -> None:
         onnx_runner(),
         pytest_run(),
         start_up(),
-        *references(),
-        *reports(),
     ):
         print(row, flush=True)
 

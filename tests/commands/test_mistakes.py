@@ -73,18 +73,21 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("cerify",), r"unknown command 'cerify'; did you mean 'certify'\?"),
     (("Certify",), r"unknown command 'Certify'; did you mean 'certify'\?"),
     (("run", "my_backend.py"), r"unknown command 'run'; expected one of certify, backends"),
-    (("--bogus",), r"unknown option '--bogus'; see `opcert --help`"),
-    (("certify", "--bakend", "x"), r"unknown option '--bakend'; did you mean '--backend'\?"),
-    (("certify", "--operators", "*"), r"unknown option '--operators'; did you mean '--operator'"),
+    (("--bogus",), r"no such option: --bogus; see `opcert --help`"),
+    (("certify", "--bakend", "x"), r"no such option: --bakend .*--backend.*; see `opcert certify"),
+    (("certify", "--operators", "*"), r"no such option: --operators .*--operator"),
     (
         ("certify", "--profile", "x"),
         r"--profile: unknown profile 'x'; expected smoke, core",
     ),
-    (("certify", "-z"), r"unknown option '-z'; see `opcert certify --help`"),
-    (("certify", "--suite"), r"option '--suite' requires an argument; see `opcert certify"),
-    (("certify", "--resume=1"), r"option '--resume' does not take a value; see `opcert certify"),
-    (("certify", "acme.py:Backend"), r"unexpected argument 'acme.py:Backend'; see `opcert certify"),
-    (("schema", "spec"), r"unexpected argument 'spec'; see `opcert schema --help`"),
+    (("certify", "-z"), r"no such option: -z; see `opcert certify --help`"),
+    (("certify", "--suite"), r"option '--suite' requires an argument; see `opcert"),
+    (("certify", "--resume=1"), r"option '--resume' does not take a value; see `opcert"),
+    (
+        ("certify", "acme.py:Backend"),
+        r"unexpected extra argument.* \(acme.py:Backend\); see `opcert c",
+    ),
+    (("schema", "spec"), r"unexpected extra argument.* \(spec\); see `opcert schema --help`"),
     (("certify", "--case", "a", "--case", "b"), r"--case: found 2 times; expected once"),
     (("certify", "-b", "a", "--backend", "b"), r"--backend: found 2 times; expected once"),
     # numbers
@@ -92,9 +95,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("generate", "--profile", "Core"), r"--profile: unknown profile 'Core'; expected smoke, core"),
     (("generate", "--format", "npy"), r"unknown format 'npy'; expected suite, onnx-backend-test o"),
     # options that need or contradict others
-    (("certify", "-q", "-v"), r"--quiet and --verbose contradict each other; choose one"),
     (("certify", "--resume"), r"--resume needs --out, the folder of the certificate to continue"),
-    (("certify", "--resume", "-o", "new"), r"/new/certificate.json: No such file; expected the ce"),
+    (("certify", "--resume", "-o", "new"), r"/new/certificate.json: No such file.*; expected a c"),
     (("certify", "--resume", "-o", "several"), r"several: found certificates of 2 configurations"),
     (("explain", CASE, *GPU), r"--backend-option needs --backend, the backend that takes the opt"),
     (("certify", "--backend-option", "device"), r"invalid --backend-option 'device'; expected KE"),
@@ -153,10 +155,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*CERTIFY, "-b", "broken.py:DeclaresType"), r"unknown type of openvino/Slice-8 'float'; exp"),
     (("certify", "--case", CASE, "-b", "broken.py:Unmade"), r"KeyError: 'device' \(at broken.py"),
     # drivers
-    (("certify", "-b", "driver:node", "a.mjs"), r"quote the command of the driver: --backend 'dr"),
-    (("certify", "--backend=driver:./a", "--fast"), r"quote .*: --backend 'driver:./a --fast ...'"),
-    (("driver-check", "node", "a.mjs"), r"quote the command .*: opcert driver-check 'node a.mjs"),
-    (("driver-check", "./a", "--fast"), r"quote the command .*: opcert driver-check './a --fast"),
+    (("certify", "-b", "driver:node", "a.mjs"), r"\(a.mjs\); .*quote the command of a driver: '"),
+    (("driver-check", "./a", "--fast"), r"--fast; .*quote the command of a driver: './my_driver -"),
     (("certify", "-b", "driver:"), r"'driver:' has no command; expected driver:COMMAND"),
     (("certify", "-b", "driver:./none"), r"driver './none' cannot be started: No such file"),
     (("certify", "-b", "driver:'./none"), r"cannot be split into words: No closing quotation"),
@@ -218,7 +218,7 @@ NEEDED = {
 }
 # The mistakes of every command that has an option or an argument of this kind.
 MISTAKES += [
-    ((name,), rf"missing (argument [A-Z]+|option '--\w+ [A-Z]+'); see `opcert {name} --help`")
+    ((name,), rf"missing (argument '[A-Z]+'|option '--.*'); see `opcert {name} --help`")
     for name, command in LOADED.items()
     if any(parameter.required for parameter in command.params)
 ]

@@ -7,18 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from opcert.suite.writing import write_suite
 from tests.at_length import at_length
-from tests.small_suite import files
+from tests.small_suite import write
 
 Done = subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("suites") / "suite"
-    write_suite(folder, files().items())
-    return folder
+    return write(tmp_path_factory.mktemp("suites") / "suite")
 
 
 def run_of(suite: Path) -> tuple[str | Path, ...]:

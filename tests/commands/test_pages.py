@@ -1,4 +1,4 @@
-"""`opcert docs` and `opcert explain` as a user sees them: exit codes, messages, files left."""
+"""`opcert docs` as a user sees it: the files that it leaves."""
 
 from pathlib import Path
 
@@ -22,10 +22,3 @@ def test_docs_writes_pages_of_each_operator_and_replaces_them(tmp_path: Path) ->
     page = OPERATOR.replace("/", "-")
     assert names == {f"{page}.md", f"{page}-cases.md"}
     assert {path.name for path in folder.iterdir()} == {"index.md", "conf.py", "operators"}
-
-
-def test_explain_shows_a_case_and_its_program() -> None:
-    result = opcert("explain", "gather-8/example-1", "--backend", "reference")
-    assert result.exit_code == 0
-    assert "output 0 = i32[3] [1, 1, 5]" in result.stdout
-    assert "backend = load('reference')" in result.stdout

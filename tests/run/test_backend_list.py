@@ -49,7 +49,7 @@ def test_a_missing_package_comes_with_how_to_install_it(monkeypatch: pytest.Monk
     monkeypatch.setattr(backends, "version", version)
     monkeypatch.setattr(backends, "packages_distributions", dict)
     backend = next(entry for entry in available_backends() if entry.name == "torch")
-    assert (backend.installed, backend.packages) == (False, "pip install 'opcert[torch]'")
+    assert backend.packages == "not installed: pip install 'opcert[torch]'"
 
 
 def test_a_build_under_another_name_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,14 +61,14 @@ def test_a_build_under_another_name_counts(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(backends, "version", version)
     monkeypatch.setattr(backends, "packages_distributions", lambda: {"torch": ["torch-xpu"]})
     backend = next(entry for entry in available_backends() if entry.name == "torch")
-    assert (backend.installed, backend.packages) == (True, "torch 2.0 (torch-xpu)")
+    assert backend.packages == "torch 2.0 (torch-xpu)"
 
 
 def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("vendor", "no_such_module:Backend", ENTRY_POINT_GROUP)
     monkeypatch.setattr(backends, "registered_backends", lambda: {"vendor": point})
     last = list(available_backends())[-1]
-    assert (last.name, last.installed, last.packages) == ("vendor", True, "no_such_module:Backend")
+    assert (last.name, last.packages) == ("vendor", "no_such_module:Backend")
 
 
 def test_no_runtime_is_imported() -> None:

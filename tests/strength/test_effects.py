@@ -22,7 +22,7 @@ from opcert.strength.effects import (
     Turn,
     memory_faults,
 )
-from opcert.strength.faults import FaultDraw, misreadings
+from opcert.strength.faults import drawn_fault, misreadings
 from tests.layouts import LAYOUTS
 
 _TEXTS = {"clause": "Inputs", "text": "Text."}
@@ -176,8 +176,8 @@ def test_what_is_kept_of_a_call_changes_the_next_one(
 
 def test_a_fault_acts_where_its_conditions_are_true() -> None:
     steps = Steps(MOVE, DATA, [call([k % 4] * (k % 3), ROWS[: k % 5 + 1]) for k in range(40)])
-    draw = FaultDraw([[EFFECTS["the call is rejected"]]], steps)
-    drawn = [fault for k in range(3000) if (fault := draw.draw(Choices(k))) is not None]
+    kinds = [[EFFECTS["the call is rejected"]]]
+    drawn = [fault for k in range(3000) if (fault := drawn_fault(Choices(k), kinds, steps))]
     conditions = {condition.text: condition for fault in drawn for condition in fault.conditions}
     sizes = np.array([each.inputs["rows"].size for each in steps.calls])
     compared = [text for text in conditions if re.fullmatch(r"rows\.size (==|<|>=|%) .+\d", text)]

@@ -106,9 +106,3 @@ def test_check_shows_both_sorts_of_faults_and_the_same_each_time(tmp_path: Path)
     assert f"example/Take-1: random faults found: {random}, with 95 % confidence" in lines
     assert f"  not found: {strength.simplest[0].text}" in lines
     assert f"    it shows in {strength.simplest[0].call}" in lines
-
-
-def test_check_omits_the_strength_on_request(tmp_path: Path) -> None:
-    result = opcert("check", "--no-strength", spec(tmp_path))
-    assert result.exit_code == 0
-    assert "faults found" not in result.stdout
