@@ -353,8 +353,8 @@ def needed_names(text: str, values: Mapping[str, str]) -> list[str]:
     Raises:
         ExpressionError: an expression cannot be parsed.
     """
-    needed = parse_expression(text, divides=True).names & values.keys()
+    needed = parse_expression(text).names & values.keys()
     for name in reversed([*values]):
         if name in needed:
-            needed |= parse_expression(values[name], divides=True).names & values.keys()
+            needed |= parse_expression(values[name]).names & values.keys()
     return [name for name in values if name in needed]
