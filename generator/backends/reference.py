@@ -1,7 +1,8 @@
 """The NumPy reference as a backend: calls the function that the spec of an operator names."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,49 +25,35 @@ class Reference:
 
     def __init__(self, specs: str | Path | None = None) -> None:
         self.version = __version__
-        self._functions: Mapping[str, files.Reference]
+        self._function: Callable[[str], files.Reference]
         if specs is None:
-            self._functions = _OwnReferences()
+            self._function = cache(_own_reference)
         else:
-            self._functions = {
+            self._function = {
                 spec_file.spec.operator: checked_reference(spec_file.spec, spec_file.reference)
                 for spec_file in files.read_specs(files.find_spec_files(Path(specs)))
-            }
+            }.__getitem__
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> list[Array]:
         """Call the operator's reference function."""
         try:
-            function = self._functions[operator]
+            function = self._function(operator)
         except KeyError:
             raise NotImplementedError(f"no reference for {operator}") from None
         return function(**inputs, **attributes)
 
 
-class _OwnReferences(Mapping[str, files.Reference]):
-    """The references of opcert's own specs, which check every requirement.
+def _own_reference(operator: str) -> files.Reference:
+    """Return the reference of an operator that comes with opcert, which checks every requirement.
 
-    Those of a module with `CHECKED_BY_SPEC` leave it to the spec.
+    One of a module with `CHECKED_BY_SPEC` leaves it to the spec.
     """
-
-    def __init__(self) -> None:
-        self._functions = files.load_references(None)
-        self._checked: dict[str, files.Reference] = {}
-
-    def __getitem__(self, operator: str) -> files.Reference:
-        if operator not in self._checked:
-            function = self._functions[operator]
-            if getattr(sys.modules[function.__module__], "CHECKED_BY_SPEC", False):
-                function = checked_reference(files.own_spec(operator), function)
-            self._checked[operator] = function
-        return self._checked[operator]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._functions)
-
-    def __len__(self) -> int:
-        return len(self._functions)
+    function = files.own_reference(operator)
+    if getattr(sys.modules[function.__module__], "CHECKED_BY_SPEC", False):
+        return checked_reference(files.own_spec(operator), function)
+    return function
 
 
 def checked_reference(spec: Spec, reference: files.Reference) -> files.Reference:
