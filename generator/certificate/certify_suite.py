@@ -128,6 +128,7 @@ def certify(
                 return resume
         certification = setup.start_certification(
             execution.backend,
+            execution.entry,
             opened,
             former=[v.without_waiver() for v in certificate.verdicts if v.status != "not-run"],
             repeated=certificate.run.repeated,

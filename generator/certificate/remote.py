@@ -23,7 +23,6 @@ from opcert.run.comparison import Excerpt
 from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import open_certified_suite
 from opcert.suite.suite import Suite
-from opcert.suite.support import checked_support
 from opcert.suite.writing import write_suite
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Batch, Certification, batches
@@ -55,7 +54,6 @@ class Site:
     """A backend as a worker started it, and the worker's platform."""
 
     backend: BackendEntry
-    support: Any
     run: Run
     opcert: str
     platform: WorkerPlatform
@@ -91,14 +89,11 @@ class _Host(LocalExecution):
         if (claim := run.setup.claim) is not None and claim.content.arithmetic:
             self.suite.claim(claim.content.arithmetic)
         super().__init__(run.setup, self.suite)
-        # Read once: to check it may read operators.
-        self.declared = checked_support(self.backend, self.suite)
         self.crashes: Counter[str] = Counter()
         device = run.setup.options.get("device")
         named = None if device is None else str(device)
         self.site = Site(
             backend=self.entry.model_copy(update=run.stated),
-            support=getattr(self.backend, "support", None),
             run=self.run,
             opcert=version("opcert"),
             platform=WorkerPlatform(**this_machine(), device=named, cases=0),
@@ -123,12 +118,16 @@ def _run_batch(run: _RemoteRun, task: _Task) -> Report:
 
     def on_host(host: _Host) -> Report:
         # The next batches have the same operator as well, so that a worker needs only one.
-        backend, suite = host.backend, host.suite
-        suite.operators.release_all_but(task.batch.operator)
+        host.suite.operators.release_all_but(task.batch.operator)
         # Other batches of this worker may have crashed since this one was given out.
         crashes = task.crashes | host.crashes
         certification = run.setup.start_certification(
-            backend, suite, host.declared, former=task.former, repeats=task.repeats, crashes=crashes
+            host.backend,
+            host.entry,
+            host.suite,
+            former=task.former,
+            repeats=task.repeats,
+            crashes=crashes,
         )
         for case in task.batch.cases:
             if run.id in _ended:
@@ -212,23 +211,13 @@ def _suite(run: _RemoteRun) -> Suite:
     return suite
 
 
-@dataclass
-class _RemoteBackend:
-    """The declarations of a backend that runs on workers."""
-
-    name: str
-    version: str
-    support: Any
-
-    def run(self, *_: object) -> Sequence[Any]:
-        raise NotImplementedError
-
-
 class RemoteExecution:
     """Makes the calls of a run on workers, each with a backend of its own.
 
-    Its attributes are those of `LocalExecution`; `backend` has the declarations only.
+    Its attributes are those of `LocalExecution`, but that no `backend` is in this process.
     """
+
+    backend: Any = None
 
     def __init__(self, cluster: Workers | None, setup: Setup, suite: Suite) -> None:
         """Start the backend on the workers of a cluster, or in processes of this machine.
@@ -250,10 +239,8 @@ class RemoteExecution:
             self._remote = self._remote_run(setup, suite)
             sites = self._started(setup, suite)
             # What they have in common is that of the first.
-            site = sites[0]
-            self.entry = site.backend
-            self.backend = _RemoteBackend(self.entry.name, self.entry.version, site.support)
-            self.run = site.run.model_copy(update={"jobs": len(sites)})
+            self.entry = sites[0].backend
+            self.run = sites[0].run.model_copy(update={"jobs": len(sites)})
             for other in sites:
                 self._check(other)
         except BaseException:

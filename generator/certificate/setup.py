@@ -144,16 +144,14 @@ class Setup:
         )
 
     def start_certification(
-        self, backend: Backend, suite: Suite, support: Support | None = None, **continued: Any
+        self, backend: Backend, entry: BackendEntry, suite: Suite, **continued: Any
     ) -> Certification:
-        """Start a certification on a backend, given what it continues.
-
-        `support` is what the backend declares, checked before.
-        """
+        """Start a certification on a backend, given its entry and what it continues."""
         return Certification(
             backend,
             suite,
-            support=support,
+            # Not checked again: to check it may read operators.
+            support=Support(entry.support),
             feature_level=self.settings.feature_level,
             claim=self.claim,
             max_crashes=self.settings.max_crashes,
