@@ -29,10 +29,7 @@ def test_a_right_driver_passes_all_steps() -> None:
 
 @pytest.mark.parametrize(
     ("how", "message"),
-    [
-        ("greets", "b'Welcome!' is not"),
-        ("refuses", "refuses to run: no device 7"),
-    ],
+    [("greets", "b'Welcome!' is not"), ("refuses", "refuses to run: no device 7")],
 )
 def test_after_a_wrong_handshake_no_call_is_made(how: str, message: str) -> None:
     code, (wrong, last) = checked(how)

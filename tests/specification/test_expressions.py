@@ -100,10 +100,7 @@ def test_invalid_syntax_is_an_error_without_a_warning(text: str) -> None:
             "data.shape.count(1)",
             "a call of '.count()' in 'data.shape.count(1)'; only functions can be called",
         ),
-        (
-            "[axis][0](1)",
-            "a call of a value in '[axis][0](1)'; only functions can be called",
-        ),
+        ("[axis][0](1)", "a call of a value in '[axis][0](1)'; only functions can be called"),
     ],
 )
 def test_an_unknown_name_is_reported_once(text: str, message: str) -> None:
