@@ -8,6 +8,7 @@ observed.
 import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -15,12 +16,10 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from opcert.backends.contract import close_backend
-from opcert.backends.lookup import SourceFiles
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.certificate.file import json_differences
-from opcert.certificate.setup import Setup
+from opcert.certificate.setup import LocalExecution, Setup
 from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
 from opcert.settings import RunSettings
@@ -133,8 +132,7 @@ def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Findin
 def _reproduction_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
     """Yield reproductions with calls that are not of the failure's operator."""
     for case, reproduction in certificate.reproductions.items():
-        operator = suite.cases[case][0] if case in suite.cases else None
-        known = {} if operator is None else operator.cases
+        known = suite.cases[case][0].cases if case in suite.cases else {}
         if any(call.case not in known for call in reproduction.calls):
             text = f"expected calls of cases of the operator of {case}"
             yield Finding(f"reproductions, {case}, calls", text)
@@ -327,15 +325,13 @@ def rerun_differences(
     Raises:
         BackendError: the backend cannot be found or started.
     """
-    backend = setup.start_backend(SourceFiles(""))
-    try:
-        entry, _ = setup.entries(backend, suite, SourceFiles(""))
+    with closing(LocalExecution(setup, suite)) as execution:
         # Where the backend is, and the bytes of its program, may differ between machines.
         certified, current = (
             {name: part for name, part in parts.items() if name not in ("source", "files")}
             for parts in (
                 certificate.to_dict()["backend"],
-                entry.model_dump(mode="json", exclude_unset=True),
+                execution.entry.model_dump(mode="json", exclude_unset=True),
             )
         )
         for place, found, now in json_differences(certified, current):
@@ -343,15 +339,13 @@ def rerun_differences(
         # Only a case that the run repeated is repeated again, since repetition takes long.
         in_sample = {verdict.case for verdict in sample}
         repeated = [case for case in certificate.run.repeated if case not in in_sample]
-        certification = Certification(backend, suite, repeated=repeated)
+        certification = Certification(execution.backend, suite, repeated=repeated)
         for verdict in sample:
             again = certification.verdict(verdict.case)
             before = verdict.without_waiver()
             if _compared(before) != _compared(again):
                 text = f"found {_description(before)}; run again: {_description(again)}"
                 yield f"verdicts, {verdict.case}", f"{text}: {again.detail}"
-    finally:
-        close_backend(backend)
 
 
 def _compared(verdict: Verdict) -> Any:

@@ -19,8 +19,11 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | 
 YamlPath: TypeAlias = tuple[Hashable, ...]
 
 # The core schema of YAML 1.2: no `no` as false, no `1_0` as ten, no `1:30` as ninety.
-_NULL = re.compile(r"(null|Null|NULL|~|)$")
-_BOOLEAN = re.compile(r"(true|True|TRUE|false|False|FALSE)$")
+_CONSTANTS = {
+    **dict.fromkeys(("null", "Null", "NULL", "~", ""), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
 _INTEGER = re.compile(r"([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$")
 _FLOAT = re.compile(r"([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)$")
 _SPECIAL_FLOAT = re.compile(r"([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$")
@@ -59,16 +62,17 @@ class YamlSource:
         self._positions: dict[YamlPath, tuple[int, int]] = {(): (1, 1)}
         text = self._text(path)
         try:
-            self._refuse_extras(text)
+            self._note_extras(text)
+            if self.mistakes:
+                raise SpecError(self.mistakes)
             root = yaml.compose(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
             reason = ", ".join(filter(None, (error.context, error.problem)))
             hints = [f"; {hint}" for problem, hint in _HINTS.items() if problem in reason]
-            raise self._error(line, column, f"not YAML: {reason}{''.join(hints)}") from None
+            raise self._error(_place_of(mark), f"not YAML: {reason}{''.join(hints)}") from None
         except yaml.YAMLError as error:
-            raise self._error(1, 1, f"not YAML: {error}") from None
+            raise self._error((1, 1), f"not YAML: {error}") from None
         self.data = self._plain(root, ()) if root is not None else None
 
     def known_steps(self, path: YamlPath) -> YamlPath:
@@ -86,8 +90,8 @@ class YamlSource:
         """
         return Mistake(self.file, *self._positions[self.known_steps(path)], " ".join(text.split()))
 
-    def _error(self, line: int, column: int, text: str) -> SpecError:
-        return SpecError([Mistake(self.file, line, column, " ".join(text.split()))])
+    def _error(self, position: tuple[int, int], text: str) -> SpecError:
+        return SpecError([Mistake(self.file, *position, " ".join(text.split()))])
 
     def _text(self, path: Path) -> str:
         try:
@@ -96,61 +100,45 @@ class YamlSource:
             self.sha256 = sha256(self.content).hexdigest()
             return self.content.decode()
         except OSError as error:
-            raise self._error(1, 1, f"cannot be read: {error.strerror}") from None
+            raise self._error((1, 1), f"cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             before = error.object[: error.start].decode()
-            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+            position = before.count("\n") + 1, len(before) - before.rfind("\n")
             byte = f"0x{error.object[error.start]:02x}"
-            raise self._error(line, column, f"not UTF-8: found the byte {byte}") from None
+            raise self._error(position, f"not UTF-8: found the byte {byte}") from None
 
-    def _refuse_extras(self, text: str) -> None:
-        """Raise SpecError where the file has aliases, tags, or too many levels of nesting."""
-        try:
-            self._refuse_extras_before(text)
-        except yaml.MarkedYAMLError as error:
-            # PyYAML has a limit of its own, and looks ahead: the text before that is too deep.
-            if "nesting depth" in str(error.problem) and error.problem_mark is not None:
-                self._refuse_extras_before(text[: error.problem_mark.index])
-            raise
-
-    def _refuse_extras_before(self, text: str) -> None:
-        depth, mistakes = 0, []
+    def _note_extras(self, text: str) -> None:
+        """Note the aliases and tags of the file; raise SpecError where it is nested too deeply."""
+        depth = 0
         for event in yaml.parse(text, Loader=_LOADER):
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
-            tag = getattr(event, "tag", None)
+            position = _place_of(event.start_mark)
             if depth > _MAX_DEPTH:
-                problem = f"nested more than {_MAX_DEPTH} levels deep"
-            elif isinstance(event, yaml.AliasEvent):
-                problem = "an alias; write the value out instead"
-            elif tag:
-                problem = f"the tag {tag}; expected a value without a tag"
-            else:
-                continue
-            mistakes.append(Mistake(self.file, *_position(event), problem))
-            if depth > _MAX_DEPTH:
-                break
-        if mistakes:
-            raise SpecError(mistakes)
+                raise self._error(position, f"nested more than {_MAX_DEPTH} levels deep")
+            if isinstance(event, yaml.AliasEvent):
+                self._note(position, "an alias; write the value out instead")
+            elif tag := getattr(event, "tag", None):
+                self._note(position, f"the tag {tag}; expected a value without a tag")
 
     def _plain(self, node: yaml.Node, path: YamlPath) -> Plain:
         if isinstance(node, yaml.ScalarNode):
             if node.value:
-                self._positions[path] = _position(node)
+                self._positions[path] = _place_of(node.start_mark)
             return _scalar(node)
         # An entry of a mapping already has a position: that of its key.
-        self._positions.setdefault(path, _position(node))
+        self._positions.setdefault(path, _place_of(node.start_mark))
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         for i, child in enumerate(node.value):
-            self._positions[(*path, i)] = _position(child)
+            self._positions[(*path, i)] = _place_of(child.start_mark)
         return [self._plain(child, (*path, i)) for i, child in enumerate(node.value)]
 
     def _mapping(self, node: yaml.MappingNode, path: YamlPath) -> dict[str, Plain]:
         plain: dict[str, Plain] = {}
         previous_key, previous_is_missing = "", False
         for key_node, value in node.value:
-            position = _position(key_node)
+            position = _place_of(key_node.start_mark)
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else ""
             if not key:
                 self._note(position, "a key that is not plain text; expected a name")
@@ -181,9 +169,8 @@ def _is_missing(value: yaml.Node) -> bool:
     return isinstance(value, yaml.ScalarNode) and not value.value and value.style not in _QUOTED
 
 
-def _position(part: yaml.Node | yaml.Event) -> tuple[int, int]:
+def _place_of(mark: Any) -> tuple[int, int]:
     """Return line and column, counted from 1."""
-    mark = part.start_mark
     return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
 
 
@@ -192,10 +179,8 @@ def _scalar(node: yaml.ScalarNode) -> Plain:
     text: str = node.value
     if node.style in _QUOTED or len(text) > _MAX_DIGITS:
         return text
-    if _NULL.match(text):
-        return None
-    if _BOOLEAN.match(text):
-        return text.lower() == "true"
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
     if _INTEGER.match(text):
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
     if _SPECIAL_FLOAT.match(text):

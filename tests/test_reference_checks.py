@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from opcert.arrays.element_types import Array
 from opcert.reference import RuleBroken, unchecked
-from opcert.specification.files import call_reference, load_references, read_specs_in
+from opcert.specification.files import call_reference, own_reference, read_specs_in
 from opcert.verdicts.certification import Certification
 from tests import shipped
 from tests.wrong_backends import Attributes, Inputs
@@ -32,7 +32,7 @@ class Weakened:
     name, version = "weakened", "1"
 
     def __init__(self, operator: str, rule: str) -> None:
-        self._reference = load_references(None)[operator]
+        self._reference = own_reference(operator)
         self._rule = rule
 
     def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:

@@ -1,7 +1,8 @@
 """The NumPy reference as a backend: calls the function that the spec of an operator names."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +25,35 @@ class Reference:
 
     def __init__(self, specs: str | Path | None = None) -> None:
         self.version = __version__
-        self._own = files.load_references(None) if specs is None else {}
-        spec_files = [] if specs is None else files.read_specs(files.find_spec_files(Path(specs)))
-        self._functions = {
-            file.spec.operator: checked_reference(file.spec, file.reference) for file in spec_files
-        }
+        self._function: Callable[[str], files.Reference]
+        if specs is None:
+            self._function = cache(_own_reference)
+        else:
+            self._function = {
+                spec_file.spec.operator: checked_reference(spec_file.spec, spec_file.reference)
+                for spec_file in files.read_specs(files.find_spec_files(Path(specs)))
+            }.__getitem__
 
     def run(
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> list[Array]:
         """Call the operator's reference function."""
-        if operator not in self._functions:
-            if operator not in self._own:
-                raise NotImplementedError(f"no reference for {operator}")
-            function = self._own[operator]
-            # The others check every requirement by themselves.
-            if getattr(sys.modules[function.__module__], "CHECKED_BY_SPEC", False):
-                function = checked_reference(files.own_spec(operator), function)
-            self._functions[operator] = function
-        return self._functions[operator](**inputs, **attributes)
+        try:
+            function = self._function(operator)
+        except KeyError:
+            raise NotImplementedError(f"no reference for {operator}") from None
+        return function(**inputs, **attributes)
+
+
+def _own_reference(operator: str) -> files.Reference:
+    """Return the reference of an operator that comes with opcert, which checks every requirement.
+
+    One of a module with `CHECKED_BY_SPEC` leaves it to the spec.
+    """
+    function = files.own_reference(operator)
+    if getattr(sys.modules[function.__module__], "CHECKED_BY_SPEC", False):
+        return checked_reference(files.own_spec(operator), function)
+    return function
 
 
 def checked_reference(spec: Spec, reference: files.Reference) -> files.Reference:

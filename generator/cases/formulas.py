@@ -6,7 +6,7 @@ twice. Where a formula computes with numbers, it gives the results that arithmet
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from math import copysign, prod
 from typing import Any
@@ -177,10 +177,9 @@ class _Formula:
         self.place: YamlPath = ("outputs", k, "element")
         self.computed = output.computed
         self._text = text
-        read = partial(parse_expression, divides=True)
-        self._element = read(text)
-        self._forms = [self._element, *map(read, output.forms)]
-        self._open = read(output.open)
+        self._element = parse_expression(text)
+        self._forms = [self._element, *map(parse_expression, output.forms)]
+        self._open = parse_expression(output.open)
         if self.computed:
             text = f"[{', '.join([text, *output.forms, output.open])}]"
         # Values that depend on the index are evaluated for each element, all others once.
@@ -188,7 +187,7 @@ class _Formula:
         self._varying: list[tuple[str, Expression, YamlPath]] = []
         varying = {"at"}
         for name in needed_names(text, values):
-            value = read(values[name])
+            value = parse_expression(values[name])
             place = ("outputs", k, "where", name) if name in where else ("names", name)
             if varying.isdisjoint(value.names):
                 self._fixed.append((name, value, place))

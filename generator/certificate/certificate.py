@@ -336,13 +336,10 @@ class Certificate(StrictModel):
     @cached_property
     def operators(self) -> dict[str, dict[Status, int]]:
         """The number of cases with each status, by operator."""
-        statuses: dict[str, Counter[Status]] = {}
+        counts: dict[str, dict[Status, int]] = {}
         for verdict in self.verdicts:
-            statuses.setdefault(verdict.operator, Counter())[verdict.status] += 1
-        return {
-            name: {status: counts[status] for status in STATUSES}
-            for name, counts in statuses.items()
-        }
+            counts.setdefault(verdict.operator, dict.fromkeys(STATUSES, 0))[verdict.status] += 1
+        return counts
 
     @property
     def seconds(self) -> float:

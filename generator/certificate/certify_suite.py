@@ -1,6 +1,6 @@
 """Suite x backend -> certificate, in one run or in several that resume each other."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -126,22 +126,15 @@ def certify(
                 if known is not None and (mistakes := known.unused(before_waivers)):
                     raise UnusedWaiverError(mistakes, resume)
                 return resume
-        certification = setup.start_certification(opened)(
+        certification = setup.start_certification(
             execution.backend,
+            execution.entry,
+            opened,
             former=[v.without_waiver() for v in certificate.verdicts if v.status != "not-run"],
             repeated=certificate.run.repeated,
         )
-        remaining = [v.case for v in certificate.verdicts if v.status == "not-run"]
-        return _complete(
-            certification,
-            certificate,
-            execution.verdicts(certification, remaining),
-            known,
-            execution,
-            progress,
-            save,
-            stop_at_failure=given.stop_at_failure,
-        )
+        stops = given.stop_at_failure
+        return _complete(certification, certificate, known, execution, progress, save, stops)
 
 
 @contextmanager
@@ -174,18 +167,15 @@ def _not_run(suite: Suite, case: str) -> Verdict:
 def _complete(
     certification: Certification,
     certificate: Certificate,
-    reached: Generator[Verdict],
     waivers: Waivers | None,
     execution: Execution,
     progress: OnVerdict,
     save: Callable[[Certificate], object] | None,
-    *,
     stop_at_failure: bool,
 ) -> Certificate:
-    """Return a certificate completed with the verdicts of its not-run cases.
+    """Run the not-run cases of a certificate, and return it with their verdicts.
 
-    `reached` runs these cases, and yields each verdict as soon as it is known. `save` is called
-    with the certificate of those so far.
+    `save` is called with the certificate of those so far.
 
     Raises:
         UnusedWaiverError: a waiver applies to no failure.
@@ -193,19 +183,19 @@ def _complete(
     """
     # Waivers are removed here and applied again at the end.
     verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
-    remaining = certificate.counts["not-run"]
+    remaining = [verdict.case for verdict in certificate.verdicts if verdict.status == "not-run"]
     complete = partial(_completed, certificate, certification, execution, waivers)
     interrupted, next_save = "", monotonic() + SAVE_SECONDS
     try:
-        with closing(reached):
+        with closing(execution.verdicts(certification, remaining)) as reached:
             for number, verdict in enumerate(reached, 1):
                 waived = verdict if waivers is None else waivers.apply(verdict)
-                progress(waived, number, remaining)
+                progress(waived, number, len(remaining))
                 if stop_at_failure and waived.status in FAILURE_STATUSES:
                     break
                 if save is not None and monotonic() > next_save:
                     # Who resumes a run without remaining cases does not judge them again.
-                    is_last = number == remaining
+                    is_last = number == len(remaining)
                     so_far = certification.finish() if is_last else certification.verdicts.values()
                     save(complete(so_far))
                     next_save = monotonic() + SAVE_SECONDS

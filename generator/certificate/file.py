@@ -79,11 +79,15 @@ def read_certificate_bytes(path: Path) -> bytes:
     Raises:
         OpcertError: the file cannot be read, or is larger than any certificate.
     """
+    return _read(path, MAX_CERTIFICATE_BYTES, EXPECTED)
+
+
+def _read(path: Path, limit: int, expected: str, *, pipes: bool = False) -> bytes:
     try:
-        return system.read_limited(path, MAX_CERTIFICATE_BYTES)
+        return system.read_limited(path, limit, pipes=pipes)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise OpcertError(f"{path}: {reason}; {EXPECTED}") from None
+        raise OpcertError(f"{path}: {reason}; {expected}") from None
 
 
 def json_differences(
@@ -153,11 +157,7 @@ def _load_key(path: Path, kind: Literal["private", "public"]) -> Any:
     from cryptography.hazmat.primitives.asymmetric import ed25519
 
     expected = f"expected the PEM file of an Ed25519 {kind} key"
-    try:
-        data = system.read_limited(path, _MAX_KEY_BYTES, pipes=True)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OpcertError(f"{path}: {reason}; {expected}") from None
+    data = _read(path, _MAX_KEY_BYTES, expected, pipes=True)
     mark, other = _OTHER_KEYS[kind]
     if mark in data:
         raise OpcertError(f"{path}: {other}; {expected}")

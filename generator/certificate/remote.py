@@ -14,17 +14,15 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from opcert.backends.contract import close_backend
 from opcert.certificate.certificate import BackendEntry, ClusterEntry, Run, WorkerPlatform
 from opcert.certificate.file import json_differences
-from opcert.certificate.setup import Setup, confirmed, stated_arguments, this_machine
+from opcert.certificate.setup import LocalExecution, Setup, stated_arguments, this_machine
 from opcert.errors import BackendError, OpcertError, SuiteError
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.comparison import Excerpt
 from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import open_certified_suite
 from opcert.suite.suite import Suite
-from opcert.suite.support import checked_support
 from opcert.suite.writing import write_suite
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Batch, Certification, batches
@@ -56,7 +54,6 @@ class Site:
     """A backend as a worker started it, and the worker's platform."""
 
     backend: BackendEntry
-    support: Any
     run: Run
     opcert: str
     platform: WorkerPlatform
@@ -83,31 +80,21 @@ class Report:
     changed: frozenset[str]
 
 
-class _Host:
+class _Host(LocalExecution):
     """A backend of a run with a suite of its own, in one thread of a worker."""
 
     def __init__(self, run: _RemoteRun) -> None:
-        self.run = run.id
+        self.id = run.id
         self.suite = _suite(run)
         if (claim := run.setup.claim) is not None and claim.content.arithmetic:
             self.suite.claim(claim.content.arithmetic)
-        self.files = run.setup.source_files()
-        self.backend = run.setup.start_backend(self.files)
-        try:
-            entry, run_entry = run.setup.entries(self.backend, self.suite, self.files)
-        except BackendError:
-            close_backend(self.backend)
-            raise
-        # Read once: to check it may read operators.
-        support = checked_support(self.backend, self.suite)
-        self.start_certification = run.setup.start_certification(self.suite, support)
+        super().__init__(run.setup, self.suite)
         self.crashes: Counter[str] = Counter()
         device = run.setup.options.get("device")
         named = None if device is None else str(device)
         self.site = Site(
-            backend=entry.model_copy(update=run.stated),
-            support=getattr(self.backend, "support", None),
-            run=run_entry,
+            backend=self.entry.model_copy(update=run.stated),
+            run=self.run,
             opcert=version("opcert"),
             platform=WorkerPlatform(**this_machine(), device=named, cases=0),
         )
@@ -134,8 +121,13 @@ def _run_batch(run: _RemoteRun, task: _Task) -> Report:
         host.suite.operators.release_all_but(task.batch.operator)
         # Other batches of this worker may have crashed since this one was given out.
         crashes = task.crashes | host.crashes
-        certification: Certification = host.start_certification(
-            host.backend, former=task.former, repeats=task.repeats, crashes=crashes
+        certification = run.setup.start_certification(
+            host.backend,
+            host.entry,
+            host.suite,
+            former=task.former,
+            repeats=task.repeats,
+            crashes=crashes,
         )
         for case in task.batch.cases:
             if run.id in _ended:
@@ -151,35 +143,35 @@ def _run_batch(run: _RemoteRun, task: _Task) -> Report:
 
 def _confirm(run: _RemoteRun, failed: tuple[Mapping[str, Verdict], Sequence[str]]) -> Confirmed:
     """Confirm the failures of a run, given its verdicts and the cases that were repeated."""
-    return _on_host(run, lambda host: confirmed(host.backend, Diagnosis(host.suite), *failed))
+    return _on_host(run, lambda host: host.confirm(*failed))
 
 
 def _end(run: str) -> None:
     """End a run on this worker: its batches stop, and its backends are closed."""
     _ended.add(run)
     for thread, host in [*_hosts.items()]:
-        if host.run != run:
+        if host.id != run:
             continue
-        if not host.is_busy:
-            del _hosts[thread]
-            close_backend(host.backend)
-        elif isinstance(host.backend, SupervisedBackend):
+        if host.is_busy:
             # Its call ends at once, and its batch after it.
-            host.backend.stop()
+            host.interrupt()
+        else:
+            del _hosts[thread]
+            host.close()
 
 
 @atexit.register
 def _close_backends() -> None:
     for host in _hosts.values():
-        close_backend(host.backend)
+        host.close()
 
 
 def _on_host(run: _RemoteRun, function: Callable[[_Host], Result]) -> Result:
     """Call a function with the backend that this thread has for a run, which may start now."""
     thread = threading.get_ident()
     try:
-        if thread in _hosts and _hosts[thread].run != run.id:
-            close_backend(_hosts.pop(thread).backend)
+        if thread in _hosts and _hosts[thread].id != run.id:
+            _hosts.pop(thread).close()
         if thread not in _hosts:
             _hosts[thread] = _Host(run)
         host = _hosts[thread]
@@ -192,7 +184,7 @@ def _on_host(run: _RemoteRun, function: Callable[[_Host], Result]) -> Result:
             host.is_busy = False
             if run.id in _ended:
                 _hosts.pop(thread, None)
-                close_backend(host.backend)
+                host.close()
     except OpcertError as error:
         if not run.is_elsewhere:
             raise
@@ -219,23 +211,13 @@ def _suite(run: _RemoteRun) -> Suite:
     return suite
 
 
-@dataclass
-class _RemoteBackend:
-    """The declarations of a backend that runs on workers."""
-
-    name: str
-    version: str
-    support: Any
-
-    def run(self, *_: object) -> Sequence[Any]:
-        raise NotImplementedError
-
-
 class RemoteExecution:
     """Makes the calls of a run on workers, each with a backend of its own.
 
-    Its attributes are those of `LocalExecution`; `backend` has the declarations only.
+    Its attributes are those of `LocalExecution`, but that no `backend` is in this process.
     """
+
+    backend: Any = None
 
     def __init__(self, cluster: Workers | None, setup: Setup, suite: Suite) -> None:
         """Start the backend on the workers of a cluster, or in processes of this machine.
@@ -257,10 +239,8 @@ class RemoteExecution:
             self._remote = self._remote_run(setup, suite)
             sites = self._started(setup, suite)
             # What they have in common is that of the first.
-            site = sites[0]
-            self.entry = site.backend
-            self.backend = _RemoteBackend(self.entry.name, self.entry.version, site.support)
-            self.run = site.run.model_copy(update={"jobs": len(sites)})
+            self.entry = sites[0].backend
+            self.run = sites[0].run.model_copy(update={"jobs": len(sites)})
             for other in sites:
                 self._check(other)
         except BaseException:

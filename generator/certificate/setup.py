@@ -4,13 +4,12 @@ import json
 import math
 import platform
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any
 
 from opcert.backends.contract import Backend, close_backend, declared_reuse
 from opcert.backends.lookup import SourceFiles, in_process_backend, with_reference_specs
@@ -27,9 +26,6 @@ from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.confirmation import Confirmation, Confirmed
 from opcert.verdicts.verdict import WAIVABLE_KINDS, Verdict, redact_text
-
-# Returns a certification on a backend, given keyword arguments for one batch.
-StartCertification: TypeAlias = Callable[..., Certification]
 
 
 def read_scope(
@@ -148,19 +144,18 @@ class Setup:
         )
 
     def start_certification(
-        self, suite: Suite, support: Support | None = None
-    ) -> StartCertification:
-        """Return a function that starts a certification, given a backend and what it continues.
-
-        `support` is what the backend declares, checked before.
-        """
-        return partial(
-            Certification,
-            suite=suite,
-            support=support,
+        self, backend: Backend, entry: BackendEntry, suite: Suite, **continued: Any
+    ) -> Certification:
+        """Start a certification on a backend, given its entry and what it continues."""
+        return Certification(
+            backend,
+            suite,
+            # Not checked again: to check it may read operators.
+            support=Support(entry.support),
             feature_level=self.settings.feature_level,
             claim=self.claim,
             max_crashes=self.settings.max_crashes,
+            **continued,
         )
 
     def entries(
@@ -194,15 +189,6 @@ class Setup:
         )
 
 
-def confirmed(
-    backend: Backend, diagnosis: Diagnosis, verdicts: Mapping[str, Verdict], repeated: Sequence[str]
-) -> Confirmed:
-    """Confirm failures if the backend can be restarted."""
-    if not isinstance(backend, SupervisedBackend):
-        return Confirmed()
-    return Confirmation(backend, diagnosis, verdicts, repeated).confirm()
-
-
 class LocalExecution:
     """Makes the calls of a run in this process, one after the other.
 
@@ -210,6 +196,7 @@ class LocalExecution:
         backend: The backend.
         entry: The backend as the certificate describes it.
         run: How the calls are made, as the certificate describes it before the first call.
+        files: The files of the backend's code.
         diagnosis: Finds the causes of failures of the suite.
     """
 
@@ -223,10 +210,10 @@ class LocalExecution:
             BackendError: it cannot be started, or declares what does not exist.
         """
         self._suite, self.diagnosis = suite, Diagnosis(suite)
-        self._files = setup.source_files()
-        self.backend = setup.start_backend(self._files)
+        self.files = setup.source_files()
+        self.backend = setup.start_backend(self.files)
         try:
-            self.entry, self.run = setup.entries(self.backend, suite, self._files)
+            self.entry, self.run = setup.entries(self.backend, suite, self.files)
         except BaseException:
             close_backend(self.backend)
             raise
@@ -244,13 +231,15 @@ class LocalExecution:
             self.backend.stop()
 
     def confirm(self, verdicts: Mapping[str, Verdict], repeated: Sequence[str]) -> Confirmed:
-        """Confirm the failures of an isolated backend."""
-        return confirmed(self.backend, self.diagnosis, verdicts, repeated)
+        """Confirm the failures of an isolated backend, which can be restarted."""
+        if not isinstance(self.backend, SupervisedBackend):
+            return Confirmed()
+        return Confirmation(self.backend, self.diagnosis, verdicts, repeated).confirm()
 
     def changed_files(self) -> set[str]:
         """Return the files of the backend that changed during the run."""
-        self._files.check()
-        return self._files.changed
+        self.files.check()
+        return self.files.changed
 
     def close(self) -> None:
         """Close the backend."""

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from opcert.arrays.calls import flatten_variadic
 from opcert.arrays.element_types import Array, InputArrays
 from opcert.backends.contract import Backend
 from opcert.backends.lookup import ALL_VALUES, DRIVER_PREFIX, SourceFiles, load, option_choices
@@ -124,13 +125,16 @@ class SupervisedBackend(IsolatedBackend):
         except WorkerFailure as failure:
             return self._stopped(worker, failure)
 
-    def native(self, operator: str, inputs: InputArrays, attributes: Mapping[str, Any]) -> str:
+    def native(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> str:
         """Return what `native_code` does in the process; a driver, and one that ends, give none."""
         with suppress(BackendError):
             worker = self._running_worker()
             if isinstance(worker, Worker):
                 try:
-                    return worker.native(operator, inputs, attributes, self._timeout)
+                    flat = flatten_variadic(inputs)
+                    return worker.native(operator, flat, attributes, self._timeout)
                 except WorkerFailure:
                     self.stop()
         return ""
@@ -159,7 +163,7 @@ class SupervisedBackend(IsolatedBackend):
             NotImplementedError: the backend does not support the call.
             RuntimeError: the backend rejected the call, or its process failed.
         """
-        outcome = self.call(operator, inputs, attributes)
+        outcome = self.call(operator, flatten_variadic(inputs), attributes)
         if outcome.observed == "unsupported":
             raise NotImplementedError(outcome.reason)
         if outcome.observed != "outputs":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from opcert.arrays.calls import group_variadic
+from opcert.arrays.calls import group_variadic, plain_copy
 from opcert.arrays.element_types import InputArrays
 from opcert.arrays.layouts import dirty_freed_memory
 from opcert.backends.contract import Backend, own_lines
@@ -71,15 +71,6 @@ class IsolatedBackend(ABC):
     ) -> Outcome:
         """Make a call, as `call_backend` does; the backend may have changed `inputs` afterwards."""
 
-    def native(
-        self,
-        operator: str,  # noqa: ARG002 -- this one gives none
-        inputs: InputArrays,  # noqa: ARG002
-        attributes: Mapping[str, Any],  # noqa: ARG002
-    ) -> str:
-        """Return what `native_code` does."""
-        return ""
-
     @abstractmethod
     def take_end(self) -> Outcome | None:
         """Return how the process has ended or failed since its last answer, if it has.
@@ -104,7 +95,7 @@ def call_backend(
         return backend.call(operator, inputs, attributes, dirty_sizes)
     dirty_freed_memory(dirty_sizes)
     try:
-        returned = backend.run(operator, group_variadic(inputs), _copy_attributes(dict(attributes)))
+        returned = backend.run(operator, group_variadic(inputs), plain_copy(dict(attributes)))
         outputs = _plain_arrays(returned)
     except NotImplementedError as error:
         return Outcome("unsupported", reason=describe_error(error), lines=own_lines(error))
@@ -120,11 +111,9 @@ def native_code(
     backend: Backend, operator: str, inputs: InputArrays, attributes: Mapping[str, Any]
 ) -> str:
     """Return the code of a call in the API of the runtime; "" if the backend gives none."""
-    if isinstance(backend, IsolatedBackend):
-        return backend.native(operator, inputs, attributes)
     try:
         native: Any = backend.native  # type: ignore[attr-defined]
-        plain = _copy_attributes(dict(attributes))
+        plain = plain_copy(dict(attributes))
         return checked_code(native(operator, group_variadic(inputs), plain))
     except KeyboardInterrupt:
         raise
@@ -146,15 +135,6 @@ def rejecter_of(error: BaseException) -> Rejecter:
     except BaseException:
         # The attribute is missing, or is a property that raises.
         return "runtime"
-
-
-def _copy_attributes(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _copy_attributes(part) for name, part in value.items()}
-    if isinstance(value, list):
-        # Most are long lists of numbers.
-        return [_copy_attributes(p) if isinstance(p, dict | list) else p for p in value]
-    return value
 
 
 def _plain_arrays(returned: Any) -> Any:

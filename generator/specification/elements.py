@@ -1,6 +1,7 @@
 """Elements of inputs, as formulas read and compare them, or compute with them."""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -89,18 +90,11 @@ def one_of(elements: Sequence[Any], otherwise: Any) -> Candidates:
     return Candidates(elements or (otherwise,))
 
 
-class _Groups(dict[Any, list[Any]]):
-    """Items by key; at any other key there are none."""
-
-    def __missing__(self, key: Any) -> list[Any]:
-        return []
-
-
 def grouped(pairs: Iterable[tuple[Any, Any]]) -> Mapping[Any, Sequence[Any]]:
-    """Return the second items of `pairs` by the first."""
-    groups = _Groups()
+    """Return the second items of `pairs` by the first; at any other key there are none."""
+    groups: defaultdict[Any, list[Any]] = defaultdict(list)
     for key, item in pairs:
-        groups.setdefault(key, []).append(item)
+        groups[key].append(item)
     return groups
 
 

@@ -13,31 +13,11 @@ from math import prod
 from types import CodeType
 from typing import Annotated, Any, TypeAlias, Union
 
-from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic import BeforeValidator, PlainValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from opcert.arrays.calls import (
-    aligned,
-    broadcast_shape,
-    broadcasts,
-    compatible,
-    insert,
-    part_at,
-    python_slice,
-    repeats,
-    replace,
-    within,
-    wrap,
-)
-from opcert.arrays.element_types import (
-    ELEMENT_TYPES,
-    FLOATS,
-    INTEGERS,
-    fits,
-    highest,
-    lowest,
-    modulo,
-)
+from opcert.arrays import calls, element_types
+from opcert.arrays.element_types import FLOATS, INTEGERS
 from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.errors import (
     MAX_QUOTED,
@@ -48,7 +28,7 @@ from opcert.errors import (
     did_you_mean,
 )
 from opcert.roles import ROLES
-from opcert.roles.role import Attribute, ExpressionText, Input, Role, SpecModel
+from opcert.roles.role import Attribute, Input, Role, SpecModel
 from opcert.yaml_files import VERBATIM
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -57,9 +37,11 @@ Functions = Mapping[str, Callable[..., Any]]
 EXPRESSION_FUNCTIONS: Functions = {
     **{f.__name__: f for f in (abs, all, any, enumerate, int, len, list, max, min)},
     **{f.__name__: f for f in (prod, range, reversed, set, sorted, sum, tuple, zip)},
-    **{f.__name__: f for f in (wrap, broadcasts, compatible, broadcast_shape, aligned)},
-    **{f.__name__: f for f in (python_slice, part_at, within, repeats)},
-    **{f.__name__: f for f in (insert, replace, fits, lowest, highest, modulo)},
+    **{f.__name__: f for f in (calls.wrap, calls.broadcasts, calls.compatible, calls.aligned)},
+    **{f.__name__: f for f in (calls.broadcast_shape, calls.python_slice, calls.part_at)},
+    **{f.__name__: f for f in (calls.within, calls.repeats, calls.insert, calls.replace)},
+    **{f.__name__: f for f in (element_types.fits, element_types.lowest)},
+    **{f.__name__: f for f in (element_types.highest, element_types.modulo)},
 }
 # Where a spec can call the other functions.
 _KNOWN_IN = {
@@ -69,21 +51,6 @@ _KNOWN_IN = {
 
 TENSOR_ATTRIBUTES = ("rank", "shape", "size", "type", "values", "uniform")
 EXPRESSION_CONSTANTS = {"INTEGERS": INTEGERS, "FLOATS": FLOATS}
-
-_ALLOWED = (
-    *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add, ast.Sub),
-    *(ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE),
-    *(ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.IfExp, ast.Call, ast.Subscript),
-    *(ast.Slice, ast.Attribute, ast.Name, ast.Load, ast.Store, ast.Constant, ast.Tuple, ast.List),
-    *(ast.Dict, ast.Set, ast.Starred, ast.ListComp, ast.GeneratorExp, ast.comprehension),
-)
-_FORBIDDEN: dict[type[ast.AST], str] = {
-    ast.Lambda: "a lambda",
-    ast.NamedExpr: "an assignment",
-    ast.JoinedStr: "an f-string",
-    ast.Div: "a division by '/' instead of '//'",
-    ast.keyword: "an argument by name",
-}
 
 
 @dataclass(frozen=True)
@@ -149,11 +116,11 @@ def _unknown(description: str, name: str, known: Iterable[str]) -> str:
 
 
 @cache
-def parse_expression(text: str, *, divides: bool = False) -> Expression:
-    """Parse an expression; the formula of an element `divides` numbers, also by '/'.
+def parse_expression(text: str) -> Expression:
+    """Parse an expression.
 
     Raises:
-        ExpressionError: the syntax is not that of expressions.
+        ExpressionError: it is not in Python's syntax.
     """
     try:
         with warnings.catch_warnings(action="error"):
@@ -161,23 +128,12 @@ def parse_expression(text: str, *, divides: bool = False) -> Expression:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
         raise ExpressionError(f"{abbreviate(text)} is not an expression: {reason}") from None
-    for node in ast.walk(tree):
-        # The variables of a comprehension are names and tuples of names; Python allows more.
-        is_target = isinstance(node, ast.Attribute | ast.Subscript) and isinstance(
-            node.ctx, ast.Store
-        )
-        is_allowed = isinstance(node, _ALLOWED) or (divides and isinstance(node, ast.Div))
-        if is_target or not is_allowed:
-            kind = _FORBIDDEN.get(ast.NamedExpr if is_target else type(node), type(node).__name__)
-            raise ExpressionError(f"{abbreviate(text)} contains {kind}, which is not supported")
-    return Expression(text, tree, _free_names(tree))
-
-
-def _free_names(tree: ast.expr) -> frozenset[str]:
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    nodes = [*ast.walk(tree)]
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    names = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in called]
     bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    return frozenset({node.id for node in names if id(node) not in called} - bound)
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return Expression(text, tree, frozenset({node.id for node in names} - bound))
 
 
 class _NamedFunctions(ast.NodeTransformer):
@@ -194,7 +150,7 @@ class _NamedFunctions(ast.NodeTransformer):
         function = node.func
         if isinstance(function, ast.Name):
             function = ast.Name(f"{function.id}()", ast.Load())
-        return ast.Call(function, node.args, [])
+        return ast.Call(function, node.args, node.keywords)
 
 
 # The globals of the bytecode: functions and names.
@@ -294,21 +250,29 @@ _TENSOR_TEXT = re.compile(
 )
 
 
-def _read_tensor(value: Any) -> Any:
-    """Return a tensor from its keys or its text; pydantic rejects other values."""
-    if isinstance(value, dict):
-        return DocumentedTensor.model_validate_json(json.dumps(value))
-    if not isinstance(value, str):
-        return value
-    match = _TENSOR_TEXT.fullmatch(value)
+@dataclass(frozen=True)
+class DocumentedTensor:
+    """A tensor of an example: its elements in C order, a formula for them, or only its shape.
+
+    It is written as `i32[2, 3] 1 2 3 7..9`, as `i64[4] = 2 * i`, where `i` is the number of the
+    element in C order, or as `f32[2, 3]`, which a data pattern fills.
+    """
+
+    type: str
+    shape: tuple[int, ...]
+    values: tuple[bool | int | float, ...] | None = None
+    element: str | None = None
+
+
+def _read_tensor(text: Any) -> DocumentedTensor:
+    match = _TENSOR_TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError("a tensor such as i32[2, 3] 1..6, or its keys")
+        raise ValueError("a tensor such as i32[2, 3] 1..6")
     shape = tuple(int(extent) for extent in match["shape"].replace(",", " ").split())
     words = (match["values"] or "").split()
     elements = tuple(element for word in words for element in _elements(word))
     values = elements if words or 0 in shape else None
-    kind, element = match["type"], match["element"]
-    return DocumentedTensor(type=kind, shape=shape, values=values, element=element)
+    return DocumentedTensor(match["type"], shape, values, match["element"])
 
 
 def _elements(word: str) -> list[bool | int | float]:
@@ -325,34 +289,17 @@ def _elements(word: str) -> list[bool | int | float]:
         raise ValueError("elements such as 1, -2.5, true or 1..6") from None
 
 
-class DocumentedTensor(SpecModel):
-    """A tensor of an example: its values in C order, a formula for them, or only its shape.
-
-    As text `i32[2, 3] 1 2 3 7..9`, `i64[4] = 2 * i`, where `i` is the number of the element in C
-    order, or `f32[2, 3]`, which a data pattern fills.
-    """
-
-    type: str = Field(json_schema_extra={"enum": list(ELEMENT_TYPES)})
-    shape: tuple[int, ...]
-    values: tuple[bool | int | float, ...] | None = None
-    element: ExpressionText | None = None
-
-
-WrittenTensor = Annotated[
-    DocumentedTensor, BeforeValidator(_read_tensor, json_schema_input_type=str | DocumentedTensor)
-]
-
-
-def _read_input(value: Any) -> Any:
+def _read_input(value: Any) -> DocumentedTensor | tuple[DocumentedTensor, ...]:
     """Return the tensor of an input, or those of a variadic one."""
     return tuple(map(_read_tensor, value)) if isinstance(value, list) else _read_tensor(value)
 
 
+WrittenTensor = Annotated[
+    DocumentedTensor, PlainValidator(_read_tensor, json_schema_input_type=str)
+]
 WrittenInput = Annotated[
     DocumentedTensor | tuple[DocumentedTensor, ...],
-    BeforeValidator(
-        _read_input, json_schema_input_type=str | DocumentedTensor | list[str | DocumentedTensor]
-    ),
+    PlainValidator(_read_input, json_schema_input_type=str | list[str]),
 ]
 
 
@@ -362,16 +309,13 @@ def _with_role(plain: type[SpecModel]) -> BeforeValidator:
     def read(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, dict):
             return value
-        kind = plain
         if "role" not in value:
             _require_role(value, plain)
-        else:
-            own = (info.context or {}).get("roles", {})
-            known = {**ROLES, **own}
-            if value["role"] not in known:
-                raise ValueError(f"a role: {', '.join(known)}")
-            kind = known[value["role"]]
-        return kind.model_validate_json(json.dumps(value))
+            return plain.model_validate_json(json.dumps(value))
+        known = {**ROLES, **(info.context or {}).get("roles", {})}
+        if value["role"] not in known:
+            raise ValueError(f"a role: {', '.join(known)}")
+        return known[value["role"]].model_validate_json(json.dumps(value))
 
     form: Any = Union[(plain, *ROLES.values())]
     return BeforeValidator(read, json_schema_input_type=form)

@@ -2,14 +2,14 @@
 
 import importlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -24,7 +24,7 @@ from opcert.errors import (
     describe_error,
     did_you_mean,
 )
-from opcert.roles.role import SpecModel
+from opcert.roles.role import Role, SpecModel
 from opcert.specification.expressions import parse_expression
 from opcert.specification.model import LawCall, Spec
 from opcert.specification.role_rules import (
@@ -36,9 +36,6 @@ from opcert.specification.role_rules import (
 from opcert.specification.static_checks import static_mistakes
 from opcert.system import import_file
 from opcert.yaml_files import YamlPath, YamlSource, model_mistakes
-
-if TYPE_CHECKING:
-    from opcert.roles.role import Role
 
 Reference = Callable[..., list[Array]]
 
@@ -80,15 +77,12 @@ def load_reference(source: YamlSource, name: str) -> Reference:
     return function
 
 
-def load_role_classes(source: YamlSource) -> "dict[str, type[Role]]":
+def load_role_classes(source: YamlSource) -> dict[str, type[Role]]:
     """Return the custom role classes of a spec, by the name of the role.
 
     Raises:
         SpecError: one cannot be imported, or is not a role class.
     """
-    # To call a reference takes no roles.
-    from opcert.roles.role import Role  # noqa: PLC0415
-
     names = source.data.get("roles") if isinstance(source.data, dict) else None
     classes: dict[str, type[Role]] = {}
     for role, name in names.items() if isinstance(names, dict) else ():
@@ -169,42 +163,28 @@ def golden_outputs(
     return outputs
 
 
-def load_references(folder: Path | None) -> Mapping[str, Reference]:
+def load_references(paths: Iterable[Path]) -> dict[str, Reference]:
     """Return the reference function of each operator; the specs are not checked otherwise.
 
     Raises:
-        OpcertError: there is no spec, or a reference cannot be imported.
+        SpecError: a spec cannot be read, or a reference cannot be imported.
     """
-    if folder is None:
-        return _OwnReferences()
-    return _references_in(find_spec_files(folder))
-
-
-def _references_in(spec_files: Iterable[Path]) -> Mapping[str, Reference]:
     return {
         str(source.data["operator"]): load_reference(source, str(source.data["reference"]))
-        for source in map(YamlSource, spec_files)
+        for source in map(YamlSource, paths)
         if isinstance(source.data, dict) and source.data.keys() >= {"operator", "reference"}
     }
 
 
-class _OwnReferences(Mapping[str, Reference]):
-    """The references of opcert's own specs; each spec is read when its reference is first used."""
-
-    def __getitem__(self, operator: str) -> Reference:
-        return _own_reference(operator)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_own_spec_files())
-
-    def __len__(self) -> int:
-        return len(_own_spec_files())
-
-
 # Other specs may change while the process runs.
 @cache
-def _own_reference(operator: str) -> Reference:
-    return _references_in([_own_spec_files()[operator]])[operator]
+def own_reference(operator: str) -> Reference:
+    """Return the reference function of an operator that comes with opcert; it reads this spec only.
+
+    Raises:
+        KeyError: the operator does not come with opcert.
+    """
+    return load_references([_own_spec_files()[operator]])[operator]
 
 
 def own_spec(operator: str) -> Spec:
@@ -353,8 +333,8 @@ def needed_names(text: str, values: Mapping[str, str]) -> list[str]:
     Raises:
         ExpressionError: an expression cannot be parsed.
     """
-    needed = parse_expression(text, divides=True).names & values.keys()
+    needed = parse_expression(text).names & values.keys()
     for name in reversed([*values]):
         if name in needed:
-            needed |= parse_expression(values[name], divides=True).names & values.keys()
+            needed |= parse_expression(values[name]).names & values.keys()
     return [name for name in values if name in needed]

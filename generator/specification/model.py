@@ -367,8 +367,7 @@ def expression_mistakes(
 ) -> Mistakes:
     """Yield the mistakes in the expression at `path`, which can use `known` and `functions`."""
     try:
-        # The formulas of elements have roots, too.
-        messages = parse_expression(text, divides="sqrt" in functions).mistakes(known, functions)
+        messages = parse_expression(text).mistakes(known, functions)
     except ExpressionError as error:
         messages = [str(error)]
     for message in messages:

@@ -1,10 +1,12 @@
 """Requirements and ambiguities that follow from roles, and arguments without a role."""
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from opcert.errors import did_you_mean
 from opcert.roles.role import Attribute, DerivedAmbiguity, Requirement, Role, Signature
 from opcert.specification.model import (
+    Ambiguity,
     KnownNames,
     Mistakes,
     Rule,
@@ -147,46 +149,41 @@ def derived_requirements(spec: Spec) -> dict[str, Requirement]:
 
 def derivation_mistakes(spec: Spec) -> Mistakes:
     """Yield each difference of the rules and ambiguities of a spec from those of its roles."""
-    yield from _rule_mistakes(spec)
-    yield from _ambiguity_mistakes(spec)
-
-
-def _rule_mistakes(spec: Spec) -> Mistakes:
-    requirements = derived_requirements(spec)
-    keys = {rule.derived for rule in spec.rules if rule.derived is not None}
+    requirements, ambiguities = derived_requirements(spec), derived_ambiguities(spec)
+    yield from _unknown_mistakes("rules", "requirement", spec.rules, requirements)
+    yield from _unknown_mistakes("ambiguities", "ambiguity", spec.ambiguities, ambiguities)
     for i, rule in enumerate(spec.rules):
-        if rule.derived is not None and rule.derived not in requirements:
-            near = did_you_mean(rule.derived, [*requirements])
-            yield ("rules", i, "from"), f"no role has the requirement '{rule.derived}'{near}"
-        elif rule.derived is None and not rule.text:
+        if rule.derived is None and not rule.text:
             text = f"rule '{rule.id}' has no text; expected the key 'text', or 'from'"
             yield ("rules", i, "id"), text
-    keys |= {ambiguity.derived for ambiguity in spec.ambiguities if ambiguity.derived is not None}
-    # A rule without a text may be the missing rule, without its `from`.
-    is_complete = all(rule.text or rule.derived is not None for rule in spec.rules)
-    for key in requirements.keys() - keys - {REQUIRED} if is_complete else ():
-        if not is_misspelt_as(key, keys, requirements):
-            text = f"missing rule for '{key}' ({requirements[key].text.rstrip('.')})"
-            yield ("rules",), f"{text}; expected one with 'from: {key}' and its clause"
-
-
-def _ambiguity_mistakes(spec: Spec) -> Mistakes:
-    ambiguities = derived_ambiguities(spec)
-    keys = {ambiguity.derived for ambiguity in spec.ambiguities if ambiguity.derived is not None}
     for i, ambiguity in enumerate(spec.ambiguities):
-        if ambiguity.derived is not None and ambiguity.derived not in ambiguities:
-            near = did_you_mean(ambiguity.derived, [*ambiguities])
-            text = f"no role has the ambiguity '{ambiguity.derived}'{near}"
-            yield ("ambiguities", i, "from"), text
-        elif ambiguity.derived is None and not ambiguity.touches:
+        if ambiguity.derived is None and not ambiguity.touches:
             text = f"ambiguity '{ambiguity.id}' has no condition; expected the key 'touches'"
             yield ("ambiguities", i, "id"), text
-    for key in ambiguities.keys() - keys:
-        if not is_misspelt_as(key, keys, ambiguities):
+    questioned = {ambiguity.derived or "" for ambiguity in spec.ambiguities}
+    stated = {rule.derived or "" for rule in spec.rules} | questioned
+    # A rule without a text may be the missing rule, without its `from`.
+    is_complete = all(rule.text or rule.derived is not None for rule in spec.rules)
+    for key in requirements.keys() - stated - {REQUIRED} if is_complete else ():
+        if not is_misspelt_as(key, stated, requirements):
+            text = f"missing rule for '{key}' ({requirements[key].text.rstrip('.')})"
+            yield ("rules",), f"{text}; expected one with 'from: {key}' and its clause"
+    for key in ambiguities.keys() - questioned:
+        if not is_misspelt_as(key, questioned, ambiguities):
             text = f"missing ambiguity for '{key}' ({ambiguities[key].text.rstrip('.')})"
             # The spec may have no ambiguities, and so no place for one.
             path = ("ambiguities",) if spec.ambiguities else ("inputs",)
             yield path, f"{text}; expected one with 'from: {key}' and its readings"
+
+
+def _unknown_mistakes(
+    part: str, kind: str, entries: Sequence[Rule | Ambiguity], derived: Collection[str]
+) -> Mistakes:
+    """Yield each `from` that names what no role has."""
+    for i, entry in enumerate(entries):
+        if entry.derived is not None and entry.derived not in derived:
+            near = did_you_mean(entry.derived, [*derived])
+            yield (part, i, "from"), f"no role has the {kind} '{entry.derived}'{near}"
 
 
 def value_mistakes(spec: Spec) -> Mistakes:

@@ -25,7 +25,14 @@ from opcert.arrays.golden import Allowance, inverted_output, with_allowance, wit
 from opcert.arrays.layouts import copy_in_layout
 from opcert.arrays.patterns import Recipe, read_elements
 from opcert.errors import OpcertError, SuiteError
-from opcert.specification.files import Reference, RejectedError, golden_outputs, load_references
+from opcert.specification.files import (
+    Reference,
+    RejectedError,
+    find_spec_files,
+    golden_outputs,
+    load_references,
+    own_reference,
+)
 from opcert.suite.format import (
     DigestedArray,
     GeneratedArray,
@@ -220,7 +227,9 @@ class OperatorSuite:
     @cached_property
     def _reference(self) -> Reference:
         try:
-            return load_references(self.specs)[self.index.operator]
+            if self.specs is None:
+                return own_reference(self.index.operator)
+            return load_references(find_spec_files(self.specs))[self.index.operator]
         except KeyError:
             raise SuiteError(
                 f"no spec of {self.index.operator}, whose reference recomputes outputs that are "

@@ -24,6 +24,7 @@ from opcert.specification.files import (
     RejectedError,
     SpecFile,
     call_reference,
+    find_spec_files,
     golden_outputs,
     load_references,
     read_specs,
@@ -242,7 +243,7 @@ def check_specs(paths: Sequence[Path], profile: str = "core") -> list[CheckedSpe
     laws = [law for spec_file in specs for law in spec_file.spec.laws]
     if any(call.operator for law in laws for call in law.calls.values()):
         # A law may call an operator that comes with opcert.
-        references = {**load_references(None), **references}
+        references = {**load_references(find_spec_files(None)), **references}
     for spec_file in specs:
         try:
             cases = generate_cases(spec_file, profile, seed=0)

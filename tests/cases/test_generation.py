@@ -39,13 +39,13 @@ examples:
     clause: Added
     text: Nothing that another case has to do with.
     inputs:
-      InputTensor: {type: u8, shape: [3]}
+      InputTensor: u8[3]
     attributes:
       OutputCount: 1
       OutputTensors: [{Sizes: [3], DataType: UINT8}]
       Axis: 0
     outputs:
-      - {type: u8, shape: [3]}
+      - u8[3]
 """
 # Operators with few arguments and few rules that can be violated have fewer strata than 100.
 FEWER_STRATA = {"Concat-1": 80, "Tile-1": 20}

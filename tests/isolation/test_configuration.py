@@ -99,14 +99,7 @@ def test_explore_needs_one_configuration() -> None:
 def test_each_configuration_has_a_certificate_and_the_worst_exit_code_counts(
     tmp_path: Path,
 ) -> None:
-    arguments = (
-        "--backend",
-        f"{FILE}:Several",
-        "--backend-option",
-        "device=all",
-        "--case",
-        CASE,
-    )
+    arguments = ("--backend", f"{FILE}:Several", "--backend-option", "device=all", "--case", CASE)
     result = opcert("certify", *arguments, "--out", tmp_path)
     assert result.exit_code == 2
     assert "ValueError: no such device" in result.stderr
@@ -122,14 +115,7 @@ def test_each_configuration_has_a_certificate_and_the_worst_exit_code_counts(
 
 
 def test_without_out_each_conclusion_is_printed() -> None:
-    arguments = (
-        "--backend",
-        f"{FILE}:made",
-        "--backend-option",
-        "device=all",
-        "--case",
-        CASE,
-    )
+    arguments = ("--backend", f"{FILE}:made", "--backend-option", "device=all", "--case", CASE)
     result = opcert("certify", *arguments, "--in-process")
     assert result.exit_code == 1
     assert "\ndevice=GPU.0:\n" in result.stdout

@@ -29,12 +29,7 @@ def test_a_right_driver_passes_all_steps() -> None:
 
 @pytest.mark.parametrize(
     ("how", "message"),
-    [
-        ("greets", "b'Welcome!' is not"),
-        ("says-and-exits", "; it printed: no licence"),
-        ("version-2", "protocol: found 2; expected 1"),
-        ("refuses", "refuses to run: no device 7"),
-    ],
+    [("greets", "b'Welcome!' is not"), ("refuses", "refuses to run: no device 7")],
 )
 def test_after_a_wrong_handshake_no_call_is_made(how: str, message: str) -> None:
     code, (wrong, last) = checked(how)
@@ -86,8 +81,6 @@ def test_an_unknown_operator_must_be_unsupported() -> None:
     ("arguments", "message"),
     [
         (["/no/such/driver"], "cannot be started"),
-        (["'one"], "cannot be split"),
-        ([""], "has no command"),
         (["cat", "--backend-option", "device"], "expected KEY=VALUE"),
         ([], "missing argument COMMAND"),
     ],

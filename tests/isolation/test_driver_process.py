@@ -67,10 +67,7 @@ def test_what_a_driver_does_is_the_verdict_of_its_case_alone(
             ("deep", "is not a line of JSON"),
             ("endless-line", "no newline within"),
             ("in-front", r"b'\[info\] rank 3' is not a line of JSON"),
-            (
-                "trailing",
-                r"unexpected output after the answer and its outputs: b'done\\n'; stdout",
-            ),
+            ("trailing", r"unexpected output after the answer and its outputs: b'done\\n'; stdout"),
             ("too-many-bytes", "unexpected output after the answer and its outputs"),
             ("wrong-id", r"malformed answer: id \d+; expected \d+"),
             ("text-id", "id: Input should be a valid integer, found '"),

@@ -314,6 +314,14 @@ def test_memory_is_dirtied_where_the_backend_runs() -> None:
         backend.close()
 
 
+def test_a_list_of_tensors_reaches_the_process() -> None:
+    inputs: Any = {"inputs": [np.zeros(1), np.ones(2)]}
+    backend = SupervisedBackend("reference")
+    (joined,) = backend.run("openvino/Concat-1", inputs, {"axis": 0})
+    backend.close()
+    assert joined.tolist() == [0, 1, 1]
+
+
 def test_a_faulty_run_leaves_no_process() -> None:
     with pytest.raises(OpcertError, match="no operator has feature level"):
         certify(f"{WRONG}:Right", SUITE, feature_level="5_0")

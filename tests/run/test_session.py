@@ -129,17 +129,13 @@ class Recorder(Right):
         return super().run(operator, inputs, attributes)
 
 
+def with_data_in(layout: str) -> Step:
+    return replace(VALID, layouts={**VALID.layouts, "data": LAYOUTS[layout]})
+
+
 def test_a_step_reuses_the_buffers_of_the_previous_one_where_they_fit() -> None:
     backend = Recorder()
-    assert (
-        kinds(
-            backend,
-            VALID,
-            OTHER,
-            replace(VALID, layouts={**VALID.layouts, "data": LAYOUTS["gapped"]}),
-        )
-        is None
-    )
+    assert kinds(backend, VALID, OTHER, with_data_in("gapped")) is None
     first, second, third = backend.inputs
     assert np.shares_memory(first, second)
     assert not np.shares_memory(second, third)
@@ -147,10 +143,7 @@ def test_a_step_reuses_the_buffers_of_the_previous_one_where_they_fit() -> None:
 
 def test_inputs_are_laid_out_as_the_step_says() -> None:
     backend = Recorder()
-    assert (
-        kinds(backend, replace(VALID, layouts={**VALID.layouts, "data": LAYOUTS["fortran"]}))
-        is None
-    )
+    assert kinds(backend, with_data_in("fortran")) is None
     assert backend.inputs[0].flags.f_contiguous
     assert not backend.inputs[0].flags.c_contiguous
 

@@ -186,7 +186,7 @@ def test_each_finished_operator_is_reported(finished: list[str]) -> None:
 def test_the_mistakes_of_all_specs_are_reported_together(specs: Path) -> None:
     for path in specs.rglob("*.yaml"):
         text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace("values: [1, 2]}", "values: [2, 1]}"))
+        path.write_text(text.replace("i8[2] 1 2", "i8[2] 2 1"))
     with pytest.raises(SpecError) as caught:
         generate_suite_files(read_specs_in(specs))
     assert len(caught.value.mistakes) == 2

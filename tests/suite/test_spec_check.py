@@ -137,11 +137,11 @@ examples:
 
 
 def test_outputs_without_an_oracle_are_a_warning(tmp_path: Path) -> None:
-    path = spec(tmp_path, ("- {type: i8, shape: [2], values: [1, 2]}", "- {type: i8, shape: [2]}"))
+    path = spec(tmp_path, ("- i8[2] 1 2", "- i8[2]"))
     assert any("nothing can show" in text for text in warnings(path))
     path = spec(
         tmp_path,
-        ("- {type: i8, shape: [2], values: [1, 2]}", "- {type: i8, shape: [2]}"),
+        ("- i8[2] 1 2", "- i8[2]"),
         ("    text: The first rows.\n", "    text: The first rows.\n    element: data[at]\n"),
     )
     assert not any("nothing can show" in text for text in warnings(path))
