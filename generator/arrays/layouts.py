@@ -103,9 +103,8 @@ def _ordered(axes: Sequence[int], order: Sequence[int]) -> list[int]:
 
 def copy_in_layout(array: Array, layout: Layout) -> Array:
     """Return a fresh, writeable copy of `array` in a memory layout."""
-    if layout.repeated:
-        layout = layout.of(array)
-    if layout == C_ORDER or not array.size:
+    layout = layout.of(array)
+    if layout == C_ORDER:
         return array.copy(order="C")
     strides, start, size = layout.placement(array.shape)
     bits = np.asarray(array, order="C").reshape(-1).view(bits_dtype(array.dtype))

@@ -78,9 +78,9 @@ MADE_UP: dict[str, Any] = {
             "id": "example",
             "clause": "x",
             "text": "x",
-            "inputs": {"data": {"type": "i8", "shape": [3], "values": [1, 2, 3]}},
+            "inputs": {"data": "i8[3] 1 2 3"},
             "attributes": {"axis": 0},
-            "outputs": [{"type": "i8", "shape": [3], "values": [3, 2, 1]}],
+            "outputs": ["i8[3] 3 2 1"],
         }
     ],
 }
@@ -160,7 +160,7 @@ def test_a_behaviour_that_the_outputs_contradict_is_a_mistake(tmp_path: Path) ->
 
 
 def test_an_example_of_other_outputs_is_a_mistake(tmp_path: Path) -> None:
-    examples = [{**MADE_UP["examples"][0], "outputs": [{"type": "i8", "shape": [4]}]}]
+    examples = [{**MADE_UP["examples"][0], "outputs": ["i8[4]"]}]
     text = "the example gives i8[4], the reference i8[3]"
     assert text in mistake(tmp_path, examples=examples)
 

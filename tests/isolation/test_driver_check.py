@@ -82,7 +82,7 @@ def test_an_unknown_operator_must_be_unsupported() -> None:
     [
         (["/no/such/driver"], "cannot be started"),
         (["cat", "--backend-option", "device"], "expected KEY=VALUE"),
-        ([], "missing argument COMMAND"),
+        ([], "missing argument 'COMMAND'"),
     ],
 )
 def test_a_wrong_command_line_exits_2(arguments: list[str], message: str) -> None:

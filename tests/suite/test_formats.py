@@ -72,9 +72,9 @@ def converted(format_: str, *operators: str, left_out: list[str] | None = None) 
 @pytest.fixture(scope="module")
 def take(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a small spec, whose operator ONNX lacks, with elements of four bits."""
-    changes = ("T: [i8, f32]", "T: [i4, f32]"), ("data: {type: i8", "data: {type: i4")
+    changes = ("T: [i8, f32]", "T: [i4, f32]"), ("data: i8[3]", "data: i4[3]")
     return small_spec.spec(
-        tmp_path_factory.mktemp("specs"), *changes, ("- {type: i8", "- {type: i4")
+        tmp_path_factory.mktemp("specs"), *changes, ("- i8[2]", "- i4[2]")
     ).parent
 
 
