@@ -69,9 +69,15 @@ class Command(TyperCommand):
         """Parse the command line.
 
         Raises:
-            OpcertError: an option is repeated, of which Click would use only the last value.
+            OpcertError: it has an argument too many, or repeats an option, of which Click would use
+                only the last value.
         """
-        _, _, parameters = self.make_parser(ctx).parse_args(args=list(args))
+        _, surplus, parameters = self.make_parser(ctx).parse_args(args=list(args))
+        if surplus and not ctx.resilient_parsing:
+            hint = _driver_hint([ctx.command_path, *args])
+            raise OpcertError(
+                f"unexpected argument '{surplus[0]}'; see `{ctx.command_path} --help`{hint}"
+            )
         for option, count in Counter(parameters).items():
             repeatable = not isinstance(option, TyperOption) or option.multiple or option.is_flag
             if count > 1 and not repeatable:
@@ -178,11 +184,15 @@ def _print_click_error(error: Any, args: Sequence[str]) -> None:
         return
     text = error.format_message().rstrip(".")
     place = error.ctx.command_path if error.ctx else "opcert"
-    hint = f"; see `{place} --help`"
-    if any("driver" in word for word in args):
-        # A part of the driver's command may have been taken for an argument of opcert.
-        hint += "; quote the command of a driver: './my_driver --fast'"
+    hint = f"; see `{place} --help`{_driver_hint(args)}"
     print_error(OpcertError(f"{text[:1].lower()}{text[1:]}{hint}"))
+
+
+def _driver_hint(args: Sequence[str]) -> str:
+    """Return a hint if a part of a driver's command may have been taken for an argument."""
+    if any("driver" in word for word in args):
+        return "; quote the command of a driver: './my_driver --fast'"
+    return ""
 
 
 app = typer.Typer(
