@@ -41,7 +41,7 @@ def chosen(mechanism: str, number: int) -> list[str]:
 QUICK = [name for mechanism in SHOWING[::11] for name in chosen(mechanism, 1)]
 EACH = [name for mechanism in SHOWING for name in chosen(mechanism, 1)]
 # What a backend keeps shows in the most different ways.
-EACH += [n for m in ("state", "aliasing", "reused buffers") for n in chosen(m, 4)[1:]]
+EACH += [n for m in ("state", "aliasing", "reused buffers") for n in chosen(m, 3)[1:]]
 
 
 def run_until_a_failure(name: str) -> tuple[dict[str, Verdict], Sequence[str]]:
