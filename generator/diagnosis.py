@@ -66,23 +66,6 @@ class Explanation:
     alternatives: tuple[Condition, ...] = ()
 
 
-def likeness(one: Sequence[Point], other: Sequence[Point]) -> int:
-    """Return how many factors of two calls have a level in common, where most of them have."""
-    return max(
-        sum(not levels.isdisjoint(theirs.get(factor, ())) for factor, levels in own.items())
-        for own in one
-        for theirs in other
-    )
-
-
-def unmatched_terms(points: Sequence[Point], condition: Condition) -> int:
-    """Return how many terms of a condition a call lacks, at the point where it lacks the fewest."""
-    return min(
-        sum(point.get(factor, frozenset()).isdisjoint(levels) for factor, levels in condition)
-        for point in points
-    )
-
-
 class LevelTable:
     """The levels of cases, as a matrix with a line for each point and a column for each level."""
 

@@ -104,6 +104,20 @@ def _leave_a_session() -> None:
     subprocess.Popen(command, start_new_session=True, env={})
 
 
+@cache
+def _leave_a_line_of_daemons() -> None:
+    # Each starts the next one, and exits.
+    if os.fork():
+        return
+    os.setsid()
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        if os.fork():
+            os._exit(0)
+        time.sleep(0.05)
+    os._exit(0)
+
+
 def _leave_a_daemon_and(then: Callable[[], Any]) -> None:
     _leave_a_daemon()
     then()
@@ -134,6 +148,7 @@ DOES: Mapping[str, Callable[[], Any]] = {
     "abort-with-odd-log": _abort_with_an_odd_log,
     "daemon": _leave_a_daemon,
     "session": _leave_a_session,
+    "line-of-daemons": _leave_a_line_of_daemons,
     "daemon-abort": lambda: _leave_a_daemon_and(os.abort),
     "daemon-sleep": lambda: _leave_a_daemon_and(lambda: time.sleep(600)),
     "end-main-thread": _end_the_main_thread_later,

@@ -1,8 +1,6 @@
 """The commands about certificates: `report`, `verify`, `sign`, `waivers` and `explain`."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 from secrets import randbelow
 from typing import Annotated
@@ -25,7 +23,7 @@ from opcert.commands.options import (
     takes_settings,
     warn,
 )
-from opcert.errors import OpcertError, did_you_mean, printable_line
+from opcert.errors import OpcertError, printable_line
 from opcert.isolation.supervised import start_backend
 from opcert.report import files as reports
 from opcert.report.explain import case_program, describe_case, explain_case, find_case
@@ -33,34 +31,13 @@ from opcert.report.side_by_side import SideBySide
 from opcert.run.outcome import native_code
 from opcert.run.session import step_of
 from opcert.settings import RunSettings
-from opcert.specification.files import shipped_operators
 from opcert.suite import writing
 from opcert.suite.generation import open_certified_suite, open_suite_of_case
-from opcert.suite.suite import Suite, core_suite_folder
+from opcert.suite.suite import Suite
 from opcert.suite.support import unknown_operators
 from opcert.system import check_output_folder, write_files
 from opcert.verdicts.cause_text import bugs_of
 from opcert.verification import Finding, rerun_differences, sample_verdicts, settings_of
-
-
-def check_selection(suite: Suite, operator: str | None, case: str = "*") -> None:
-    """Check that some case of a suite matches both globs.
-
-    Raises:
-        OpcertError: none does.
-    """
-    operator = "*" if operator is None else operator
-    known = [*suite.manifest.operators]
-    matching = [name for name in known if fnmatchcase(name, operator)]
-    if not matching:
-        if suite.folder == core_suite_folder():
-            known = shipped_operators()
-        raise OpcertError(f"no operator matches '{operator}'{did_you_mean(operator, known)}")
-    if not suite.select(operator, case):
-        ids = suite.select(operator, "*")
-        near = did_you_mean(case, get_close_matches(case, ids, n=1))
-        one = near or "".join(f"; one is '{id_}'" for id_ in ids[:1])
-        raise OpcertError(f"no case matches '{case}'{one}")
 
 
 def certificate_file(path: Path) -> Path:

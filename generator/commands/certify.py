@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -18,15 +20,15 @@ from opcert.certificate.certify_suite import certify as certify_suite
 from opcert.commands import options
 from opcert.commands.certificates import (
     certificate_file,
-    check_selection,
     warn_of_unknown_operators,
 )
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings, warn
-from opcert.errors import OpcertError
+from opcert.errors import OpcertError, did_you_mean
 from opcert.isolation.supervised import Configuration, configurations
 from opcert.report import files as reports
 from opcert.settings import OPTIONS, RunSettings
-from opcert.suite.suite import Suite
+from opcert.specification.files import shipped_operators
+from opcert.suite.suite import Suite, core_suite_folder
 from opcert.system import check_output_folder, write_files
 from opcert.yaml_files import YamlSource, read_source
 
@@ -86,12 +88,32 @@ def certify(
             stored.submission_path(folder / configuration.name, suite)
     announce = (lambda _: None) if quiet else options.announce
     opened = options.open_selected(suite, settings, announce)
-    check_selection(opened, settings.operator, settings.case)
+    _check_selection(opened, settings.operator, settings.case)
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         run = partial(certify_suite, backend, opened, cluster=connected, **settings.changes())
         request = _Request(run, opened, settings, folder, former, quiet, announce)
         code = request.run(selected[0])[0] if len(selected) == 1 else request.run_all(selected)
     raise typer.Exit(code)
+
+
+def _check_selection(suite: Suite, operator: str | None, case: str = "*") -> None:
+    """Check that some case of a suite matches both globs.
+
+    Raises:
+        OpcertError: none does.
+    """
+    operator = "*" if operator is None else operator
+    known = [*suite.manifest.operators]
+    matching = [name for name in known if fnmatchcase(name, operator)]
+    if not matching:
+        if suite.folder == core_suite_folder():
+            known = shipped_operators()
+        raise OpcertError(f"no operator matches '{operator}'{did_you_mean(operator, known)}")
+    if not suite.select(operator, case):
+        ids = suite.select(operator, "*")
+        near = did_you_mean(case, get_close_matches(case, ids, n=1))
+        one = near or "".join(f"; one is '{id_}'" for id_ in ids[:1])
+        raise OpcertError(f"no case matches '{case}'{one}")
 
 
 def _former_certificates(out: Path, selected: Sequence[Configuration]) -> Mapping[str, Certificate]:

@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, InputArrays, bit_width
 from opcert.errors import BackendError, did_you_mean
+from opcert.isolation.handshake import perform_handshake
 from opcert.isolation.messages import MAX_OUTPUT_BYTES, pack_inputs
-from opcert.isolation.process import Process, WorkerFailure, perform_handshake
+from opcert.isolation.process import Process, WorkerFailure
 from opcert.run.outcome import Outcome, Rejecter
 from opcert.suite.format import StrictModel
 

@@ -1,4 +1,4 @@
-"""A child process that answers messages: started, introduced, watched, and killed."""
+"""A child process that answers messages: started, watched, and killed."""
 
 import json
 import os
@@ -8,27 +8,21 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import IO, Any, Literal
 
 import numpy as np
 import psutil
 
 from opcert.arrays.element_types import Array
-from opcert.backends.contract import NAME_FORMAT, is_valid_name
-from opcert.errors import BackendError, safe_repr
 from opcert.isolation.messages import (
     MAX_OUTPUT_BYTES,
-    PROTOCOL,
     READ_BYTES,
     encode_message,
     is_ready_soon,
 )
-from opcert.suite.support import declared_support
 
 # How many seconds the construction of a backend may take.
 START_TIMEOUT = 300.0
@@ -297,14 +291,25 @@ class Process:
         with suppress(AttributeError, ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        for process in processes:
+            with suppress(psutil.Error):
+                process.kill()
         for _ in range(_SEARCHES):
-            for process in processes:
-                with suppress(psutil.Error):
-                    process.kill()
-            processes = [process for process in psutil.process_iter() if self._is_marked(process)]
-            if not processes:
+            if not self._kill_marked():
                 break
         self._log.close()
+
+    def _kill_marked(self) -> bool:
+        """Kill all processes that have the mark; return whether there was one."""
+        was_there = False
+        # The newest first: one that starts another and exits would be gone when its turn comes.
+        for pid in sorted(psutil.pids(), reverse=True):
+            with suppress(psutil.Error):
+                process = psutil.Process(pid)
+                if self._is_marked(process):
+                    was_there = True
+                    process.kill()
+        return was_there
 
     def _living(self) -> list[psutil.Process]:
         """Return the process and its descendants, if it runs."""
@@ -337,65 +342,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-_INTRODUCTION_KEYS = ("protocol", "name", "version", "support", "reuse")
-
-
-@dataclass(frozen=True)
-class Introduction:
-    """The name, the version and the declarations of a backend."""
-
-    name: str
-    version: str
-    support: dict[str, Any] | None
-    reuse: str | None
-
-
-def perform_handshake(
-    process: Process, request: Mapping[str, Any], backend: str, seconds: float
-) -> Introduction:
-    """Have a process start `backend` within `seconds`; return its introduction.
-
-    Raises:
-        BackendError: the backend cannot be started, or its introduction is malformed.
-    """
-    try:
-        answer = process.exchange({"protocol": PROTOCOL, **request}, seconds)
-    except WorkerFailure as failure:
-        log = process.take_log()
-        text = f"backend '{backend}' cannot be started: {failure.reason}"
-        raise BackendError(f"{text}; it printed: {log}" if log else text) from None
-    if "error" in answer:
-        reason = f"{answer['error']}"
-        prefix = "" if backend in reason else f"backend '{backend}' refuses to run: "
-        raise BackendError(f"{prefix}{reason}")
-    for key, mistake in _introduction_mistakes(answer):
-        raise BackendError(f"backend '{backend}': invalid handshake: {key}: {mistake}")
-    if found := process.unexpected_output():
-        raise BackendError(f"backend '{backend}': unexpected output after the handshake: {found}")
-    name, version = answer["name"], answer["version"]
-    return Introduction(name, version, answer.get("support"), answer.get("reuse"))
-
-
-def _introduction_mistakes(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each wrong key of an introduction with its mistake."""
-    protocol = answer.get("protocol")
-    if type(protocol) is not int or protocol != PROTOCOL:
-        yield "protocol", f"found {protocol!r}; expected {PROTOCOL}"
-    for key in ("name", "version"):
-        if not is_valid_name(text := answer.get(key)):
-            yield key, f"found {safe_repr(text)}; expected {NAME_FORMAT}"
-    support = answer.get("support")
-    if support is not None and not isinstance(support, dict):
-        yield "support", f"found {support!r}; expected an object by operator, or null"
-    else:
-        try:
-            declared_support(SimpleNamespace(support=support))
-        except BackendError as error:
-            yield "support", str(error).removeprefix("support: ")
-    reuse = answer.get("reuse")
-    if reuse is not None and not (isinstance(reuse, str) and reuse.isprintable()):
-        yield "reuse", f"found {reuse!r}; expected printable text, or null"
-    for key in answer.keys() - set(_INTRODUCTION_KEYS):
-        yield key, f"unknown key; expected {', '.join(_INTRODUCTION_KEYS)}"

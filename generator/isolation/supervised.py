@@ -18,7 +18,8 @@ from opcert.backends.contract import Backend
 from opcert.backends.lookup import ALL_VALUES, DRIVER_PREFIX, SourceFiles, load, option_choices
 from opcert.errors import BackendError, printable_line
 from opcert.isolation.driver_process import Driver, start_driver
-from opcert.isolation.process import START_TIMEOUT, WorkerFailure, perform_handshake
+from opcert.isolation.handshake import perform_handshake
+from opcert.isolation.process import START_TIMEOUT, WorkerFailure
 from opcert.isolation.worker_process import Worker, ask_worker
 from opcert.run.comparison import Difference
 from opcert.run.outcome import IsolatedBackend, Outcome

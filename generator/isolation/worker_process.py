@@ -14,8 +14,9 @@ import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, InputArrays
 from opcert.errors import BackendError, describe_error
+from opcert.isolation.handshake import perform_handshake
 from opcert.isolation.messages import PROTOCOL, SharedArea, read_inputs_back, write_inputs
-from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure, perform_handshake
+from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure
 from opcert.isolation.worker import WATCHED_CALLS
 from opcert.run.comparison import Difference
 from opcert.run.outcome import Outcome, checked_code

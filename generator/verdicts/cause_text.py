@@ -13,7 +13,7 @@ from pydantic import ConfigDict
 
 from opcert.arrays.element_types import bits_of
 from opcert.cases.properties import level_text
-from opcert.diagnosis import Condition, Point, unmatched_terms
+from opcert.diagnosis import Condition, Point
 from opcert.errors import listed
 from opcert.suite.format import IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
@@ -152,6 +152,14 @@ def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
     """Whether levels are numbers that follow each other."""
     start = every.index(levels[0])
     return levels[0][0].isdigit() and tuple(every[start : start + len(levels)]) == tuple(levels)
+
+
+def unmatched_terms(points: Sequence[Point], condition: Condition) -> int:
+    """Return how many terms of a condition a call lacks, at the point where it lacks the fewest."""
+    return min(
+        sum(point.get(factor, frozenset()).isdisjoint(levels) for factor, levels in condition)
+        for point in points
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,14 +9,19 @@ import numpy as np
 
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import same_bytes
-from opcert.diagnosis import likeness, unmatched_terms
+from opcert.diagnosis import Point
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import HELD, Session, Step, shortened, step_of
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.support import declared_support
 from opcert.verdicts.case_levels import CaseLevels, LevelledCalls, have_different_elements
-from opcert.verdicts.cause_text import Cause, condition_of, easiest_to_read
+from opcert.verdicts.cause_text import (
+    Cause,
+    condition_of,
+    easiest_to_read,
+    unmatched_terms,
+)
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.dependence import (
     Known,
@@ -69,6 +74,15 @@ def try_conditions(
                 fresh[name] = (*former, *tried_calls)
 
 
+def _likeness(one: Sequence[Point], other: Sequence[Point]) -> int:
+    """Return how many factors of two calls have a level in common, where most of them have."""
+    return max(
+        sum(not levels.isdisjoint(theirs.get(factor, ())) for factor, levels in own.items())
+        for own in one
+        for theirs in other
+    )
+
+
 def _tried(
     backend: SupervisedBackend,
     levels: CaseLevels,
@@ -112,7 +126,7 @@ def _tried(
         if uses:
             chosen.add(number)
         for target, ranked in zip(few, alike, strict=True):
-            ranked.append((-likeness(points, target), number))
+            ranked.append((-_likeness(points, target), number))
     for number in sorted({*chosen, *(n for ranked in alike for _, n in sorted(ranked)[:_TRIED])}):
         if time.monotonic() > end:
             break

@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -60,6 +61,24 @@ def daemons(run: int) -> list[psutil.Process]:
 def test_a_daemon_of_a_backend_ends_with_the_run(how: str) -> None:
     certify(f"{MISBEHAVING}:Misbehaves", core_suite(), options={"how": how}, case=CASES)
     assert not psutil.wait_procs(daemons(os.getpid()), timeout=30)[1]
+
+
+def started_with(token: str) -> list[psutil.Process]:
+    """Return the processes that have a variable `TOKEN` of this value."""
+    found = psutil.process_iter(["environ"])
+    return [p for p in found if (p.info["environ"] or {}).get("TOKEN") == token]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no sessions")
+def test_daemons_that_start_others_and_exit_end_with_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    token = uuid4().hex
+    monkeypatch.setenv("TOKEN", token)
+    options = {"how": "line-of-daemons"}
+    found = certify(f"{MISBEHAVING}:Misbehaves", core_suite(), options=options, case=CASES)
+    assert found.counts["pass"] > 3
+    assert not started_with(token)
 
 
 @pytest.mark.slow
