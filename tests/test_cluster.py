@@ -19,7 +19,6 @@ from tests import small_spec
 from tests.clusters import dask, real_cluster, wait_until
 from tests.command_line import WRONG, opcert, opcert_program
 from tests.faults.finding import core_suite
-from tests.few_cases import few_cases
 
 # Where no scheduler can be.
 NOWHERE = (
@@ -102,10 +101,9 @@ def test_a_server_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_a_suite_has_one_result_however_it_is_run(tmp_path: Path) -> None:
+def test_the_core_suite_has_one_result_however_it_is_run(tmp_path: Path) -> None:
     backend = f"{WRONG}:DeclinesHighRanks"
-    suite = few_cases()
-    alone, in_two = (certify(backend, suite, jobs=jobs) for jobs in (1, 2))
+    alone, in_two = (certify(backend, core_suite(), jobs=jobs) for jobs in (1, 2))
     with real_cluster(tmp_path, {}, {}) as (file, (_, worker, _)), Cluster(str(file)) as cluster:
         wait_until(lambda: len(cluster.workers()) == 2)
 
@@ -113,8 +111,8 @@ def test_a_suite_has_one_result_however_it_is_run(tmp_path: Path) -> None:
             if number == 1:
                 worker.send_signal(SIGKILL)
 
-        on_cluster = certify(backend, suite, cluster=cluster, progress=lose_a_worker)
-    assert len(alone.verdicts) == len(suite.cases)
+        on_cluster = certify(backend, core_suite(), cluster=cluster, progress=lose_a_worker)
+    assert len(alone.verdicts) == len(core_suite().cases)
     assert alone.verdicts == in_two.verdicts == on_cluster.verdicts
     assert on_cluster.run.cluster is not None
     assert on_cluster.run.cluster.lost == 1

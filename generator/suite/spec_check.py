@@ -104,6 +104,10 @@ def call_of_case(operator: OperatorSuite, case: IndexedCase) -> Call:
     return Call(inputs, case.attributes)
 
 
+# The minimum number of valid cases that should exhibit a behaviour.
+_MIN_CASES = 3
+
+
 @dataclass(frozen=True)
 class RuleCounts:
     """The number of valid cases that satisfy or exhibit a rule, and of cases that violate it."""
@@ -114,14 +118,23 @@ class RuleCounts:
     negative: int
 
 
-def warnings_of(spec_file: SpecFile, negative: Sequence[Case]) -> Iterator[Mistake]:
-    """Yield warnings about a spec and its `negative` cases.
+def warnings_of(
+    spec_file: SpecFile, cases: Sequence[Case], counts: Sequence[RuleCounts]
+) -> Iterator[Mistake]:
+    """Yield warnings about the decisive `cases` of a spec.
 
     They are not errors: only the author knows whether the document forbids calls that violate a
     declaration.
     """
     spec = spec_file.spec
-    yield from _unviolated_declarations(spec_file, negative)
+    yield from _unviolated_declarations(spec_file, [case for case in cases if case.violated_rule])
+    for i, count in enumerate(counts):
+        if count.kind == "behaviour" and 0 < count.positive < _MIN_CASES:
+            yield spec_file.mistake(
+                ("rules", i, "id"),
+                f"few valid cases exhibit '{spec.rules[i].id}': found {count.positive}, expected "
+                f"{_MIN_CASES} or more",
+            )
     outputs = [output for example in spec.examples for output in example.outputs]
     has_oracle = spec.laws or any(output.values is not None for output in outputs)
     for i, output in enumerate(spec.outputs):
@@ -261,8 +274,7 @@ def check_specs(paths: Sequence[Path], profile: str = "core") -> list[CheckedSpe
         mistakes += _aliasing(spec_file, vectors)
         mistakes += _unexercised_rules(spec_file, counts)
         mistakes += _unreached(spec_file, [case for case in decisive if not case.violated_rule])
-        negative = [case for case in decisive if case.violated_rule]
-        warnings = sorted({*warnings_of(spec_file, negative)})
+        warnings = sorted({*warnings_of(spec_file, decisive, counts)})
         stated_once = _stated_once(spec_file, vectors)
         reference = spec_file.reference
         if stated_once:

@@ -28,7 +28,6 @@ from tests.wrong_backends import Right
 
 SPLIT, CASES = "directml/*", "*-f[36]*"
 CRASHES, ENDS = f"{MISBEHAVING}:Misbehaves", {"how": "exit"}
-LOSING = {"cluster": WorkersHere(count=5, lost_calls=1)}
 # Processes of this machine take seconds to start.
 EITHER = pytest.mark.parametrize(
     "how", [pytest.param({"jobs": 2}, marks=pytest.mark.slow), {"cluster": WorkersHere()}]
@@ -68,15 +67,17 @@ def test_cases_of_one_signature_are_in_one_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "options", "how"),
+    "how",
+    [{"jobs": 2}, {"cluster": WorkersHere()}, {"cluster": WorkersHere(count=5, lost_calls=1)}],
+)
+@pytest.mark.parametrize(
+    ("backend", "options"),
     [
-        (f"{WRONG}:AcceptsEverything", {}, {"jobs": 2}),
-        (f"{WRONG}:AcceptsEverything", {}, LOSING),
-        pytest.param("reference", {}, {"jobs": 2}, marks=pytest.mark.slow),
-        pytest.param(f"{WRONG}:DeclinesHighRanks", {}, LOSING, marks=pytest.mark.slow),
-        pytest.param(f"{WRONG}:CachesByShape", {}, LOSING, marks=pytest.mark.slow),
-        pytest.param(CRASHES, ENDS, {"cluster": WorkersHere()}, marks=pytest.mark.slow),
-        pytest.param(CRASHES, ENDS, {"jobs": 2}, marks=pytest.mark.slow),
+        (f"{WRONG}:AcceptsEverything", {}),
+        pytest.param("reference", {}, marks=pytest.mark.slow),
+        pytest.param(f"{WRONG}:DeclinesHighRanks", {}, marks=pytest.mark.slow),
+        pytest.param(f"{WRONG}:CachesByShape", {}, marks=pytest.mark.slow),
+        pytest.param(CRASHES, ENDS, marks=pytest.mark.slow),
     ],
 )
 def test_the_verdicts_are_those_of_one_process(

@@ -39,9 +39,11 @@ def chosen(mechanism: str, number: int) -> list[str]:
 
 
 QUICK = [name for mechanism in SHOWING[::11] for name in chosen(mechanism, 1)]
-EACH = [name for mechanism in SHOWING for name in chosen(mechanism, 1)]
+EACH = [name for mechanism in SHOWING for name in chosen(mechanism, 2)]
 # What a backend keeps shows in the most different ways.
-EACH += [n for m in ("state", "aliasing", "reused buffers") for n in chosen(m, 3)[1:]]
+EACH += [n for m in ("state", "aliasing", "reused buffers") for n in chosen(m, 6)[2:]]
+# Its failure takes large arrays, which a report does not print.
+EACH.remove("gather-8/ring-1")
 
 
 def run_until_a_failure(name: str) -> tuple[dict[str, Verdict], Sequence[str]]:

@@ -136,6 +136,18 @@ examples:
     assert "no negative case has 'count' below '0'" in warnings(path)
 
 
+def test_a_behaviour_with_few_cases_is_a_warning(tmp_path: Path) -> None:
+    rare = """  - id: rare
+    kind: behaviour
+    clause: Outputs
+    text: Two of three rows.
+    when: count == 2 and data.shape == (3,)
+examples:
+"""
+    path = spec(tmp_path, ("examples:\n", rare))
+    assert "few valid cases exhibit 'rare': found 1, expected 3 or more" in warnings(path)
+
+
 def test_outputs_without_an_oracle_are_a_warning(tmp_path: Path) -> None:
     path = spec(tmp_path, ("- i8[2] 1 2", "- i8[2]"))
     assert any("nothing can show" in text for text in warnings(path))
