@@ -136,15 +136,25 @@ class ArrayFunctions(ABC):
     # rejections; those of the functions that they return are the library's.
 
     def _elementwise(self, operator: str, auto_broadcast: Any = "numpy", **inputs: Any) -> Compute:
-        name = COMPUTES[operator]
-        # Rounding down is one of the results that Divide has without it.
-        inputs.pop("m_pythondiv", None)
-        modes = host.BROADCASTS_OF_MAXIMUM if name == "maximum" else host.BROADCASTS
+        has_pdpd = operator != "openvino/Maximum-1"
+        modes = host.BROADCASTS if has_pdpd else host.BROADCASTS_OF_MAXIMUM
         host.check_broadcast(inputs, auto_broadcast, modes)
         _check_types(inputs)
-        is_integer = type_name(next(iter(inputs.values())).dtype) in INTEGERS
-        function = self._function("floor_divide" if name == "divide" and is_integer else name)
+        function = self._function(COMPUTES[operator])
         return lambda: [function(*map(self._tensor, inputs.values()))]
+
+    def _divide_1(
+        self,
+        a: Array,
+        b: Array,
+        m_pythondiv: Any = True,  # noqa: ARG002 -- rounding down is one of the results without it
+        auto_broadcast: Any = "numpy",
+    ) -> Compute:
+        compute = self._elementwise("openvino/Divide-1", auto_broadcast, a=a, b=b)
+        if type_name(a.dtype) not in INTEGERS:
+            return compute
+        divide = self._function("floor_divide")
+        return lambda: [divide(self._tensor(a), self._tensor(b))]
 
     def _convert_1(self, data: Array, destination_type: str) -> Compute:
         if destination_type not in ELEMENT_TYPES:

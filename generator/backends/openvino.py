@@ -272,7 +272,9 @@ class OpenVino:
         ports: list[Port] = []
         arrays: list[Array] = []
         data, is_dynamic = plain.names("fb"), self._feed == "dynamic"
-        for name, value in inputs.items():
+        # Inputs go by position.
+        for name in sorted(inputs, key=[*plain.inputs, *inputs].index):
+            value = inputs[name]
             constant = self._feed == "constant" if name in data else self._constant_indices
             constant |= name == CONSTANTS.get(operator)
             constant |= not is_dynamic and name == CONSTANTS_FOR_KNOWN_SHAPES.get(operator)
