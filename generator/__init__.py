@@ -28,13 +28,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from opcert.certificate.certificate import Certificate as Certificate
-    from opcert.certificate.certify_suite import certify as certify
-    from opcert.certificate.file import read_certificate as read_certificate
-    from opcert.exploration.calls import calls as calls
-    from opcert.isolation.supervised import configurations as configurations
-    from opcert.suite.generation import generate as generate
-    from opcert.suite.generation import load as load
+    from opcert.certificate.certificate import Certificate
+    from opcert.certificate.certify_suite import certify
+    from opcert.certificate.file import read_certificate
+    from opcert.exploration.calls import calls
+    from opcert.isolation.supervised import configurations
+    from opcert.suite.generation import generate, load
 
 _MODULES = {
     "Certificate": "certificate.certificate",
@@ -45,8 +44,16 @@ _MODULES = {
     "load": "suite.generation",
     "read_certificate": "certificate.file",
 }
-__all__ = ["__version__"]
-__all__ += list(_MODULES)
+__all__ = [
+    "Certificate",
+    "__version__",
+    "calls",
+    "certify",
+    "configurations",
+    "generate",
+    "load",
+    "read_certificate",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -35,19 +35,14 @@ __all__ = [
 ]
 
 _CLASSES: tuple[type[Role], ...] = (
-    *(
-        PlainDataRole,
-        TensorsRole,
-        AxisRole,
-        IndicesRole,
-        ElementIndicesRole,
-        LeadingDimsRole,
-        AxesRole,
-    ),
-    *(SpansRole, PartitionRole, ShapeRole, ReshapeRole, MappingRole, ModeRole, FlagRole),
-    *(DescriptorsRole, DescriptorRole, WindowsRole, CountRole, PartsRole, PermutationRole),
-    *(CountsRole, FillRole, LengthsRole, SlicingStepsRole, MaskRole, NumberRole, CoordinatesRole),
-    *(MatricesRole, RealRole, SlidingRole, FilterRole),
+    *(PlainDataRole, TensorsRole, FillRole, MatricesRole, FilterRole),
+    *(AxisRole, AxesRole, PermutationRole, LeadingDimsRole),
+    *(IndicesRole, ElementIndicesRole, CoordinatesRole),
+    *(SpansRole, SlicingStepsRole, MaskRole, WindowsRole, SlidingRole),
+    *(ShapeRole, ReshapeRole, MappingRole),
+    *(PartitionRole, PartsRole, LengthsRole, CountsRole, CountRole),
+    *(DescriptorsRole, DescriptorRole),
+    *(ModeRole, FlagRole, NumberRole, RealRole),
 )
 # By the value of the key `role`.
 ROLES = {get_args(kind.model_fields["role"].annotation)[0]: kind for kind in _CLASSES}
