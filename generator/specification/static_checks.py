@@ -32,6 +32,8 @@ from opcert.specification.model import (
 )
 from opcert.yaml_files import KEY_STEP, YamlPath
 
+# Some arguments only change together: a count and the counted list, or parallel lists.
+_MAX_CHANGED_ARGUMENTS = 6
 _MAX_EXAMPLE_ELEMENTS = 10**6
 
 
@@ -239,6 +241,9 @@ def _violation_mistakes(spec: Spec, path: YamlPath, violations: Violations) -> M
     arguments = [argument.name for argument in spec.arguments]
     functions = {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **TENSOR_CHANGES}
     for name, change in violations.items():
+        if not 1 <= len(change) <= _MAX_CHANGED_ARGUMENTS and path[0] == "rules":
+            expected = f"expected one, or up to {_MAX_CHANGED_ARGUMENTS} that belong together"
+            yield (*path, name), f"changes {len(change)} arguments; {expected}"
         for argument, text in change.items():
             here = (*path, name, argument)
             yield from unknown_name((*here, KEY_STEP), "input or attribute", argument, arguments)
