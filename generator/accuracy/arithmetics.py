@@ -2,7 +2,7 @@
 
 An arithmetic is a class of kernels, not a kernel: a result is *within* it if some choice of
 roundings that it permits gives the result. Units of functions are OpenCL's (numerical compliance,
-full profile); bf16 has those of f16.
+full profile); bf16 has those of f16. One arithmetic has Vulkan's (precision of SPIR-V).
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +22,7 @@ STANDARD = "standard"
 _KEPT = "subnormals kept"
 # Fast functions, a few units off; no table has them.
 _LOOSE = "loose functions"
+_VULKAN = "vulkan functions"
 # Significant bits of the types that have arithmetic.
 PRECISION = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
 # The type in which a wide kernel computes.
@@ -33,6 +34,9 @@ _UNITS = {
     "f16": {"/": 1.0, "sqrt": 1.5, "exp": 2.0, "tanh": 2.0},
     "bf16": {"/": 1.0, "sqrt": 1.5, "exp": 2.0, "tanh": 2.0},
     _LOOSE: {"/": 4.0, "sqrt": 4.0, "exp": 16.0, "tanh": 16.0},
+    # A root is the reciprocal of a reciprocal root, which may err by 2; tanh has no number.
+    f"{_VULKAN} of f32": {"/": 2.5, "sqrt": 6.5, "exp": 3.0, "tanh": 5.0},
+    f"{_VULKAN} of f16": {"/": 2.5, "sqrt": 6.5, "exp": 1.0, "tanh": 2.0},
 }
 FUNCTIONS = ("/", "sqrt", "exp", "tanh")
 _EXACT = 1 << 20
@@ -59,7 +63,9 @@ class Row:
     neighbour. Functions have the units of `functions`, by default none: they round correctly.
     A product of two leaves with more than `product_bits` may err by `product` of itself. The end is
     one rounding to the nearest element, or to either neighbour unless the row `rounds_once`.
-    Subnormals are `kept`, or may be flushed.
+    Subnormals are `kept`, or may be flushed. With a `slope`, the units of an exponential grow by it
+    times the magnitude of the argument, and quotients by what is not normal, or whose reciprocal is
+    not, are open.
     """
 
     bits: int = _EXACT
@@ -71,6 +77,7 @@ class Row:
     faithful: bool = False
     rounds_once: bool = False
     functions: str = ""
+    slope: float = 0.0
     kept: bool = False
 
     @property
@@ -117,6 +124,8 @@ def _others(element_type: str) -> dict[str, Row]:
         rows["f16 inputs"] = replace(_IN_F32, leaf_bits=11, leaf=2.0**-11)
         rows["f16 accumulation"] = replace(_IN_F32, sum_bits=11)
         rows["bf16 accumulation"] = replace(_IN_F32, sum_bits=8)
+    if (functions := f"{_VULKAN} of {element_type}") in _UNITS:
+        rows[_VULKAN] = Row(own, own, faithful=True, functions=functions, slope=2.0)
     return rows
 
 
@@ -156,9 +165,18 @@ class Arithmetics:
 
     @cached_property
     def keeps_width(self) -> Array:
-        """Where inputs and sums are as wide as the type: a narrower one overflows sooner."""
+        """Where inputs and sums are as wide as the type, and no quotient is open."""
+        # A narrower one overflows sooner.
         own = PRECISION[self.element_type]
-        return np.array([not row.leaf and row.sum_bits >= own for row in self.rows])
+        return np.array(
+            [not row.leaf and row.sum_bits >= own and not row.slope for row in self.rows]
+        )
+
+    @cached_property
+    def has_units_of_results(self) -> Array:
+        """Where the units of a last function are those of its rounded result: a table has them."""
+        tables = {self.element_type, f"{_VULKAN} of {self.element_type}"}
+        return np.array([row.functions in tables and not row.rounds_once for row in self.rows])
 
     @cached_property
     def ends_at_a_neighbour(self) -> Array:
@@ -176,8 +194,8 @@ class Arithmetics:
     @cached_property
     def function_bits(self) -> Array:
         """The significant bits of the units of functions; of correct ones, those of any type."""
-        own = {_LOOSE: PRECISION[self.element_type], **PRECISION}
-        return np.array([own.get(row.functions, 64) for row in self.rows])
+        own, bits = PRECISION[self.element_type], {"": 64, **PRECISION}
+        return np.array([bits.get(row.functions, own) for row in self.rows])
 
     @cached_property
     def rounding_errors(self) -> Mapping[str, tuple[Array, Array, Array]]:

@@ -53,6 +53,7 @@ class Ball:
         value: An enclosure of the exact value.
         error: How far the exact result of the operation may be from it, over its operands.
         rounding: The operation: "" is exact, "+", "*" or "sum" rounds, a function has units.
+        argument: How large the argument of an exponential may be.
         may_be_infinite: It may also be an infinity of its sign; an intermediate result overflows.
         may_be_anything: It may also be any infinity, or NaN.
         may_be_zero: It may also be zero; an intermediate result, by which it is divided, overflows.
@@ -61,8 +62,8 @@ class Ball:
     """
 
     __slots__ = (
-        "__dict__", "ends", "error", "may_be_anything", "may_be_infinite", "may_be_zero", "number",
-        "of", "results", "rounding", "value",
+        "__dict__", "argument", "ends", "error", "may_be_anything", "may_be_infinite",
+        "may_be_zero", "number", "of", "results", "rounding", "value",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +76,7 @@ class Ball:
     ) -> None:
         self.of, self.value, self.error, self.rounding = of, value, error, rounding
         self.number = number
+        self.argument: Error = 0.0
         self.may_be_infinite = self.may_be_anything = self.may_be_zero = False
         self.ends = (-math.inf, math.inf)
         self.results: dict[tuple[Any, ...], tuple[Any, Any]] = {}
@@ -94,6 +96,12 @@ class Ball:
         mantissa, exponent = self.value.man_exp()
         return int(mantissa).bit_length(), int(exponent)
 
+    @property
+    def units(self) -> Array:
+        """By how many units in the last place its function may err."""
+        units, slope = self.of.function_units[self.rounding], self.of.column["slope"]
+        return np.asarray(units + slope * np.where(slope > 0, self.argument, 0.0))
+
     @cached_property
     def as_factor(self) -> Error:
         """How far the result may be from the exact value, unless it is zero for an overflow."""
@@ -103,6 +111,8 @@ class Ball:
         # An infinite error is one anyway, and its rounding is a number.
         size = np.minimum(self.magnitude + self.error, sys.float_info.max)
         relative, absolute, units = of.rounding_errors[self.rounding]
+        if self.rounding == "exp":
+            units = np.maximum(units, self.units)
         rounded = (size * relative + absolute) * units
         # What the type of the operation holds is not rounded.
         if 2.0 ** min(exponent, 0) >= of.limits[2]:
@@ -160,7 +170,8 @@ class Ball:
     def __neg__(self) -> "Ball":
         number = None if self.number is None else -self.number
         negated = Ball(self.of, None if self.value is None else -self.value, number=number)
-        for name in ("error", "rounding", "may_be_anything", "may_be_infinite", "may_be_zero"):
+        kept = "error", "rounding", "argument", "may_be_anything", "may_be_infinite", "may_be_zero"
+        for name in kept:
             setattr(negated, name, getattr(self, name))
         return negated
 
@@ -221,6 +232,9 @@ class Ball:
         # A divisor that may be 0 leaves anything open.
         with np.errstate(divide="ignore", invalid="ignore"):
             error = np.where(room > 0, (own + size * others) / np.asarray(room) * _SLACK, np.inf)
+        # Half of the range has room for the errors of the divisor.
+        if not 2 * self.of.limits[1] <= other.magnitude <= 0.5 / self.of.limits[1]:
+            error = np.where(self.of.column["slope"], np.inf, error)
         if not np.isfinite(error).any():
             raise Undecided
         result = Ball(self.of, quotient, error if error.any() else 0.0, "/")
@@ -495,6 +509,7 @@ def exponential(x: Ball) -> Ball:
         error = max(size, 2.0**-1074) * np.expm1(x.as_operand)
         error = np.minimum(error, np.exp(float(x.value) + x.as_operand)) * _SLACK
     result = Ball(x.of, value, error if np.any(error) else 0.0, "exp")._with_flags(x)
+    result.argument = x.magnitude + x.as_operand
     # An argument that overflows to -infinity gives 0.
     result.may_be_infinite &= bool(np.any(float(x.value) + x.as_operand >= 0))
     result.ends = 0.0, math.inf

@@ -80,7 +80,7 @@ def _of_balls(of: Arithmetics, balls: "Sequence[Ball | None]") -> tuple[Array, A
         ends[k] = ball.ends
         error[k] = np.where(np.isnan(ball.error), np.inf, ball.error)
         if ball.rounding in of.function_units and (head[k] or np.any(error[k])):
-            units[k] = of.function_units[ball.rounding]
+            units[k] = ball.units
     low = _ends(of, head, tail, error, units, -1)
     high = _ends(of, head, tail, error, units, 1)
     # A result below the smallest normal number may be flushed.
@@ -141,8 +141,7 @@ def _ends(
         widened = rest + sign * units * np.maximum(last, of.function_least)
         wide_top, wide_below = _sum(head[:, None], np.nextafter(widened, away))
         top, below = np.where(units > 0, wide_top, top), np.where(units > 0, wide_below, below)
-    own = of.column["functions"] == of.element_type
-    inwards = (units > 0) & own & ~of.column["rounds_once"]
+    inwards = (units > 0) & of.has_units_of_results
     outwards = of.ends_at_a_neighbour & ~inwards
     nearest, inner, outer = (_rounded(of, top, below, how) for how in (0, -sign, sign))
     return np.where(inwards, inner, np.where(outwards, outer, nearest))

@@ -96,7 +96,8 @@ def test_each_arithmetic_of_the_chain_contains_those_before_it(element_type: str
     x = leaves(element_type, numbers(element_type, 40))
     total = [x[k].total([y * y for y in x[k : k + 5]]) for k in range(30)]
     one = allowance(element_type, [(a / b).exp() for a, b in zip(total, x[:30], strict=True)])
-    chain = [name for name in one.arithmetics if name not in ("subnormals kept", "f32 inputs")]
+    apart = "subnormals kept", "f32 inputs", "vulkan functions"
+    chain = [name for name in one.arithmetics if name not in apart]
     last = chain.index("f16 inputs") if "f16 inputs" in chain else len(chain)
     assert (one.low[1:last] <= one.low[: last - 1]).all()
     assert (one.high[1:last] >= one.high[: last - 1]).all()
@@ -240,6 +241,27 @@ def test_a_function_may_err_by_its_units_and_no_more(
     assert one.allows_claimed(result).all()
     off = (result.astype(np.float64) * (1 + 16 * 2.0 ** -PRECISION[element_type])).astype(dtype)
     assert not one.allows_claimed(off)[result.astype(float) > 2**-10].any()
+
+
+@pytest.mark.parametrize(("element_type", "units"), [("f32", 3), ("f16", 1)])
+@pytest.mark.parametrize("argument", [1.75, -8.875, 10.25])
+def test_an_exponential_of_vulkan_errs_by_more_the_larger_its_argument(
+    element_type: str, units: int, argument: float
+) -> None:
+    (x,) = leaves(element_type, [argument])
+    exact, most = math.exp(argument), units + 2 * abs(argument)
+    last = 2.0 ** (math.frexp(exact)[1] - PRECISION[element_type])
+    low, high = (float(end) for end in bounds(element_type, x.exp(), "vulkan functions"))
+    assert most - 1 < (exact - low) / last <= most
+    assert most - 1 < (high - exact) / last <= most
+
+
+def test_a_quotient_of_vulkan_by_a_huge_divisor_is_open_in_its_arithmetic_alone() -> None:
+    x, huge = leaves("f32", [1.5, 2.0**127])
+    assert bounds("f32", x / huge, "vulkan functions") == (-math.inf, math.inf)
+    low, high = bounds("f32", x / huge)
+    assert 0 <= low <= high < 2.0**-126
+    assert flags("f32", (x / huge) + x) == 0
 
 
 @of_each_type
