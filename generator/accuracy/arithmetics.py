@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from math import frexp, inf
+from math import copysign, frexp, inf
 from typing import Any
 
 import ml_dtypes
@@ -262,11 +262,14 @@ def arithmetics(element_type: str) -> Arithmetics:
 def nearest(number: float | Fraction, element_type: str) -> float:
     """Return the element of a type that is nearest to a finite number."""
     greatest, normal, _ = arithmetics(element_type).limits
-    exponent = max(frexp(float(number))[1], frexp(normal)[1])
-    # Exact, whatever the type; Python rounds ties to even.
-    step = Fraction(2) ** (exponent - PRECISION[element_type])
-    element = round(Fraction(number) / step) * step
-    return float(element) if abs(element) <= greatest else inf if number > 0 else -inf
+    exponent = max(frexp(float(number))[1], frexp(normal)[1]) - PRECISION[element_type]
+    # In integers, which are exact whatever the type, and fast; ties go to even.
+    numerator, denominator = number.as_integer_ratio()
+    numerator, denominator = numerator << max(-exponent, 0), denominator << max(exponent, 0)
+    units, rest = divmod(numerator, denominator)
+    units += 2 * rest > denominator - units % 2
+    element = units * 2.0**exponent
+    return element if abs(element) <= greatest else copysign(inf, number)
 
 
 def minimal(names: Sequence[str], element_type: str) -> list[str]:

@@ -53,7 +53,7 @@ class Ball:
         value: An enclosure of the exact value.
         error: How far the exact result of the operation may be from it, over its operands.
         rounding: The operation: "" is exact, "+", "*" or "sum" rounds, a function has units.
-        argument: How large the argument of an exponential may be.
+        units: By how many units in the last place an exponential may err.
         may_be_infinite: It may also be an infinity of its sign; an intermediate result overflows.
         may_be_anything: It may also be any infinity, or NaN.
         may_be_zero: It may also be zero; an intermediate result, by which it is divided, overflows.
@@ -62,8 +62,8 @@ class Ball:
     """
 
     __slots__ = (
-        "__dict__", "argument", "ends", "error", "may_be_anything", "may_be_infinite",
-        "may_be_zero", "number", "of", "results", "rounding", "value",
+        "__dict__", "ends", "error", "may_be_anything", "may_be_infinite", "may_be_zero", "number",
+        "of", "results", "rounding", "units", "value",
     )  # fmt: skip
 
     def __init__(
@@ -76,7 +76,7 @@ class Ball:
     ) -> None:
         self.of, self.value, self.error, self.rounding = of, value, error, rounding
         self.number = number
-        self.argument: Error = 0.0
+        self.units: Array | None = None
         self.may_be_infinite = self.may_be_anything = self.may_be_zero = False
         self.ends = (-math.inf, math.inf)
         self.results: dict[tuple[Any, ...], tuple[Any, Any]] = {}
@@ -96,12 +96,6 @@ class Ball:
         mantissa, exponent = self.value.man_exp()
         return int(mantissa).bit_length(), int(exponent)
 
-    @property
-    def units(self) -> Array:
-        """By how many units in the last place its function may err."""
-        units, slope = self.of.function_units[self.rounding], self.of.column["slope"]
-        return np.asarray(units + slope * np.where(slope > 0, self.argument, 0.0))
-
     @cached_property
     def as_factor(self) -> Error:
         """How far the result may be from the exact value, unless it is zero for an overflow."""
@@ -111,7 +105,7 @@ class Ball:
         # An infinite error is one anyway, and its rounding is a number.
         size = np.minimum(self.magnitude + self.error, sys.float_info.max)
         relative, absolute, units = of.rounding_errors[self.rounding]
-        if self.rounding == "exp":
+        if self.units is not None:
             units = np.maximum(units, self.units)
         rounded = (size * relative + absolute) * units
         # What the type of the operation holds is not rounded.
@@ -170,7 +164,7 @@ class Ball:
     def __neg__(self) -> "Ball":
         number = None if self.number is None else -self.number
         negated = Ball(self.of, None if self.value is None else -self.value, number=number)
-        kept = "error", "rounding", "argument", "may_be_anything", "may_be_infinite", "may_be_zero"
+        kept = "error", "rounding", "units", "may_be_anything", "may_be_infinite", "may_be_zero"
         for name in kept:
             setattr(negated, name, getattr(self, name))
         return negated
@@ -509,7 +503,9 @@ def exponential(x: Ball) -> Ball:
         error = max(size, 2.0**-1074) * np.expm1(x.as_operand)
         error = np.minimum(error, np.exp(float(x.value) + x.as_operand)) * _SLACK
     result = Ball(x.of, value, error if np.any(error) else 0.0, "exp")._with_flags(x)
-    result.argument = x.magnitude + x.as_operand
+    slope = x.of.column["slope"]
+    growth = slope * np.where(slope > 0, x.magnitude + x.as_operand, 0.0)
+    result.units = x.of.function_units["exp"] + growth
     # An argument that overflows to -infinity gives 0.
     result.may_be_infinite &= bool(np.any(float(x.value) + x.as_operand >= 0))
     result.ends = 0.0, math.inf

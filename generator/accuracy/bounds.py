@@ -80,7 +80,8 @@ def _of_balls(of: Arithmetics, balls: "Sequence[Ball | None]") -> tuple[Array, A
         ends[k] = ball.ends
         error[k] = np.where(np.isnan(ball.error), np.inf, ball.error)
         if ball.rounding in of.function_units and (head[k] or np.any(error[k])):
-            units[k] = ball.units
+            own = ball.units
+            units[k] = of.function_units[ball.rounding] if own is None else own
     low = _ends(of, head, tail, error, units, -1)
     high = _ends(of, head, tail, error, units, 1)
     # A result below the smallest normal number may be flushed.

@@ -5,6 +5,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import cycle, islice
 
 import numpy as np
@@ -51,10 +52,10 @@ class _Draw:
             least, most = (0, 1) if name == "boolean" else (lowest(name), highest(name))
             return (least, most)[self.below(2)] + Fraction(self.bits % 5 - 2, 2)
         least, most = _EXPONENTS[name]
-        unit, greatest = Fraction(2) ** (most + 1 - PRECISION[name]), Fraction(highest(name))
+        unit, (_, greatest) = _two_to(most + 1 - PRECISION[name]), _ends(name)
         ends = [greatest + k * unit / 4 for k in (-2, -1, 0, 1, 2, 3)]
         # The least normal element, and those below it.
-        powers = [Fraction(2) ** exponent for exponent in (1 - most, least, least - 1)]
+        powers = [_two_to(exponent) for exponent in (1 - most, least, least - 1)]
         numbers = [*ends, 2 * greatest, *powers]
         return numbers[self.below(len(numbers))]
 
@@ -67,11 +68,11 @@ class _Draw:
         exponent = self.exponent() if self.source in PRECISION else self.exponent(bits)
         last = max(exponent + 1 - bits, _EXPONENTS[self.into][0])
         kept = self.mantissa(exponent + 1 - last)
-        return (kept + Fraction(1, 2)) * Fraction(2) ** last
+        return (kept + Fraction(1, 2)) * _two_to(last)
 
     def power(self) -> Fraction:
         """Return a power of 2, at which another type of integers may end."""
-        return Fraction(2) ** self.exponent()
+        return _two_to(self.exponent())
 
     def whole(self) -> Fraction:
         """Return an integer of any size."""
@@ -79,14 +80,14 @@ class _Draw:
 
     def dense(self) -> Fraction:
         """Return a number of any size with all bits of a mantissa."""
-        return self.mantissa(_BITS) * Fraction(2) ** (self.exponent() + 1 - _BITS)
+        return self.mantissa(_BITS) * _two_to(self.exponent() + 1 - _BITS)
 
     def small(self) -> Fraction:
         """Return a subnormal, or a fraction."""
         if self.source not in PRECISION:
             return Fraction(self.below(4))
         mantissa = self.mantissa(1 + self.below(PRECISION[self.source] - 1))
-        least = mantissa * Fraction(2) ** _EXPONENTS[self.source][0]
+        least = mantissa * _two_to(_EXPONENTS[self.source][0])
         return Fraction(self.bits, 1 << _BITS) if self.bits & 1 else least
 
     def special(self) -> Fraction | float:
@@ -98,6 +99,17 @@ class _Draw:
         payloads = quiet, 2 * quiet - 1, 1, quiet | 1
         nans = [_nan(number << 52 - payload) for number in payloads]
         return (*nans, math.inf, math.inf, 0.0, 0.0)[self.below(8)]
+
+
+@cache
+def _two_to(exponent: int) -> Fraction:
+    return Fraction(2) ** exponent
+
+
+@cache
+def _ends(name: str) -> tuple[Fraction, Fraction]:
+    """Return the least and the greatest finite element of a type."""
+    return Fraction(lowest(name)), Fraction(highest(name))
 
 
 _KINDS: Mapping[str, Callable[[_Draw], Fraction | float]] = {
@@ -139,7 +151,7 @@ def _element(name: str, number: Fraction | float, sign: int, step: int) -> float
     """Return the element of a type that is nearest to a number, or the one before or after it."""
     if isinstance(number, float):
         return math.copysign(number, math.copysign(1, number) * sign)
-    least, most = Fraction(lowest(name)), Fraction(highest(name))
+    least, most = _ends(name)
     number = min(max(sign * number if least else abs(number), least), most)
     if name not in PRECISION:
         return min(max(round(number) + step, lowest(name)), highest(name))
