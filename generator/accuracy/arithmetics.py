@@ -65,7 +65,8 @@ class Row:
     one rounding to the nearest element, or to either neighbour unless the row `rounds_once`.
     Subnormals are `kept`, or may be flushed. With a `slope`, the units of an exponential grow by it
     times the magnitude of the argument, and quotients by what is not normal, or whose reciprocal is
-    not, are open.
+    not, are open. A sum of products may err by `transform` times as many products of the largest
+    elements of its inputs, whichever elements it reads.
     """
 
     bits: int = _EXACT
@@ -78,6 +79,7 @@ class Row:
     rounds_once: bool = False
     functions: str = ""
     slope: float = 0.0
+    transform: float = 0.0
     kept: bool = False
 
     @property
@@ -117,9 +119,12 @@ def _chain(element_type: str) -> dict[str, Row]:
 def _others(element_type: str) -> dict[str, Row]:
     """Return the arithmetics apart from the chain; all but the first contain `faithful`."""
     own = PRECISION[element_type]
+    # Winograd's and Strassen's algorithms, and FFT: 64 units.
+    transform = Row(own, own, faithful=True, functions=element_type, transform=2.0 ** (6 - own))
+    rows = {"transform": transform}
     if element_type == "f64":
-        return {"f32 inputs": replace(_IN_F32, leaf_bits=24, leaf=2.0**-23)}
-    rows = {_KEPT: Row(own, own, functions=element_type, kept=True)}
+        return {"f32 inputs": replace(_IN_F32, leaf_bits=24, leaf=2.0**-23), **rows}
+    rows[_KEPT] = Row(own, own, functions=element_type, kept=True)
     if element_type == "f32":
         rows["f16 inputs"] = replace(_IN_F32, leaf_bits=11, leaf=2.0**-11)
         rows["f16 accumulation"] = replace(_IN_F32, sum_bits=11)
@@ -165,11 +170,14 @@ class Arithmetics:
 
     @cached_property
     def keeps_width(self) -> Array:
-        """Where inputs and sums are as wide as the type, and no quotient is open."""
+        """Where inputs and sums are as wide as the type, and nothing else may be open."""
         # A narrower one overflows sooner.
         own = PRECISION[self.element_type]
         return np.array(
-            [not row.leaf and row.sum_bits >= own and not row.slope for row in self.rows]
+            [
+                row.sum_bits >= own and not (row.leaf or row.slope or row.transform)
+                for row in self.rows
+            ]
         )
 
     @cached_property

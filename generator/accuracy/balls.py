@@ -54,6 +54,7 @@ class Ball:
         error: How far the exact result of the operation may be from it, over its operands.
         rounding: The operation: "" is exact, "+", "*" or "sum" rounds, a function has units.
         units: By how many units in the last place an exponential may err.
+        largest: The largest magnitude in the input of an element; of two elements, the product.
         may_be_infinite: It may also be an infinity of its sign; an intermediate result overflows.
         may_be_anything: It may also be any infinity, or NaN.
         may_be_zero: It may also be zero; an intermediate result, by which it is divided, overflows.
@@ -62,8 +63,8 @@ class Ball:
     """
 
     __slots__ = (
-        "__dict__", "ends", "error", "may_be_anything", "may_be_infinite", "may_be_zero", "number",
-        "of", "results", "rounding", "units", "value",
+        "__dict__", "ends", "error", "largest", "may_be_anything", "may_be_infinite", "may_be_zero",
+        "number", "of", "results", "rounding", "units", "value",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +78,7 @@ class Ball:
         self.of, self.value, self.error, self.rounding = of, value, error, rounding
         self.number = number
         self.units: Array | None = None
+        self.largest: float | None = None
         self.may_be_infinite = self.may_be_anything = self.may_be_zero = False
         self.ends = (-math.inf, math.inf)
         self.results: dict[tuple[Any, ...], tuple[Any, Any]] = {}
@@ -183,6 +185,13 @@ class Ball:
     @_remembered
     def __mul__(self, other: Any) -> "Ball":
         other = ball(self.of, other)
+        result = self._times(other)
+        largest, others = self.largest, other.largest
+        if self.is_leaf and other.is_leaf and largest is not None and others is not None:
+            result.largest, result.rounding = largest * others, "*"
+        return result
+
+    def _times(self, other: "Ball") -> "Ball":
         if self.value is None or other.value is None:
             for one, factor in ((self, other), (other, self)):
                 is_between = factor.value is not None and np.any(
@@ -358,12 +367,16 @@ def _double(one: Ball) -> float:
     return float(one.value) if one.number is None else one.number
 
 
-def leaf(of: Arithmetics, number: float) -> Ball:
-    """Return an element as a ball; arithmetics may narrow it, or flush a subnormal."""
-    if not math.isfinite(number):
-        return Ball(of, None, number=number)
-    element = Ball(of, arb(number), number=number if number == 0 else None)
-    if number == 0:
+def leaf(of: Arithmetics, number: float, largest: float | None = None) -> Ball:
+    """Return an element as a ball; arithmetics may narrow it, or flush a subnormal.
+
+    `largest` is the largest magnitude in its input, or infinite if there are NaN.
+    """
+    is_finite = math.isfinite(number)
+    value = arb(number) if is_finite else None
+    element = Ball(of, value, number=None if is_finite and number else number)
+    element.largest = largest
+    if element.number is not None:
         return element
     if (bits := element.mantissa[0]) > 8:
         error = np.where(bits > of.column["leaf_bits"], of.column["leaf"] * abs(number), 0.0)
@@ -386,7 +399,7 @@ def ball(of: Arithmetics, number: Any) -> Ball:
 
 def total(balls: Sequence[Ball]) -> Ball:
     """Return the sum of balls in any order."""
-    of = balls[0].of
+    of, transform = balls[0].of, _of_transform(balls)
     if len(balls) == 1:
         # An implementation may have begun with 0, which a zero of either sign does not change.
         return balls[0] if balls[0].number != 0 else Ball(of, arb(0), balls[0].error)
@@ -396,11 +409,13 @@ def total(balls: Sequence[Ball]) -> Ball:
         if not math.isnan(number) and finite * _SLACK >= of.limits[0]:
             # The others may sum to the opposite infinity before.
             raise Undecided
-        return special[0]._special(number, *balls)
+        result = special[0]._special(number, *balls)
+        result.error = transform
+        return result
     if len(balls) == 2:
         # Where the sum is a zero, an implementation may have begun with either.
         one, two = balls
-        error = one.as_operand + two.as_operand
+        error = one.as_operand + two.as_operand + transform
         return Ball(of, one.value + two.value, error, "sum")._with_flags(one, two)
     errors = sum((one.as_operand for one in balls), start=np.zeros(len(of.rows)))
     last = min(one.mantissa[1] for one in balls)
@@ -413,6 +428,7 @@ def total(balls: Sequence[Ball]) -> Ball:
     grid = np.log2(np.maximum(size, 2.0**-1074)) - last if last > -(1 << 20) else np.inf
     is_exact = (errors == 0) & (grid <= of.column["sum_bits"])
     error = errors + np.where(is_exact, 0.0, (len(balls) - 2) * of.sum_unit * size * _SLACK)
+    error = error + transform
     result = Ball(of, value, error if error.any() else 0.0, "sum")._with_flags(*balls)
     most = float(np.max(np.where(of.keeps_width, size, 0.0)))
     if most * (1 + 2 * len(balls) * 2.0 ** -PRECISION[of.element_type]) >= of.overflow:
@@ -420,6 +436,17 @@ def total(balls: Sequence[Ball]) -> Ball:
         result.may_be_infinite = True
         result.may_be_anything |= len(signs) > 1
     return result
+
+
+def _of_transform(balls: Sequence[Ball]) -> Error:
+    """Return how far a sum of products may be off where inputs are transformed before."""
+    sizes = [one.largest for one in balls if one.rounding == "*" and one.largest is not None]
+    # What is added to data is 0, and no product.
+    if not sizes or len(sizes) + sum(one.number == 0 for one in balls if one.is_leaf) < len(balls):
+        return 0.0
+    size, share = len(balls) * max(sizes), balls[0].of.column["transform"]
+    # Where it is infinite, or NaN, what is not finite may reach any result.
+    return share * size if math.isfinite(size) else np.where(share > 0, np.inf, 0.0)
 
 
 def running_mean(balls: Sequence[Ball]) -> Ball:

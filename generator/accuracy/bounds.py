@@ -67,6 +67,7 @@ def _of_balls(of: Arithmetics, balls: "Sequence[Ball | None]") -> tuple[Array, A
             flags[k] = OPEN
             continue
         flags[k] |= NONFINITE * (ball.may_be_infinite or ball.may_be_anything)
+        error[k] = np.where(np.isnan(ball.error), np.inf, ball.error)
         may_be_zero[k] = ball.may_be_zero
         if ball.number is not None:
             number[k] = ball.number
@@ -78,7 +79,6 @@ def _of_balls(of: Arithmetics, balls: "Sequence[Ball | None]") -> tuple[Array, A
             continue
         head[k], tail[k] = _two_doubles(ball)
         ends[k] = ball.ends
-        error[k] = np.where(np.isnan(ball.error), np.inf, ball.error)
         if ball.rounding in of.function_units and (head[k] or np.any(error[k])):
             own = ball.units
             units[k] = of.function_units[ball.rounding] if own is None else own
@@ -90,7 +90,8 @@ def _of_balls(of: Arithmetics, balls: "Sequence[Ball | None]") -> tuple[Array, A
     low = np.where((low > 0) & (flushes & (low <= normal) | may_be_zero), 0.0, low)
     high = np.where((high < 0) & (flushes & (high >= -normal) | may_be_zero), 0.0, high)
     low, high = (np.clip(each, ends[:, :1], ends[:, 1:]) for each in (low, high))
-    is_special = ~np.isnan(number)[:, None]
+    # What is not finite may reach results of a transform, whatever they are.
+    is_special = ~np.isnan(number)[:, None] & (error < np.inf)
     return (
         np.where(is_special, number[:, None], low),
         np.where(is_special, number[:, None], high),

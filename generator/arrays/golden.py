@@ -45,6 +45,8 @@ class Allowance:
                 is_nan = output != output  # noqa: PLR0124 -- np.isnan lacks some of the types
                 has_sign = bits_of(output) == bits_of(self.low[0])
                 allowed &= ~self.flagged(SIGN) | (output != 0) | has_sign
+                # Where any number is allowed, NaN is.
+                allowed |= is_nan & (self.low == -np.inf) & (self.high == np.inf)
                 allowed = np.where(self.flagged(NAN), is_nan, allowed)
                 allowed |= self.flagged(NONFINITE) & (is_nan | ~np.isfinite(output))
         return allowed | self.flagged(OPEN)

@@ -8,7 +8,7 @@ twice. Where a formula computes with numbers, it gives the results that arithmet
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
-from math import copysign, prod
+from math import copysign, inf, prod
 from typing import Any
 
 import numpy as np
@@ -145,14 +145,19 @@ class ElementFormulas:
         self,
         call: Call,
         inputs: Mapping[str, Array],
-        computed: Callable[[float], Any] | None = None,
+        computed: "_Numbers | None" = None,
     ) -> Iterator[tuple[int, "_Formula", EvaluationScope]]:
         """Yield the number of each output that has a formula, the formula, and its scope.
 
         `computed` makes numbers of floating-point elements, with which formulas compute.
         """
         tensors = {
-            name: IndexedInput(**vars(tensor), name=name, array=inputs[name], number=computed)
+            name: IndexedInput(
+                **vars(tensor),
+                name=name,
+                array=inputs[name],
+                number=computed and computed(inputs[name]),
+            )
             for name, tensor in call.inputs.items()
         }
         arguments = {
@@ -294,7 +299,11 @@ def _chosen_indices(shape: _Index, seed: str) -> Iterator[_Index]:
     yield from zip(*(axis.tolist() for axis in np.unravel_index(chosen, shape)), strict=True)
 
 
-def _numbers(element_type: str) -> Callable[[float], Any]:
+# What makes numbers of the elements of an input.
+_Numbers = Callable[[Array], Callable[[float], Any]]
+
+
+def _numbers(element_type: str) -> _Numbers:
     """Return what makes numbers of the elements of a call; only arithmetic needs python-flint.
 
     Raises:
@@ -307,8 +316,16 @@ def _numbers(element_type: str) -> Callable[[float], Any]:
         raise OpcertError(text) from None
     of = arithmetics(element_type)
     # Equal elements are one number, whose results are shared; the zeros differ in their sign.
-    shared = cache(lambda number, _: leaf(of, number))
-    return lambda number: shared(number, copysign(1.0, number))
+    shared = cache(lambda number, _, largest: leaf(of, number, largest))
+
+    def of_input(array: Array) -> Callable[[float], Any]:
+        # A signalling NaN is invalid.
+        with np.errstate(invalid="ignore"):
+            largest = float(np.abs(array).max(initial=0))
+        largest = largest if largest >= 0 else inf
+        return lambda number: shared(number, copysign(1.0, number), largest)
+
+    return of_input
 
 
 def _of_numbers(element_type: str, forms: Sequence[Sequence[Any]], output: Array) -> Allowance:

@@ -96,7 +96,7 @@ def test_each_arithmetic_of_the_chain_contains_those_before_it(element_type: str
     x = leaves(element_type, numbers(element_type, 40))
     total = [x[k].total([y * y for y in x[k : k + 5]]) for k in range(30)]
     one = allowance(element_type, [(a / b).exp() for a, b in zip(total, x[:30], strict=True)])
-    apart = "subnormals kept", "f32 inputs", "vulkan functions"
+    apart = "subnormals kept", "f32 inputs", "vulkan functions", "transform"
     chain = [name for name in one.arithmetics if name not in apart]
     last = chain.index("f16 inputs") if "f16 inputs" in chain else len(chain)
     assert (one.low[1:last] <= one.low[: last - 1]).all()
@@ -262,6 +262,49 @@ def test_a_quotient_of_vulkan_by_a_huge_divisor_is_open_in_its_arithmetic_alone(
     low, high = bounds("f32", x / huge)
     assert 0 <= low <= high < 2.0**-126
     assert flags("f32", (x / huge) + x) == 0
+
+
+def winograd(d: Array, g: Array) -> list[Any]:
+    """Return two neighbouring sums of three products, by four products: F(2, 3)."""
+    half = np.float32(0.5)
+    first, last = (d[0] - d[2]) * g[0], (d[1] - d[3]) * g[2]
+    one = (d[1] + d[2]) * ((g[0] + g[1] + g[2]) * half)
+    two = (d[2] - d[1]) * ((g[0] - g[1] + g[2]) * half)
+    return [first + one + two, one - two - last]
+
+
+def products_of(d: Array, g: Array) -> list[Ball]:
+    of = arithmetics("f32")
+    data, weights = (
+        [leaf(of, float(value), float(np.abs(array).max())) for value in array] for array in (d, g)
+    )
+    terms = [[*map(operator.mul, data[k : k + 3], weights)] for k in range(2)]
+    return [term[0].total(term) for term in terms]
+
+
+def test_a_transform_is_within_its_arithmetic_and_may_not_be_within_faithful() -> None:
+    held = []
+    for seed in range(40):
+        # Next to a large element with a small weight, others lose bits.
+        d, g = (np.array(numbers("f32", n, seed), np.float32) for n in (4, 3))
+        d[2], g[2] = 999 * d[2], g[2] / 4096
+        held.append(within("f32", np.array(winograd(d, g), np.float32), products_of(d, g)))
+    assert all("transform" in names for names in held)
+    assert any("faithful" not in names for names in held)
+
+
+def test_a_sum_of_elements_is_as_exact_in_a_transform_as_without() -> None:
+    terms = [leaf(arithmetics("f32"), k / 3, 1e6) for k in range(9)]
+    low, high = bounds("f32", terms[0].total(terms), "transform")
+    assert high - low < 1e-4
+
+
+def test_what_is_not_finite_may_reach_each_result_of_a_transform() -> None:
+    d, g = (np.array(values, np.float32) for values in ([1, 2, 3, math.inf], [1, 1, 1]))
+    exact, infinite = np.array([6, math.inf], np.float32), np.array([math.nan] * 2, np.float32)
+    sums = products_of(d, g)
+    assert within("f32", infinite, sums) == ("transform",)
+    assert STANDARD in within("f32", exact, sums)
 
 
 @of_each_type
