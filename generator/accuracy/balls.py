@@ -4,6 +4,8 @@ A formula is evaluated on balls once, for all arithmetics of a type. The value i
 python-flint (Johansson, 2017), nearly always exact; the error is a bound for each arithmetic, by
 the usual rules of propagation (Higham, 2002). The error of a sum in any order is that of Jeannerod
 and Rump (2013): it holds for any number of terms.
+
+Errors may be infinite, or overflow: whoever evaluates a formula lets NumPy ignore that, once.
 """
 
 import math
@@ -53,7 +55,7 @@ class Ball:
         value: An enclosure of the exact value.
         error: How far the exact result of the operation may be from it, over its operands.
         rounding: The operation: "" is exact, "+", "*" or "sum" rounds, a function has units.
-        units: By how many units in the last place an exponential may err.
+        growth: By how many more units in the last place an exponential may err.
         largest: The largest magnitude in the input of an element; of two elements, the product.
         may_be_infinite: It may also be an infinity of its sign; an intermediate result overflows.
         may_be_anything: It may also be any infinity, or NaN.
@@ -63,8 +65,8 @@ class Ball:
     """
 
     __slots__ = (
-        "__dict__", "ends", "error", "largest", "may_be_anything", "may_be_infinite", "may_be_zero",
-        "number", "of", "results", "rounding", "units", "value",
+        "__dict__", "ends", "error", "growth", "largest", "may_be_anything", "may_be_infinite",
+        "may_be_zero", "number", "of", "results", "rounding", "value",
     )  # fmt: skip
 
     def __init__(
@@ -77,7 +79,7 @@ class Ball:
     ) -> None:
         self.of, self.value, self.error, self.rounding = of, value, error, rounding
         self.number = number
-        self.units: Array | None = None
+        self.growth: Error = 0.0
         self.largest: float | None = None
         self.may_be_infinite = self.may_be_anything = self.may_be_zero = False
         self.ends = (-math.inf, math.inf)
@@ -107,8 +109,8 @@ class Ball:
         # An infinite error is one anyway, and its rounding is a number.
         size = np.minimum(self.magnitude + self.error, sys.float_info.max)
         relative, absolute, units = of.rounding_errors[self.rounding]
-        if self.units is not None:
-            units = np.maximum(units, self.units)
+        if self.rounding == "exp":
+            units = units + self.growth
         rounded = (size * relative + absolute) * units
         # What the type of the operation holds is not rounded.
         if 2.0 ** min(exponent, 0) >= of.limits[2]:
@@ -166,7 +168,7 @@ class Ball:
     def __neg__(self) -> "Ball":
         number = None if self.number is None else -self.number
         negated = Ball(self.of, None if self.value is None else -self.value, number=number)
-        kept = "error", "rounding", "units", "may_be_anything", "may_be_infinite", "may_be_zero"
+        kept = "error", "rounding", "growth", "may_be_anything", "may_be_infinite", "may_be_zero"
         for name in kept:
             setattr(negated, name, getattr(self, name))
         return negated
@@ -204,8 +206,7 @@ class Ball:
         own, others = self.as_factor, other.as_factor
         error: Error = 0.0
         if isinstance(own, np.ndarray) or isinstance(others, np.ndarray) or own or others:
-            with np.errstate(all="ignore"):
-                error = a * others + b * own + own * others
+            error = a * others + b * own + own * others
             # Of an infinite error times 0.
             error = np.where(np.isnan(error), np.inf, error)
         if self.is_leaf and other.is_leaf and (products := of.column["product"]).any():
@@ -233,8 +234,7 @@ class Ball:
         room = abs(float(other.value)) / _SLACK - others
         size = abs(float(quotient)) * _SLACK
         # A divisor that may be 0 leaves anything open.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            error = np.where(room > 0, (own + size * others) / np.asarray(room) * _SLACK, np.inf)
+        error = np.where(room > 0, (own + size * others) / np.asarray(room) * _SLACK, np.inf)
         # Half of the range has room for the errors of the divisor.
         if not 2 * self.of.limits[1] <= other.magnitude <= 0.5 / self.of.limits[1]:
             error = np.where(self.of.column["slope"], np.inf, error)
@@ -466,8 +466,7 @@ def running_mean(balls: Sequence[Ball]) -> Ball:
     of_spread = 2 * of.unit + 2 * relative * units
     # Errors of m are part of what is rounded.
     room = 1 - steps - of_spread
-    with np.errstate(divide="ignore"):
-        own = (steps * most + of_spread * spread + count * absolute * units) / room
+    own = (steps * most + of_spread * spread + count * absolute * units) / room
     error = (errors + np.where(room > 0, own, np.inf)) * _SLACK
     value = sum((one.value for one in balls), start=arb(0)) / count
     return Ball(of, value, error if error.any() else 0.0, "+")._with_flags(*balls)
@@ -525,14 +524,11 @@ def exponential(x: Ball) -> Ball:
         if np.any(x.as_operand):
             raise Undecided
         return Ball(x.of, None, number=math.inf)
-    with np.errstate(over="ignore"):
-        # The least positive double, since infinity may not multiply 0.
-        error = max(size, 2.0**-1074) * np.expm1(x.as_operand)
-        error = np.minimum(error, np.exp(float(x.value) + x.as_operand)) * _SLACK
+    # The least positive double, since infinity may not multiply 0.
+    error = max(size, 2.0**-1074) * np.expm1(x.as_operand)
+    error = np.minimum(error, np.exp(float(x.value) + x.as_operand)) * _SLACK
     result = Ball(x.of, value, error if np.any(error) else 0.0, "exp")._with_flags(x)
-    slope = x.of.column["slope"]
-    growth = slope * np.where(slope > 0, x.magnitude + x.as_operand, 0.0)
-    result.units = x.of.function_units["exp"] + growth
+    result.growth = x.of.column["slope"] * np.minimum(x.magnitude + x.as_operand, 2.0**1000)
     # An argument that overflows to -infinity gives 0.
     result.may_be_infinite &= bool(np.any(float(x.value) + x.as_operand >= 0))
     result.ends = 0.0, math.inf
@@ -552,8 +548,7 @@ def square_root(x: Ball) -> Ball:
     number, own = float(x.value), x.as_operand
     if number < 0 or np.all(number < own):
         raise Undecided
-    with np.errstate(invalid="ignore"):
-        root = np.sqrt(np.maximum(number - own, 0.0))
+    root = np.sqrt(np.maximum(number - own, 0.0))
     error = np.where(number < own, np.inf, own / (math.sqrt(number) + root) * _SLACK)
     result = Ball(x.of, x.value.sqrt(), error if np.any(error) else 0.0, "sqrt")._with_flags(x)
     result.ends = 0.0, math.inf

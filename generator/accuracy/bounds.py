@@ -80,8 +80,7 @@ def _of_balls(of: Arithmetics, balls: "Sequence[Ball | None]") -> tuple[Array, A
         head[k], tail[k] = _two_doubles(ball)
         ends[k] = ball.ends
         if ball.rounding in of.function_units and (head[k] or np.any(error[k])):
-            own = ball.units
-            units[k] = of.function_units[ball.rounding] if own is None else own
+            units[k] = of.function_units[ball.rounding] + ball.growth
     low = _ends(of, head, tail, error, units, -1)
     high = _ends(of, head, tail, error, units, 1)
     # A result below the smallest normal number may be flushed.

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +20,13 @@ from tests.accuracy.honest import Kernel, cut
 TYPES = tuple(PRECISION)
 of_each_type = pytest.mark.parametrize("element_type", TYPES)
 Formula = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _infinite_errors() -> Iterator[None]:
+    """Balls may have infinite errors."""
+    with np.errstate(all="ignore"):
+        yield
 
 
 def numbers(element_type: str, count: int, seed: int = 0, scale: float = 1.0) -> list[float]:
