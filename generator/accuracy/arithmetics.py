@@ -65,8 +65,8 @@ class Row:
     one rounding to the nearest element, or to either neighbour unless the row `rounds_once`.
     Subnormals are `kept`, or may be flushed. With a `slope`, the units of an exponential grow by it
     times the magnitude of the argument, and quotients by what is not normal, or whose reciprocal is
-    not, are open. A sum of products may err by `transform` times as many products of the largest
-    elements of its inputs, whichever elements it reads.
+    not, are open. For each of its terms, a sum of products may err by `transform` times the product
+    of the largest elements of both inputs, whether or not it reads them.
     """
 
     bits: int = _EXACT
@@ -117,7 +117,7 @@ def _chain(element_type: str) -> dict[str, Row]:
 
 
 def _others(element_type: str) -> dict[str, Row]:
-    """Return the arithmetics apart from the chain; all but the first contain `faithful`."""
+    """Return the arithmetics apart from the chain; all that may flush contain `faithful`."""
     own = PRECISION[element_type]
     # Winograd's and Strassen's algorithms, and FFT: 64 units.
     transform = Row(own, own, faithful=True, functions=element_type, transform=2.0 ** (6 - own))
