@@ -123,7 +123,8 @@ def _others(element_type: str) -> dict[str, Row]:
     transform = Row(own, own, faithful=True, functions=element_type, transform=2.0 ** (6 - own))
     rows = {"transform": transform}
     if element_type == "f64":
-        return {"f32 inputs": replace(_IN_F32, leaf_bits=24, leaf=2.0**-23), **rows}
+        rows["f32 inputs"] = replace(_IN_F32, leaf_bits=24, leaf=2.0**-23)
+        return rows
     rows[_KEPT] = Row(own, own, functions=element_type, kept=True)
     if element_type == "f32":
         rows["f16 inputs"] = replace(_IN_F32, leaf_bits=11, leaf=2.0**-11)
@@ -183,8 +184,8 @@ class Arithmetics:
     @cached_property
     def has_units_of_results(self) -> Array:
         """Where the units of a last function are those of its rounded result: a table has them."""
-        tables = {self.element_type, f"{_VULKAN} of {self.element_type}"}
-        return np.array([row.functions in tables and not row.rounds_once for row in self.rows])
+        own = np.array([row.functions == self.element_type for row in self.rows])
+        return (own | (self.column["slope"] > 0)) & ~self.column["rounds_once"]
 
     @cached_property
     def ends_at_a_neighbour(self) -> Array:
