@@ -9,7 +9,7 @@ Niblett, "The CN2 induction algorithm", 1989): each is the best for the failures
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import itemgetter
@@ -38,15 +38,19 @@ _FACTOR_BITS, _LEVEL_BITS = 9.0, 3.5
 _FACTOR_SHARE, _LEVEL_SHARE = 0.06, 0.025
 # Two bounds say which levels are chosen if these are neighbours in the order of the factor.
 _RANGE = 2
-# Passing cases cost less while a factor is still missing.
-_PASSING_SO_FAR = 0.5
+# While a factor is still missing, passing cases cost less: so much at the most, and so much if as
+# many cases fail as pass.
+_PASSING_SO_FAR, _PASSING_SHARE = 0.5, 3.0
 # Of the failures that a condition matches, so many must have no earlier explanation.
 _OWN_SHARE = 0.25
 # How many failures with a known condition outweigh a passing case; fewer than so many with a
 # separate level may have another cause.
 _KNOWN, _MIN_SEPARATE = 3, 3
-# How many pairs are searched exactly, and get a third factor; and how many triples are searched.
-_PAIRS, _PAIRS_TO_EXTEND, _TRIPLES = 12, 12, 16
+# The least value of four factors, as a share of the failures: so many fit parts of them by chance.
+_SHARE_OF_FOURS = 0.5
+# How many pairs are searched, and get further factors; how many triples, and fours; and of how many
+# times as many these are the best.
+_PAIRS, _LONGER, _ESTIMATED = 12, 16, 3
 # A condition explains nothing if more of its cases pass. What all failures have is stated if fewer
 # passing cases have it; each factor halves them.
 _MAX_PASSING, _MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 0.5, 0.25, 4, 3
@@ -132,7 +136,7 @@ def explain_failures(
 ) -> list[Explanation]:
     """Return the fewest and simplest conditions that explain failing cases.
 
-    They are conjunctions of at most three factors. Cases that neither fail nor pass do not count.
+    They are conjunctions of at most four factors. Cases that neither fail nor pass do not count.
     Conditions that are `known` to cause failures come first where most cases with them fail.
     """
     conditions = _separate_first(table, failing, passing, known) if passing.any() else []
@@ -250,6 +254,8 @@ class _Search:
         self._line_passes = passing[owners].astype(np.float32)
         bits = max(1.0, -math.log2(self._fails.mean()))
         self._factor_price, self._level_price = _FACTOR_BITS / bits, _LEVEL_BITS / bits
+        odds = float(self._fails.sum() / self._passes.sum())
+        self._price_so_far = min(_PASSING_SO_FAR, _PASSING_SHARE * odds)
         self._is_present: BoolArray = np.any(self._lines, axis=0)
 
     def best(self) -> Condition | None:
@@ -258,9 +264,14 @@ class _Search:
         total = self._fails.sum()
         # At best, a pair explains every failure and nothing else.
         if max(value for value, _ in found) < total - self._factor_price:
-            found += [self._ascend([*pair], pair) for _, pair in self._pairs(_PASSING)[:_PAIRS]]
+            found += [self._ascend([*pair], pair) for pair in self._pairs(_PASSING)]
         if max(value for value, _ in found) < total - 2 * self._factor_price:
-            found += [self._ascend([*triple], triple) for triple in self._triples()]
+            pairs = self._pairs(self._price_so_far)
+            found += [self._ascend([*triple], triple) for triple in self._longer(pairs, _PASSING)]
+            if max(value for value, _ in found) < total - 3 * self._factor_price:
+                triples = self._longer(pairs, self._price_so_far)
+                fours = [self._ascend([*f], f) for f in self._longer(triples, _PASSING)]
+                found += [four for four in fours if four[0] >= _SHARE_OF_FOURS * total]
         # Of conditions with equal values, the one of the fewest factors comes first.
         value, choice = max(found, key=itemgetter(0))
         matched = self._cases(self._matched(choice))
@@ -278,8 +289,38 @@ class _Search:
             for i, flags in sorted(choice.items())
         )
 
-    def _pairs(self, price: float) -> list[tuple[float, _Choice]]:
-        """Return pairs of factors by descending value, as estimated from counts of lines.
+    def _worth(self, lines: BoolArray, price: float) -> float:
+        """Return the failing cases of some lines, less the passing ones at a price."""
+        cases = self._cases(lines)
+        return float(self._fails @ cases - price * (self._passes @ cases))
+
+    def _best_of(self, choices: Iterable[_Choice], price: float, most: int) -> list[_Choice]:
+        """Return the choices that are worth most, of those that match the same lines one."""
+        estimated = self._ranked(choices, price)[: _ESTIMATED * most]
+        refined = self._ranked((self._refined(choice, price) for choice in estimated), price)
+        return refined[:most]
+
+    def _ranked(self, choices: Iterable[_Choice], price: float) -> list[_Choice]:
+        """Return choices, the best first; of those that match the same lines, the simplest."""
+        distinct: dict[bytes, tuple[float, int, _Choice]] = {}
+        for choice in choices:
+            lines = self._matched(choice)
+            key, levels = lines.tobytes(), sum(int(flags.sum()) for flags in choice.values())
+            if key not in distinct or levels < -distinct[key][1]:
+                distinct[key] = self._worth(lines, price), -levels, choice
+        best = sorted(distinct.values(), key=itemgetter(0), reverse=True)
+        return [choice for _, _, choice in best]
+
+    def _refined(self, choice: _Choice, price: float) -> _Choice:
+        """Choose the levels of each factor anew, the last one first."""
+        refined = dict(choice)
+        for factor in reversed(choice):
+            others = {i: flags for i, flags in refined.items() if i != factor}
+            refined[factor] = self._widen(factor, self._matched(others), price)[1]
+        return refined
+
+    def _pairs(self, price: float) -> list[_Choice]:
+        """Return promising pairs of factors, by counts of lines.
 
         `price` is that of a passing line. A pair must be worth more than either of its factors.
         """
@@ -299,22 +340,24 @@ class _Search:
             value, rows, columns = _best_rectangle(cells)
             if value > least:
                 pairs.append((value, {first: rows, second: columns}))
-        return sorted(pairs, key=itemgetter(0), reverse=True)
+        best = sorted(pairs, key=itemgetter(0), reverse=True)[: _ESTIMATED * _ESTIMATED * _PAIRS]
+        return self._best_of((pair for _, pair in best), price, _PAIRS)
 
-    def _triples(self) -> list[_Choice]:
-        """Return promising triples of factors: pairs with a factor that separates them."""
-        triples: dict[tuple[int, ...], tuple[float, _Choice]] = {}
-        weights = self._line_fails - _PASSING * self._line_passes
-        for _, pair in self._pairs(_PASSING_SO_FAR)[:_PAIRS_TO_EXTEND]:
-            matched = self._matched(pair)
+    def _longer(self, choices: Sequence[_Choice], price: float) -> list[_Choice]:
+        """Return promising choices with one more factor, which separates their lines.
+
+        `price` is that of a passing line.
+        """
+        longer: dict[tuple[int, ...], _Choice] = {}
+        weights = self._line_fails - price * self._line_passes
+        for choice in choices:
+            matched = self._matched(choice)
             counts = self._floats[matched].T @ weights[matched]
-            for third, columns in enumerate(self._columns):
-                value = float(np.maximum(counts[columns], 0).sum())
-                key = tuple(sorted((*pair, third)))
-                if third not in pair and value > triples.get(key, (0.0, {}))[0]:
-                    triples[key] = value, {**pair, third: counts[columns] > 0}
-        best = sorted(triples.values(), key=itemgetter(0), reverse=True)
-        return [triple for _, triple in best[:_TRIPLES]]
+            for factor, columns in enumerate(self._columns):
+                flags = counts[columns] > 0
+                if factor not in choice and flags.any() and not flags.all():
+                    longer.setdefault(tuple(sorted((*choice, factor))), {**choice, factor: flags})
+        return self._best_of(longer.values(), price, _LONGER)
 
     def _matched(self, choice: Mapping[int, BoolArray]) -> BoolArray:
         """Return the lines with a chosen level of each factor."""
@@ -346,13 +389,15 @@ class _Search:
                 return best, best_choice
             best, best_choice = value, dict(choice)
 
-    def _widen(self, factor: int, lines: BoolArray) -> tuple[float, BoolArray]:
+    def _widen(
+        self, factor: int, lines: BoolArray, price: float = _PASSING
+    ) -> tuple[float, BoolArray]:
         """Choose the best level of a factor on some lines, and add levels as long as they help.
 
-        Return the value of the choice as well.
+        Return the value of the choice as well; `price` is that of a passing case.
         """
         matched = self._cases(self._lines[:, self._columns[factor]] & lines[:, None])
-        weights = self._fails - _PASSING * self._passes
+        weights = self._fails - price * self._passes
         is_useful = (self._fails @ matched.astype(np.float32)) > 0
         is_present = self._is_present[self._columns[factor]]
         least = 1 if is_present.sum() > 1 else 0
@@ -367,8 +412,8 @@ class _Search:
             level = int(values.argmax())
             cases, flags = widened[:, level], flags.copy()
             flags[level] = True
-            price = self._level_price + _LEVEL_SHARE * float(self._fails @ cases)
-            value = float(values[level]) - price * _extra_levels(flags, is_present)
+            level_price = self._level_price + _LEVEL_SHARE * float(self._fails @ cases)
+            value = float(values[level]) - level_price * _extra_levels(flags, is_present)
             # A choice of all levels would only say that there is one.
             if value > best and (is_present & ~flags).sum() >= least:
                 best, best_flags = value, flags

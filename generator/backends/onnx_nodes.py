@@ -106,12 +106,16 @@ def _convolution(dilations: Any, **more: Any) -> NodeCall:
     return _windowed("Conv", dilations=dilations, **more)
 
 
-def _pooling(node: str, kernel: Any, **more: Any) -> NodeCall:
-    if "exclude_pad" in more:
-        more["count_include_pad"] = int(not more.pop("exclude_pad"))
-    if "rounding_type" in more:
-        more["ceil_mode"] = int(more.pop("rounding_type") == "ceil")
-    return _windowed(node, kernel_shape=kernel, **more)
+def _pooling(node: str, kernel: Any, rounding_type: Any = "floor", **more: Any) -> NodeCall:
+    """Make a flag of the word for rounding."""
+    if rounding_type not in ("floor", "ceil"):
+        raise ValueError(f"no flag of ONNX means to round by {rounding_type!r}")
+    return _windowed(node, kernel_shape=kernel, ceil_mode=int(rounding_type == "ceil"), **more)
+
+
+def _average(exclude_pad: Any, **more: Any) -> NodeCall:
+    """Demand what a node may lack."""
+    return _pooling("AveragePool", count_include_pad=int(not exclude_pad), **more)
 
 
 def _variadic_split(data: Array, axis: Array, split_lengths: Array) -> NodeCall:
@@ -217,6 +221,8 @@ def _pad(data: Array, pads_begin: Array, pads_end: Array, pad_mode: Any, **more:
     Raises:
         NotImplementedError: Pad lacks the mode symmetric.
     """
+    if pad_mode == "wrap":
+        raise ValueError("only ONNX has the mode wrap")
     if pad_mode == "symmetric":
         raise NotImplementedError("Pad has no mode symmetric")
     pads = [pads_begin, pads_end]
@@ -270,7 +276,7 @@ NODES: Mapping[str, Callable[..., NodeCall]] = {
     "openvino/MatMul-1": _matmul,
     "openvino/Softmax-8": _softmax,
     "openvino/Convolution-1": _convolution,
-    "openvino/AvgPool-1": partial(_pooling, "AveragePool"),
+    "openvino/AvgPool-1": _average,
     "openvino/MaxPool-1": partial(_pooling, "MaxPool"),
     "openvino/VariadicSplit-1": _variadic_split,
     "openvino/Slice-8": _slice,

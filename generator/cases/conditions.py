@@ -1,6 +1,8 @@
 """The conditions of a spec on a call: rules satisfied and violated, ambiguities, outputs."""
 
+import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -41,7 +43,7 @@ class _Condition:
         expression = parse_expression(text)
         # Most rules apply always, and need no evaluation.
         self.is_always_true = text == "True"
-        self._expression = expression
+        self._expression, self.tree = expression, expression.tree
         self._place: YamlPath = place
         named = needed_names(text, spec.names)
         self._named = {name: parse_expression(spec.names[name]) for name in named}
@@ -139,6 +141,18 @@ class Conditions:
                 if not is_satisfied and rule.id not in presumed:
                     unmet.add(rule.id)
         return RuleCheck(tuple(satisfied), tuple(violated))
+
+    def comparison(self, rule: str, call: Call) -> str | None:
+        """Return how the sides of a violated requirement compare, if it compares two numbers."""
+        tree = self._rules[rule][1].tree
+        if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
+            return None
+        sides = [ast.unparse(side) for side in (tree.left, *tree.comparators)]
+        with suppress(ExpressionError, Inapplicable):
+            left, right = (evaluate_in(self._scope(call), parse_expression(s)) for s in sides)
+            if isinstance(left, int) and isinstance(right, int):
+                return f"{sides[0]} {'<' if left < right else '>'} {sides[1]}"
+        return None
 
     def named_arguments(self, owner: str) -> frozenset[str]:
         """Return the names in the conditions of a requirement or an ambiguity."""

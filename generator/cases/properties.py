@@ -4,9 +4,10 @@ A role says which axis of data each of its integers concerns, and what it may be
 follows from the call: types, ranks, extents, orders, and what the outputs have of an axis.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from typing import Any
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
@@ -14,7 +15,7 @@ from opcert.arrays.element_types import INTEGERS
 from opcert.diagnosis import Point
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_near, names_of_place
-from opcert.roles.role import OMITTED, Argument, Role
+from opcert.roles.role import OMITTED, Argument, Role, integers_in
 from opcert.specification.model import Spec
 
 # The least numbers of the ranges of extents and of numbers of elements.
@@ -34,10 +35,24 @@ _LAYOUT_WORDS = {
     "gaps": "with gaps",
     "offset": "after other elements",
 }
+# The sides of -1, 0 and 1 in order.
+_SIGNS = ("-2 or less", "-1", "0", "1", "2 or more")
+# Integers that implementations take for special, by name: the limits of types of other widths.
+_LIMITS = {
+    **{f"2^{bits - 1} - 1": (1 << (bits - 1)) - 1 for bits in (16, 32, 64)},
+    **{f"-2^{bits - 1}": -1 << (bits - 1) for bits in (16, 32, 64)},
+}
+# How even a number is, in order.
+MULTIPLES = ("odd", "twice an odd number", "four times an odd number", "a multiple of 8")
+# Lists of so many numbers in some order of theirs are levels themselves.
+_MAX_LISTED = 4
 # The words for a level of each aspect of an argument.
 _PHRASES = {
     "type": "{} of {}",
     "rank": "{} of rank {}",
+    "extents": "{} with an extent of {}",
+    "backwards": "the {1} axis of {0} backwards in memory",
+    "repeated": "a stride of 0 on the {1} axis of {0}",
     "elements": "{1} elements of {0}",
     "content": "{} of {}",
     "number": "{1} of {0}",
@@ -46,10 +61,14 @@ _PHRASES = {
     "place": "the {1} element of {0}",
     "axis": "the {1} axis of {0}",
     "length": "an axis of {1}",
+    "multiple": "an axis whose extent is {1}",
+    "list": "{} = {}",
     "neighbours": "{1} extents next to it",
+    "sign": "{} of {}",
     **dict.fromkeys(("layout", "given", "region", "order", "signs"), "{} {}"),
 }
-OUTPUT_LENGTH = "output length"
+OUTPUT_LENGTH, EQUAL_SHAPES = "output length", "equal shapes"
+_NOT = "any but the "
 _CONTENTS = {"no": "different elements", "some": "one repeated element", "zero": "zeros"}
 
 
@@ -63,6 +82,11 @@ def level_text(factor: str, level: str) -> str:
     argument, _, aspect = factor.rpartition(" ")
     if factor == OUTPUT_LENGTH:
         return f"outputs with {level}"
+    if factor == EQUAL_SHAPES:
+        return f"the same shape of {level}"
+    if level.startswith(_NOT):
+        what = "an axis" if aspect == "axis" else "an element"
+        return f"{what} of {argument} other than the {level.removeprefix(_NOT)}"
     if (aspect, level) == ("elements", "1"):
         return f"1 element of {argument}"
     if aspect == "value" and level in ("least", "greatest"):
@@ -109,7 +133,7 @@ class Properties:
             for role in self._spec.bound_roles
             if role.name in call.arguments or isinstance(role.default, int)
         }
-        whole: list[_Levels] = []
+        whole: list[_Levels] = [(EQUAL_SHAPES, self._equal_shapes(call))]
         for argument in self._spec.arguments:
             levels = [*self._of_value(argument, call.arguments.get(argument.name))]
             if argument.name in lists:
@@ -125,6 +149,28 @@ class Properties:
                 levels += _of_axis(data.name, shape, place, lists, outputs)
             points.append({factor: frozenset(names) for factor, names in levels})
         return points
+
+    def of_changed(self, call: Call, names: Collection[str]) -> Point:
+        """Return the levels of arguments of an invalid call, about which roles know nothing."""
+        levels: dict[str, frozenset[str]] = {}
+        for argument in self._spec.arguments:
+            if argument.name in names:
+                value = call.arguments.get(argument.name)
+                has_integers = not isinstance(value, Tensor) or value.type in INTEGERS
+                integers = integers_in(value) if has_integers else ()
+                own = [*self._of_value(argument, value), *_of_list(integers)]
+                if isinstance(argument, Role):
+                    own += _of_invalid(call, argument, integers)
+                levels |= {f"{argument.name} {aspect}": frozenset(found) for aspect, found in own}
+        return levels
+
+    def _equal_shapes(self, call: Call) -> Iterator[str]:
+        """Yield the pairs of inputs with dimensions that have the same shape."""
+        named = {argument.name: call.inputs.get(argument.name) for argument in self._spec.inputs}
+        shapes = {n: tensor.shape for n, tensor in named.items() if tensor and tensor.shape}
+        for one, other in combinations(shapes, 2):
+            if shapes[one] == shapes[other]:
+                yield f"{one} and {other}"
 
     def _data(self, located: Sequence[_Integers]) -> DataRole | None:
         """Return the data whose axes integers concern; without any, the first data."""
@@ -149,8 +195,11 @@ class Properties:
         if argument.variadic is not None:
             yield "number", [range_of(len(tensors))]
         yield "rank", [str(tensors[0].rank)]
+        yield "extents", {_extent(n) for tensor in tensors for n in tensor.shape}
         parts = [part for tensor in tensors for part in tensor.layout.parts or ["c"]]
         yield "layout", [_LAYOUT_WORDS.get(part, "in C order") for part in parts]
+        for aspect in ("backwards", "repeated"):
+            yield aspect, _places_of_axes(tensors, aspect)
         yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
         if tensors[0].values is None:
             yield "content", [_CONTENTS[_content(tensors[0])]]
@@ -163,17 +212,52 @@ def _content(tensor: Tensor) -> str:
     return "some" if is_one and tensor.uniform == "no" else tensor.uniform
 
 
+def multiple_of(number: int) -> str:
+    """Return how even a positive number is."""
+    return MULTIPLES[min(3, (number & -number).bit_length() - 1)]
+
+
+def _extent(n: int) -> str:
+    return str(n) if n < 2 else "2 or more"
+
+
+def _places_of_axes(tensors: Sequence[Tensor], part: str) -> Iterator[str]:
+    """Yield the places of the axes that a part of a layout concerns."""
+    for tensor in tensors:
+        for axis in getattr(tensor.layout, part):
+            yield from names_of_place(axis, tensor.rank)
+
+
 def _of_integers(call: Call, own: _Integers) -> Iterator[_Levels]:
     """Yield the aspects of the integers of an argument as a whole, and their levels."""
     values = own.values
     if len(values) == 1 and own.axes is None:
         yield "value", _values(values[0], own.role.extent_in(call, 0), "i64")
+        yield "sign", [_sign(values[0])]
+    yield from _of_list(values)
+
+
+def _of_list(values: Sequence[int]) -> Iterator[_Levels]:
+    """Yield the aspects of a list of integers that need no role, and their levels."""
     if len(values) > 1:
         yield "order", [*_orders(values)]
+    if 1 < len(values) <= _MAX_LISTED and sorted(values) == [*range(len(values))]:
+        yield "list", [str([*values])]
     if values:
         negative = "below 0" if max(values) < 0 else "with some below 0"
         signs = [negative] if min(values) < 0 else []
         yield "signs", [*signs, *(f"with {k}" for k in _LISTED if int(k) in values)]
+
+
+def _of_invalid(call: Call, role: Role, integers: Sequence[int]) -> Iterator[_Levels]:
+    """Yield the levels of any of the integers of an argument, as far as axes are known."""
+    yield "sign", {_sign(value) for value in integers}
+    # What is invalid may concern no axis, or more than there are.
+    with suppress(LookupError, TypeError, ValueError):
+        axes = role.axes_in(call)
+        each = axes if isinstance(axes, Sequence) else [axes] * len(integers)
+        sizes = [role.extent_in(call, axis or 0) for axis in each]
+        yield "region", {_region(*pair) for pair in zip(integers, sizes, strict=False)}
 
 
 def _places_in(located: Sequence[_Integers], rank: int) -> Iterator[_Place]:
@@ -216,13 +300,14 @@ def _of_elements(call: Call, place: _Place, lists: Mapping[str, _Integers]) -> I
             element_type = "i64"
         yield f"{name} value", _values(value, n, element_type)
         yield f"{name} region", [_region(value, n)]
+        yield f"{name} sign", [_sign(value)]
         if len(own.values) > 1:
             others = {*own.values[:k], *own.values[k + 1 :]}
             alike = ["alike"] if others == {value} else []
             alike += [f"all {number}" for number in _LISTED if others == {int(number)}]
             yield f"{name} others", alike or ["different"]
             if isinstance(own.axes, int):
-                yield f"{name} place", names_of_place(k, len(own.values))
+                yield f"{name} place", _place_names(k, len(own.values))
 
 
 def _of_axis(
@@ -238,8 +323,9 @@ def _of_axis(
         return
     length = shape[axis]
     others = [extent for k, extent in enumerate(shape) if k != axis]
-    yield f"{data} axis", names_of_place(axis, len(shape))
+    yield f"{data} axis", _place_names(axis, len(shape))
     yield f"{data} length", [range_of(length)]
+    yield f"{data} multiple", [multiple_of(length)] if length else []
     yield f"{data} neighbours", extent_kinds(others, length)
     # Of a list with an element for each output, the element says which output.
     numbers = [
@@ -250,6 +336,15 @@ def _of_axis(
     output = outputs[numbers[0] if numbers else 0]
     if len(output) == len(shape):
         yield OUTPUT_LENGTH, [_taken(output[axis], length)]
+
+
+def _place_names(place: int, count: int) -> list[str]:
+    """Return the names of a place, and of those that it is not."""
+    others = {"first": place > 0, "last": place < count - 1}
+    return [
+        *names_of_place(place, count),
+        *(f"{_NOT}{end}" for end, is_so in others.items() if is_so),
+    ]
 
 
 def _orders(integers: Sequence[int]) -> Iterator[str]:
@@ -274,7 +369,13 @@ def _orders(integers: Sequence[int]) -> Iterator[str]:
 def _values(value: int, n: int, element_type: str) -> list[str]:
     """Return the names of an integer next to a size `n`."""
     small = [str(value)] if 2 < abs(value) < 10 else []
-    return [*small, *names_near(value, n, element_type)]
+    limits = [name for name, limit in _LIMITS.items() if limit == value]
+    return [*small, *limits, *names_near(value, n, element_type)]
+
+
+def _sign(value: int) -> str:
+    """Return on which side of -1, 0 and 1 an integer is."""
+    return _SIGNS[max(-2, min(value, 2)) + 2]
 
 
 def _region(value: int, n: int) -> str:

@@ -173,7 +173,7 @@ def _remark(call: ReproducedCall, case: IndexedCase) -> str:
 
 def _describe_reproduction(reproduction: Reproduction | None) -> str:
     if reproduction is None:
-        return "Not confirmed in a fresh process."
+        return "Not tried in a fresh process."
     if reproduction.reproduced == "alone":
         return "Confirmed: it fails alone in a fresh process."
     if reproduction.reproduced == "never":

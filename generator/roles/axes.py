@@ -93,6 +93,11 @@ class AxisRole(OneElementRole, OfDataRole):
         axis = next(iter(self.values_in(call)), self.default)
         return wrap(int(str(axis)), self.data.tensor_of(call).rank)
 
+    def extent_on(self, call: Call, axis: int) -> int:
+        """Return the extent of data on an axis; 0 if data lacks it."""
+        shape = self.data.tensor_of(call).shape
+        return shape[axis] if axis < len(shape) else 0
+
     def axes_in(self, call: Call) -> int | None:
         """Return itself, unless another one is the axis that its integers concern."""
         return None if self.other_than is not None else self.axis_in(call)
@@ -123,6 +128,10 @@ class AlongRole(Role):
     def axes_in(self, call: Call) -> int:
         """Return the axis that they concern."""
         return self.axis.axis_in(call)
+
+    def extent_in(self, call: Call, axis: int) -> int:
+        """Return the extent of data on their axis."""
+        return self.axis.extent_on(call, axis)
 
 
 class AxesRole(ListRole, OfDataRole):

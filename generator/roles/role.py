@@ -69,6 +69,14 @@ _PLAIN_TYPES: dict[str, type] = {
 }
 
 
+def integers_in(value: Any) -> Sequence[int]:
+    """Return the integers of a list, or a single one; none if the value has none."""
+    if isinstance(value, Tensor):
+        return () if value.values is None else [*map(int, value.values)]
+    values: Sequence[Any] = value if isinstance(value, list) else [value]
+    return values if all(type(item) is int for item in values) else ()
+
+
 def is_plain_value(value: Any, kind: str) -> bool:
     """Whether a value has the type `kind` of attributes; JSON has no infinity and no NaN."""
     plain = list(value) if isinstance(value, tuple) else value
@@ -239,11 +247,7 @@ class Role(Argument):
 
     def values_in(self, call: Call) -> Sequence[int]:
         """Return its integers in a call: those of a list, or a single one; none if it has none."""
-        value = call.arguments.get(self.name)
-        if isinstance(value, Tensor):
-            return () if value.values is None else [*map(int, value.values)]
-        values: Sequence[Any] = value if isinstance(value, list) else [value]
-        return values if all(type(item) is int for item in values) else ()
+        return integers_in(call.arguments.get(self.name))
 
     def axes_in(self, call: Call) -> int | Sequence[int | None] | None:
         """Return the axis of data that each of its integers concerns in a valid call.

@@ -22,7 +22,7 @@ from opcert.arrays.element_types import FLOATS, INTEGERS, Array, bits_of, type_n
 from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
-from opcert.cases.properties import Properties, range_of
+from opcert.cases.properties import MULTIPLES, Properties, multiple_of, range_of
 from opcert.diagnosis import BoolArray, LevelTable, Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.run.session import Step
@@ -40,23 +40,28 @@ _MAX_ELEMENTS = 1 << 18
 
 # Factors that no spec declares.
 VIOLATED_RULE, MUTATED, CHANGE = "violated rule", "mutated argument", "change"
-MUTATION, POSITION = "mutation", "position"
+COMPARISON, POSITION = "comparison", "position"
 NEIGHBOUR, BEHAVIOUR = "neighbour", "behaviour "
 OUTPUT_SIZE, OUTPUT_RANK = "output elements", "output rank"
+OUTPUT_MULTIPLE, SPECIAL = "output multiple", "special elements"
 NARROWED = "narrowed integers"
 # Where the spec is missing, whose factors say more.
 TYPE, RANK = "type of the first input", "rank of the first input"
+# What an invalid call does not have.
+_OF_RESULTS = (OUTPUT_SIZE, OUTPUT_MULTIPLE, OUTPUT_RANK, NEIGHBOUR, NARROWED, SPECIAL)
 # What a call with a level of these has, in words.
 PHRASES = {
     VIOLATED_RULE: "a violation of {}",
     MUTATED: "a change of {}",
     CHANGE: "{}",
-    MUTATION: "the mutation {}",
+    COMPARISON: "{}",
     POSITION: "a change at the position {}",
     NARROWED: "integers that need more than {}",
     NEIGHBOUR: "the difference '{}' from the previous call",
     OUTPUT_RANK: "an output of rank {}",
     OUTPUT_SIZE: "outputs of {} elements",
+    OUTPUT_MULTIPLE: "outputs whose number of elements is {}",
+    SPECIAL: "{} in the data",
     TYPE: "a first input of {}",
     RANK: "a first input of rank {}",
 }
@@ -98,7 +103,7 @@ class CaseLevels:
         """The levels as a table."""
         # Of conditions that are worth the same, that of the first factors is preferred.
         factors: dict[str, dict[str, None]] = {
-            name: {} for name in (VIOLATED_RULE, NARROWED, MUTATED, CHANGE, POSITION, MUTATION)
+            name: {} for name in (VIOLATED_RULE, NARROWED, COMPARISON, MUTATED, CHANGE, POSITION)
         }
         for point in chain.from_iterable(self.points.values()):
             for name, levels in point.items():
@@ -133,8 +138,9 @@ class CaseLevels:
     def can_show(self, kind: str, case: IndexedCase) -> bool:
         """Whether a case could fail in this way: a pass says nothing where no fault would show.
 
-        Other bits of equal values show in signalling NaNs, since few faults change the sign of a
-        zero.
+        Wrong values show where outputs have different elements, unless they are no elements of the
+        data. Other bits of equal values show in signalling NaNs, since few faults change the sign
+        of a zero.
         """
         if kind not in VALUE_KINDS or case.expects == "rejection":
             return True
@@ -154,6 +160,7 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
         if is_valid:
             shapes = [output.shape for output in case.outputs]
             own = _of_outputs(shapes, case.rules)
+            own |= _of_data(operator.read_array(case.inputs[name]) for name in case.data_inputs)
             if case.change is not None:
                 own[NEIGHBOUR] = frozenset([case.change.kind])
             known: list[Point] = [{}]
@@ -167,11 +174,18 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
             # A violation that the spec lists may change several arguments.
             changed = {change.argument} if change.argument else _differing(calls[baseline], call)
             rule = case.violated_rule or ""
-            points[case.id] = _invalid_points(change, changed, rule, points[baseline])
+            violation = {} if of_spec is None else of_spec.violation(call, rule, changed)
+            points[case.id] = _invalid_points(
+                change, changed, rule, points[baseline], violation, _first_type(calls[baseline])
+            )
         if of_spec is not None:
             narrowed = of_spec.narrowing(call, is_valid, partial(_bare_step, operator, case))
             points[case.id] = [{**point, **narrowed} for point in points[case.id]]
     return CaseLevels(operator, points, of_spec)
+
+
+def _first_type(call: Call) -> str:
+    return next((tensor.type for tensor in call.inputs.values()), "")
 
 
 def _differing(one: Call, other: Call) -> set[str]:
@@ -246,10 +260,11 @@ class LevelledCalls:
         `make_step` returns the call with its arrays.
         """
         with suppress(OpcertError, Inapplicable):
-            shapes = [output.shape for output in self._conditions.outputs(call)]
+            shapes, step = [output.shape for output in self._conditions.outputs(call)], make_step()
             own = {
+                **_of_data(step.inputs[name] for name in step.data_inputs),
                 **_of_outputs(shapes, self._spec.full_ids(*self._conditions.behaviours(call))),
-                **self.narrowing(call, True, make_step),
+                **self.narrowing(call, True, lambda: step),
             }
             return [{**levels, **own} for levels in self.properties.points(call, shapes)]
         return []
@@ -287,10 +302,19 @@ class LevelledCalls:
 
     def invalid_points(self, valid: Step, step: Step, change: Change) -> list[Point]:
         """Return the levels of an invalid call, which is a `valid` one with a `change`."""
-        narrowed = self.narrowing(call_of(step), False, lambda: step)
-        baseline = self.points_of(valid)
-        points = _invalid_points(change, {change.argument}, step.rule or "", baseline)
-        return [{**point, **narrowed} for point in points]
+        call, changed, rule = call_of(step), {change.argument}, step.rule or ""
+        own = {
+            **self.violation(call, rule, changed),
+            **self.narrowing(call, False, lambda: step),
+        }
+        former = _first_type(call_of(valid))
+        return _invalid_points(change, changed, rule, self.points_of(valid), own, former)
+
+    def violation(self, call: Call, rule: str, changed: Collection[str]) -> Point:
+        """Return the levels of what makes a call invalid."""
+        compared = self._conditions.comparison(rule.rpartition("/")[2], call)
+        levels = self.properties.of_changed(call, changed)
+        return {**levels, COMPARISON: frozenset([compared] if compared else [])}
 
 
 def _narrowed(step: Step, bits: int) -> Step:
@@ -306,38 +330,64 @@ def _narrowed(step: Step, bits: int) -> Step:
 
 def _of_outputs(shapes: Sequence[Sequence[int]], rules: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the levels of outputs, and the behaviours that a call exhibits."""
+    size = sum(map(prod, shapes))
     return {
-        OUTPUT_SIZE: frozenset([range_of(sum(map(prod, shapes)))]),
+        OUTPUT_SIZE: frozenset([range_of(size)]),
+        OUTPUT_MULTIPLE: frozenset([multiple_of(size)] if size else []),
         OUTPUT_RANK: frozenset(str(len(shape)) for shape in shapes),
         **{f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in rules},
     }
 
 
+def _of_data(moved: Iterable[Array]) -> dict[str, frozenset[str]]:
+    """Return what is special about elements that are moved: other bits of equal values."""
+    special = set()
+    for array in moved:
+        if type_name(array.dtype) in FLOATS and array.size <= _MAX_ELEMENTS:
+            with np.errstate(invalid="ignore"):
+                special |= {"-0.0"} if (np.signbit(array) & (array == 0)).any() else set()
+                special |= {"NaN"} if np.isnan(array).any() else set()
+    return {SPECIAL: frozenset(special)}
+
+
 def _number(level: str) -> int:
     """Return the number with which a level begins, by which levels are sorted."""
-    match = re.match(r"[\d,]+$|[\d,]+(?= to | or )", level)
+    if level in MULTIPLES:
+        return MULTIPLES.index(level)
+    match = re.match(r"-?[\d,]+$|-?[\d,]+(?= to | or )", level)
     return int(match[0].replace(",", "")) if match else -1
 
 
 def _invalid_points(
-    change: Change, changed: Collection[str], rule: str, baseline: list[Point]
+    change: Change,
+    changed: Collection[str],
+    rule: str,
+    baseline: list[Point],
+    violation: Point,
+    former: str,
 ) -> list[Point]:
-    """Return the levels of an invalid call: its change, and what it shares with its baseline."""
+    """Return the levels of an invalid call: its change, and what it shares with its baseline.
+
+    `former` is the type of the first input of the baseline, which may have had another one.
+    """
     property_ = next((c for c, pattern in _CHANGES.items() if re.search(pattern, change.kind)), "")
+    if property_ == "another element type":
+        # The first number in a name is that of bits; a boolean has 8.
+        bits = {next(iter(re.findall(r"\d+", name)), "8") for name in (change.kind, former)}
+        property_ += " of the same size" if len(bits) == 1 else ""
     own: Point = {
         CHANGE: frozenset([property_ or "other values"]),
         VIOLATED_RULE: frozenset([rule]),
         MUTATED: frozenset(changed),
-        MUTATION: frozenset([change.kind]),
         POSITION: frozenset([change.position] if change.position else []),
+        **violation,
     }
     dropped = (*(f"{argument} " for argument in changed), BEHAVIOUR)
     shared = [
         {
             factor: levels
             for factor, levels in point.items()
-            if not factor.startswith(dropped)
-            and factor not in (OUTPUT_SIZE, OUTPUT_RANK, NEIGHBOUR, NARROWED)
+            if not factor.startswith(dropped) and factor not in _OF_RESULTS
         }
         for point in baseline
     ]

@@ -111,7 +111,7 @@ def _text(factor: str, levels: Sequence[str], every: Sequence[str]) -> str:
     if factor.startswith(BEHAVIOUR):
         return f"the behaviour {factor.removeprefix(BEHAVIOUR).partition('/')[2]}"
     omitted = [level for level in every if level not in levels]
-    if not omitted:
+    if not omitted and len(levels) > 1:
         # Some points lack the factor, so that all of its levels are a condition too.
         return f"any {factor}"
     if len(omitted) < len(levels) and len(levels) > 2 and not _is_range(levels, every):
@@ -132,9 +132,13 @@ def _alternatives(factor: str, levels: Sequence[str], every: Sequence[str]) -> s
     before = _shared_words(phrases, shortest)
     after = _shared_words([phrase[::-1] for phrase in phrases], shortest - before)
     tails = [" ".join(phrase[before : len(phrase) - after]) for phrase in phrases]
-    if _is_range(levels, every) and len(levels) > 2:
+    is_open = tails[0].endswith(" less") or tails[-1].endswith(" more")
+    if _is_range(levels, every) and len(levels) > 2 - is_open:
         least, most = tails[0].partition(" to ")[0], tails[-1].rpartition(" to ")[2]
-        tails = [f"{least} or more" if levels[-1] == every[-1] else f"{least} to {most}"]
+        if tails[0].endswith(" less"):
+            tails = [f"{most} or less"]
+        else:
+            tails = [f"{least} or more" if levels[-1] == every[-1] else f"{least} to {most}"]
     elif len(tails) > _MOST_LISTED:
         others = "other" if after else "others"
         tails = [*tails[: _MOST_LISTED - 1], f"{len(tails) - _MOST_LISTED + 1} {others}"]
@@ -151,7 +155,7 @@ def _shared_words(phrases: Sequence[Sequence[str]], most: int) -> int:
 def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
     """Whether levels are numbers that follow each other."""
     start = every.index(levels[0])
-    return levels[0][0].isdigit() and tuple(every[start : start + len(levels)]) == tuple(levels)
+    return levels[-1][0].isdigit() and tuple(every[start : start + len(levels)]) == tuple(levels)
 
 
 def unmatched_terms(points: Sequence[Point], condition: Condition) -> int:

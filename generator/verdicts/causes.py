@@ -146,21 +146,26 @@ class Diagnosis:
             # A kind of failure that only valid calls have says nothing about invalid ones, and vice
             # versa.
             expectations = {of_suite[case].expects for case in cases}
-            alike = (of_suite[case] for case in passed if of_suite[case].expects in expectations)
-            could = [case.id for case in alike if levels.can_show(kind, case)]
+            could = [of_suite[case] for case in passed if of_suite[case].expects in expectations]
+            show = [of_suite[case] for case in cases]
+            visible = {case.id for case in (*could, *show) if levels.can_show(kind, case)}
+            visible |= {call.name for call in fresh if call.failure == kind and call.shows}
+            passing = [case.id for case in could]
             # Fresh calls are valid.
             if "outputs" in expectations:
-                could += [call.name for call in fresh if call.could_fail(kind)]
-            counted[kind] = levels.mask(fail), levels.mask(could)
+                visible |= {call.name for call in fresh if call.could_fail(kind)}
+                passing += [call.name for call in fresh if call.failure is None]
+            counted[kind] = _counted(*map(levels.mask, (fail, passing, visible)))
         # What makes every call fail in one way explains failures of another kind, too.
         known = [
             condition
-            for failing, passing in counted.values()
+            for parts in counted.values()
+            for failing, passing in parts
             for condition in separate_causes(levels.table, failing, passing)
         ]
         drafts: list[_Draft] = []
-        for kind, (failing, passing) in counted.items():
-            drafts += _drafts(levels, kind, failing, passing, known)
+        for kind, parts in counted.items():
+            drafts += _drafts(levels, kind, parts, known)
         self._last[name] = searched, (levels, _merged(drafts, levels))
         return self._last[name][1]
 
@@ -217,28 +222,62 @@ class _Draft:
     alternatives: tuple[Condition, ...]
 
 
+def _counted(
+    failing: BoolArray, passing: BoolArray, visible: BoolArray
+) -> list[tuple[BoolArray, BoolArray]]:
+    """Return the cases in which a failure must show, and those that fail although it need not.
+
+    A pass says nothing where no failure would show. What fails even there is compared with all.
+    """
+    return [(failing & visible, passing & visible), (failing & ~visible, passing)]
+
+
 def _drafts(
     levels: CaseLevels,
     kind: str,
-    failing: BoolArray,
-    passing: BoolArray,
+    parts: Sequence[tuple[BoolArray, BoolArray]],
     known: Sequence[Condition],
 ) -> list[_Draft]:
-    """Return the causes of the failures of one kind."""
-    drafts = [
-        _Draft((kind,), e.condition, e.explained, failing, passing, e.alternatives)
-        for e in explain_failures(levels.table, failing, passing, known)
-    ]
-    *explained, last = drafts
+    """Return the causes of the failures of one kind, part by part."""
+    explained: list[_Draft] = []
+    rest: list[_Draft] = []
+    for failing, passing in parts:
+        left = failing.copy()
+        for i, draft in enumerate(explained):
+            matched = left & _nearly_matching(levels, draft.condition, left)
+            explained[i] = replace(draft, explained=draft.explained | matched)
+            left &= ~matched
+        if not left.any():
+            continue
+        for found in explain_failures(levels.table, left, passing, known):
+            which = explained if found.condition else rest
+            alternatives = found.alternatives
+            which.append(
+                _Draft((kind,), found.condition, found.explained, left, passing, alternatives)
+            )
     if kind == _STATE:
-        most = max(drafts, key=lambda draft: (bool(draft.condition), draft.explained.sum()))
-        return [replace(most, explained=np.any([d.explained for d in drafts], axis=0))]
-    if explained and not last.condition:
+        most = max(explained + rest, key=lambda d: (bool(d.condition), d.explained.sum()))
+        return [replace(most, explained=np.any([d.explained for d in explained + rest], axis=0))]
+    if len(rest) > 1:
+        whole = np.any([draft.explained for draft in rest], axis=0)
+        passing = np.any([draft.passing for draft in rest], axis=0)
+        rest = [replace(rest[0], explained=whole, failing=whole, passing=passing)]
+    if explained and rest:
         most = max(explained, key=lambda draft: draft.explained.sum())
-        if last.explained.sum() <= _MAX_UNEXPLAINED * most.explained.sum():
-            whole = replace(most, explained=most.explained | last.explained)
-            return [whole if draft is most else draft for draft in explained]
-    return drafts
+        if rest[0].explained.sum() <= _MAX_UNEXPLAINED * most.explained.sum():
+            whole = most.explained | rest[0].explained
+            return [replace(d, explained=whole) if d is most else d for d in explained]
+    return explained + rest
+
+
+def _nearly_matching(levels: CaseLevels, condition: Condition, failing: BoolArray) -> BoolArray:
+    """Return which cases match a condition, or without a term if most of the failing ones do."""
+    matched = levels.table.matching(condition)
+    for term in condition if len(condition) > 1 else ():
+        without = levels.table.matching(tuple(other for other in condition if other != term))
+        if (without & failing).sum() >= _SHARED * failing.sum():
+            matched = matched | without
+    return matched
 
 
 def _merged(drafts: Sequence[_Draft], levels: CaseLevels) -> list[_Draft]:

@@ -208,3 +208,16 @@ def test_a_condition_that_fails_under_a_presumption_is_left_out() -> None:
     at = {**FITS, "id": "at", "holds": "data.shape[count] > 0"}
     spec = conditions(rules=[NOT_NEGATIVE, at], ambiguities=[FROM_END])
     assert spec.check(call(-9), ["not-negative"]).violated == ("not-negative",)
+
+
+@pytest.mark.parametrize(
+    ("rule", "count", "expected"),
+    [
+        ("enough", 7, "count > data.shape[0]"),
+        ("not-negative", -1, "count < 0"),
+        ("mask-rank", 1, None),
+    ],
+)
+def test_how_the_sides_of_a_requirement_compare(rule: str, count: int, expected: str) -> None:
+    compared = conditions().comparison(rule, call(count=count))
+    assert compared == expected

@@ -1,11 +1,13 @@
 """Properties: the levels of finished calls, which causes of failures name."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from opcert.arrays.calls import Call
+from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import filled, vector
 from opcert.cases.properties import Properties, level_text
 from opcert.diagnosis import Point
@@ -51,6 +53,45 @@ def test_a_sliced_axis_is_a_point(
 ) -> None:
     (point,) = points(SLICE, call, output)
     assert has(point, levels)
+
+
+@pytest.mark.parametrize(
+    ("call", "levels"),
+    [
+        (sliced(start=4, stop=0, step=-3), {"step sign": "-2 or less", "start sign": "2 or more"}),
+        (sliced(start=0, stop=2**31 - 1), {"stop value": "2^31 - 1", "data multiple": "odd"}),
+        (sliced(start=0, stop=2), {"data axis": "any but the last", "data extents": "2 or more"}),
+        (sliced(start=0, stop=2), {"equal shapes": "start and stop"}),
+    ],
+)
+def test_what_a_person_would_say_of_a_call_is_a_level(
+    call: Call, levels: Mapping[str, str]
+) -> None:
+    (point,) = points(SLICE, call, (2, 3))
+    assert has(point, levels)
+
+
+def test_the_axes_that_run_backwards_are_levels() -> None:
+    data = replace(filled("f32", (5, 3)), layout=Layout(backwards=(1,)))
+    call = sliced(start=0, stop=2)
+    (point,) = points(SLICE, replace(call, inputs={**call.inputs, "data": data}), (2, 3))
+    assert {"last", "second"} <= point["data backwards"]
+    assert "first" not in point["data backwards"]
+
+
+def test_an_order_of_a_few_axes_is_a_level() -> None:
+    call = Call({"arg": filled("f32", (2, 3, 4)), "input_order": vector("i64", (0, 2, 1))}, {})
+    assert has(
+        points("openvino/Transpose-1", call, (2, 4, 3))[0], {"input_order list": "[0, 2, 1]"}
+    )
+
+
+def test_the_integers_of_an_invalid_call_are_levels() -> None:
+    properties = Properties(SPECS[SLICE])
+    call = sliced(start=0, stop=2, step=0, axis=-7)
+    point = properties.of_changed(call, {"step", "axes"})
+    assert has(point, {"step sign": "0", "axes signs": "below 0"})
+    assert "stop sign" not in point
 
 
 def test_an_omitted_argument_is_a_level() -> None:

@@ -68,6 +68,14 @@ def test_three_levels_explain_failures_together() -> None:
     ]
 
 
+def test_four_levels_explain_failures_together() -> None:
+    halves = {"rank": [*"56"], "type": ["f16", "i8"], "layout": ["c"], "sign": ["negative"]}
+    found = explained(
+        lambda case: all(case[name] in levels for name, levels in halves.items()), GRID * 20
+    )
+    assert conditions(found) == [{name: tuple(levels) for name, levels in halves.items()}]
+
+
 def test_two_causes_are_found_one_by_one() -> None:
     found = explained(lambda case: case["type"] == "f16" or case["rank"] == "8")
     assert conditions(found) == [{"type": ("f16",)}, {"rank": ("8",)}]

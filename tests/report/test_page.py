@@ -236,7 +236,7 @@ def test_every_cause_has_its_sentence_and_a_case_with_the_expectation_and_the_ob
         assert f"For example {cause.representative}" in part
         observed = verdicts[cause.representative].detail.partition("\n")[0]
         assert normal(visible_text(observed)) in part
-        assert "Not confirmed in a fresh process." in part
+        assert "Not tried in a fresh process." in part
     assert len(certificate.excerpts) >= 2
 
 
