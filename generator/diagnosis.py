@@ -99,6 +99,10 @@ class LevelTable:
             marked = [column[name, level] for name, levels in point.items() for level in levels]
             self.matrix[line, marked] = True
 
+    def is_exclusive(self, factor: str) -> bool:
+        """Whether no point has two levels of a factor."""
+        return bool((self.matrix[:, self.columns[factor]].sum(axis=1) <= 1).all())
+
     def matching(self, condition: Condition) -> BoolArray:
         """Return which cases match a condition; all of them match the empty one."""
         return self.cases(self.matched_lines(condition))

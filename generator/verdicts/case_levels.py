@@ -59,7 +59,7 @@ PHRASES = {
     NARROWED: "integers that need more than {}",
     NEIGHBOUR: "the difference '{}' from the previous call",
     OUTPUT_RANK: "an output of rank {}",
-    OUTPUT_SIZE: "outputs of {} elements",
+    OUTPUT_SIZE: "outputs of size {}",
     OUTPUT_MULTIPLE: "outputs whose number of elements is {}",
     SPECIAL: "{} in the data",
     TYPE: "a first input of {}",

@@ -101,20 +101,23 @@ def condition_of(terms: Iterable[Term]) -> Condition:
 
 def terms_of(condition: Condition, known: CaseLevels) -> tuple[Term, ...]:
     """Return a condition with its words."""
-    factors = known.table.factors
+    table = known.table
     return tuple(
-        Term(factor, levels, _text(factor, levels, factors[factor])) for factor, levels in condition
+        Term(name, levels, _text(name, levels, table.factors[name], table.is_exclusive(name)))
+        for name, levels in condition
     )
 
 
-def _text(factor: str, levels: Sequence[str], every: Sequence[str]) -> str:
+def _text(factor: str, levels: Sequence[str], every: Sequence[str], is_exclusive: bool) -> str:
     if factor.startswith(BEHAVIOUR):
         return f"the behaviour {factor.removeprefix(BEHAVIOUR).partition('/')[2]}"
     omitted = [level for level in every if level not in levels]
     if not omitted and len(levels) > 1:
         # Some points lack the factor, so that all of its levels are a condition too.
         return f"any {factor}"
-    if len(omitted) < len(levels) and len(levels) > 2 and not _is_range(levels, every):
+    # A call with one of several names may have another one, too.
+    are_few = len(omitted) < len(levels) and len(levels) > 2 and is_exclusive
+    if are_few and not _is_range(levels, every):
         return f"anything but {_alternatives(factor, omitted, every)}"
     return _alternatives(factor, levels, every)
 
@@ -259,8 +262,12 @@ def cause_text(
     else:
         words = f" {when} a call has {' and '.join(term.text for term in cause.condition)}"
     if cause.alternatives:
-        differing = (term.text for term in cause.alternatives[0] if term not in cause.condition)
-        words += f" or, in the same cases, {'' if words else 'have '}{' and '.join(differing)}"
+        other = cause.alternatives[0]
+        new, old = (
+            " and ".join(term.text for term in one if term not in two)
+            for one, two in ((other, cause.condition), (cause.condition, other))
+        )
+        words += f" (in the same cases, {new} instead of {old})"
     cases = (cause.failing, cause.passing, cause.others_failing, cause.others_passing)
     figures = _figures("cases", *cases)
     if cause.unmatched:
@@ -273,8 +280,9 @@ def cause_text(
 def _figures(
     what: str, failing: int, passing: int, others_failing: int, others_passing: int
 ) -> str:
-    text = f"{failing:,} of {failing + passing:,} such {what} fail"
-    return f"{text}, {others_failing:,} of {others_failing + others_passing:,} others"
+    such, others = failing + passing, others_failing + others_passing
+    text = f"{failing:,} of {such:,} such {what} fail" if such else f"no such {what}"
+    return f"{text}, {others_failing:,} of {others:,} others" if others else text
 
 
 # The most words of a title.
@@ -297,9 +305,11 @@ class Bug:
 
     @property
     def title(self) -> str:
-        """What the calls have, or else the statement, at its beginning."""
-        condition = " and ".join(term.text for term in self.causes[0].condition)
-        text = f"Calls with {condition}" if condition else self.statement
+        """What the operator does and what its calls have, or the statement, at its beginning."""
+        first = self.causes[0]
+        condition = " and ".join(term.text for term in first.condition)
+        does = f"{first.operator.partition('/')[2]} {EFFECTS[first.kinds[0]]}"
+        text = f"{does}: {condition}" if condition else self.statement
         words = text.split()
         return text if len(words) <= _MAX_WORDS else f"{' '.join(words[:_MAX_WORDS])} …"
 

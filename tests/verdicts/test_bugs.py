@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from opcert.verdicts.cause_text import bugs_of
+from opcert.verdicts.cause_text import EFFECTS, bugs_of
 from tests import samples
 
 
@@ -13,7 +13,8 @@ def test_causes_of_several_operators_with_one_condition_are_one_bug() -> None:
     again = replace(first, operator="vendor/Other-1")
     (bug,) = bugs_of([first, again])
     assert bug.operators == [first.operator, "vendor/Other-1"]
-    assert bug.title == f"Calls with {first.condition[0].text}"
+    name = first.operator.partition("/")[2]
+    assert bug.title.startswith(f"{name} {EFFECTS[first.kinds[0]]}: {first.condition[0].text}")
     assert bug.sentence.endswith("; the same holds for Other-1")
     unexplained = replace(first, condition=())
     assert len(bugs_of([first, *others, again])) == 1 + len(others)

@@ -186,7 +186,7 @@ def test_conditions_that_match_the_same_cases_are_both_stated() -> None:
     (cause,) = core()[1].causes(came)
     assert cause.statement == (
         "Broadcast-1 rejects valid calls whenever a call has data of rank 1 "
-        "or, in the same cases, an output of rank 8"
+        "(in the same cases, an output of rank 8 instead of data of rank 1)"
     )
 
 
