@@ -285,9 +285,9 @@ def setup_code(name: str, options: Mapping[str, Any]) -> str:
     call = f"({_keywords(options)})" if _is_constructor(_find(name)) else ""
     if module_name.endswith(".py"):
         path = Path(module_name).resolve()
-        # The file may import others beside it.
-        beside = f"import runpy\nimport sys\n\nsys.path.insert(0, {str(path.parent)!r})"
-        return f"{beside}\nbackend = runpy.run_path({str(path)!r})[{attribute!r}]{call}"
+        # The file may import others of its folder.
+        start = f"import runpy\nimport sys\n\nsys.path.insert(0, {str(path.parent)!r})"
+        return f"{start}\nbackend = runpy.run_path({str(path)!r})[{attribute!r}]{call}"
     return f"import {module_name}\n\nbackend = {module_name}.{attribute}{call}"
 
 
