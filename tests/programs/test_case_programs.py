@@ -126,9 +126,9 @@ def test_a_wrong_backend_fails(kind: str) -> None:
 
 
 def test_a_backend_that_accepts_what_it_must_reject_fails(tmp_path: Path) -> None:
-    (tmp_path / "sibling.py").write_text("NAME = 'accepts'\n")
+    (tmp_path / "named.py").write_text("NAME = 'accepts'\n")
     (tmp_path / "accepts.py").write_text(
-        "from sibling import NAME\n\n\n"
+        "from named import NAME\n\n\n"
         "class Backend:\n"
         "    name, version = NAME, '1'\n"
         "    def run(self, operator, inputs, attributes):\n"
