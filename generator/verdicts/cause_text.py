@@ -3,6 +3,7 @@
 What one mistake does to several operators is a bug, one row of a report.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -150,15 +151,19 @@ def _alternatives(factor: str, levels: Sequence[str], every: Sequence[str]) -> s
 
 
 def _shared_words(phrases: Sequence[Sequence[str]], most: int) -> int:
-    """Return with how many of the same words phrases begin, `most` at the most."""
+    """Return with how many of the same words phrases begin, `most` at the most.
+
+    Numbers and signs are parts of a level: "2^16 + 1 or 2^31 - 1" has no words to share.
+    """
     words = enumerate(zip(*phrases, strict=False))
-    return min(most, next((k for k, at_k in words if len({*at_k}) > 1), most))
+    return min(most, next((k for k, at in words if len({*at}) > 1 or at[0].isdigit()), most))
 
 
 def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
     """Whether levels are numbers that follow each other."""
     start = every.index(levels[0])
-    return levels[-1][0].isdigit() and tuple(every[start : start + len(levels)]) == tuple(levels)
+    are_numbers = all(re.match(r"-?[\d,]+($| to | or )", level) for level in levels)
+    return are_numbers and tuple(every[start : start + len(levels)]) == tuple(levels)
 
 
 def unmatched_terms(points: Sequence[Point], condition: Condition) -> int:
