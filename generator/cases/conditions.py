@@ -43,7 +43,7 @@ class _Condition:
         expression = parse_expression(text)
         # Most rules apply always, and need no evaluation.
         self.is_always_true = text == "True"
-        self._expression, self.tree = expression, expression.tree
+        self._expression = expression
         self._place: YamlPath = place
         named = needed_names(text, spec.names)
         self._named = {name: parse_expression(spec.names[name]) for name in named}
@@ -60,12 +60,29 @@ class _Condition:
         if self.is_always_true:
             return True
         try:
-            for name, value in self._named.items():
-                if name not in scope:
-                    scope[name] = evaluate_in(scope, value)
+            self._add_named(scope)
             return evaluate_condition_in(scope, self._expression)
         except (ExpressionError, Inapplicable) as error:
             raise ExpressionError(str(error), self._place) from None
+
+    def comparison(self, scope: EvaluationScope) -> str | None:
+        """Return which side is the greater one, if the condition compares two numbers."""
+        tree = self._expression.tree
+        if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
+            return None
+        sides = [ast.unparse(side) for side in (tree.left, *tree.comparators)]
+        with suppress(ExpressionError, Inapplicable):
+            self._add_named(scope)
+            left, right = (evaluate_in(scope, parse_expression(side)) for side in sides)
+            if isinstance(left, int) and isinstance(right, int):
+                return f"{sides[0]} {'<' if left < right else '>'} {sides[1]}"
+        return None
+
+    def _add_named(self, scope: EvaluationScope) -> None:
+        """Add the named values of the spec that the condition uses, and that are missing."""
+        for name, value in self._named.items():
+            if name not in scope:
+                scope[name] = evaluate_in(scope, value)
 
 
 class Conditions:
@@ -143,16 +160,8 @@ class Conditions:
         return RuleCheck(tuple(satisfied), tuple(violated))
 
     def comparison(self, rule: str, call: Call) -> str | None:
-        """Return how the sides of a violated requirement compare, if it compares two numbers."""
-        tree = self._rules[rule][1].tree
-        if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
-            return None
-        sides = [ast.unparse(side) for side in (tree.left, *tree.comparators)]
-        with suppress(ExpressionError, Inapplicable):
-            left, right = (evaluate_in(self._scope(call), parse_expression(s)) for s in sides)
-            if isinstance(left, int) and isinstance(right, int):
-                return f"{sides[0]} {'<' if left < right else '>'} {sides[1]}"
-        return None
+        """Return how two numbers compare in a call that violates a rule about them."""
+        return self._rules[rule][1].comparison(self._scope(call))
 
     def named_arguments(self, owner: str) -> frozenset[str]:
         """Return the names in the conditions of a requirement or an ambiguity."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
 from opcert.arrays.element_types import INTEGERS
-from opcert.diagnosis import Point
+from opcert.diagnosis.table import Point
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_near, names_of_place
 from opcert.roles.role import OMITTED, Argument, Role, integers_in
@@ -46,52 +46,15 @@ _LIMITS = {
 MULTIPLES = ("odd", "twice an odd number", "four times an odd number", "a multiple of 8")
 # Lists of so many numbers in some order of theirs are levels themselves.
 _MAX_LISTED = 4
-# The words for a level of each aspect of an argument.
-_PHRASES = {
-    "type": "{} of {}",
-    "rank": "{} of rank {}",
-    "extents": "{} with an extent of {}",
-    "backwards": "the {1} axis of {0} backwards in memory",
-    "repeated": "a stride of 0 on the {1} axis of {0}",
-    "elements": "{1} elements of {0}",
-    "content": "{} of {}",
-    "number": "{1} of {0}",
-    "value": "{} = {}",
-    "others": "other elements of {} {}",
-    "place": "the {1} element of {0}",
-    "axis": "the {1} axis of {0}",
-    "length": "an axis of {1}",
-    "multiple": "an axis whose extent is {1}",
-    "list": "{} = {}",
-    "neighbours": "{1} extents next to it",
-    "sign": "{} of {}",
-    **dict.fromkeys(("layout", "given", "region", "order", "signs"), "{} {}"),
-}
 OUTPUT_LENGTH, EQUAL_SHAPES = "output length", "equal shapes"
-_NOT = "any but the "
+# What begins the level of a place that is not the first, or not the last.
+NOT = "any but the "
 _CONTENTS = {"no": "different elements", "some": "one repeated element", "zero": "zeros"}
 
 
 def range_of(number: int) -> str:
     """Return the range of a number of elements, in words."""
     return _RANGES[max(k for k, least in enumerate(_LEAST) if least <= number)]
-
-
-def level_text(factor: str, level: str) -> str:
-    """Return what a call with a level of a factor has, in words."""
-    argument, _, aspect = factor.rpartition(" ")
-    if factor == OUTPUT_LENGTH:
-        return f"outputs with {level}"
-    if factor == EQUAL_SHAPES:
-        return f"the same shape of {level}"
-    if level.startswith(_NOT):
-        what = "an axis" if aspect == "axis" else "an element"
-        return f"{what} of {argument} other than the {level.removeprefix(_NOT)}"
-    if (aspect, level) == ("elements", "1"):
-        return f"1 element of {argument}"
-    if aspect == "value" and level in ("least", "greatest"):
-        return f"{argument} = the {level} of its type"
-    return _PHRASES[aspect].format(argument, level) if aspect in _PHRASES else f"{factor} {level}"
 
 
 @dataclass(frozen=True)
@@ -143,11 +106,12 @@ class Properties:
         data = self._data(located)
         shape = () if data is None else data.tensor_of(call).shape
         points: list[Point] = []
+        of_call = _point(whole)
         for place in _places_in(located, len(shape)):
-            levels = [*whole, *_of_elements(call, place, lists)]
+            levels = [*_of_elements(call, place, lists)]
             if data is not None:
                 levels += _of_axis(data.name, shape, place, lists, outputs)
-            points.append({factor: frozenset(names) for factor, names in levels})
+            points.append({**of_call, **_point(levels)})
         return points
 
     def of_changed(self, call: Call, names: Collection[str]) -> Point:
@@ -203,6 +167,10 @@ class Properties:
         yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
         if tensors[0].values is None:
             yield "content", [_CONTENTS[_content(tensors[0])]]
+
+
+def _point(levels: Iterable[_Levels]) -> Point:
+    return {factor: frozenset(names) for factor, names in levels}
 
 
 def _content(tensor: Tensor) -> str:
@@ -306,7 +274,9 @@ def _of_elements(call: Call, place: _Place, lists: Mapping[str, _Integers]) -> I
             alike = ["alike"] if others == {value} else []
             alike += [f"all {number}" for number in _LISTED if others == {int(number)}]
             yield f"{name} others", alike or ["different"]
-            if isinstance(own.axes, int):
+            # Where each element has the axis of its own place, the axis says it.
+            each = own.axes if isinstance(own.axes, Sequence) else ()
+            if [*each] != [*range(len(own.values))]:
                 yield f"{name} place", _place_names(k, len(own.values))
 
 
@@ -343,7 +313,7 @@ def _place_names(place: int, count: int) -> list[str]:
     others = {"first": place > 0, "last": place < count - 1}
     return [
         *names_of_place(place, count),
-        *(f"{_NOT}{end}" for end, is_so in others.items() if is_so),
+        *(f"{NOT}{end}" for end, is_so in others.items() if is_so),
     ]
 
 
@@ -366,11 +336,11 @@ def _orders(integers: Sequence[int]) -> Iterator[str]:
             yield "rotated"
 
 
-def _values(value: int, n: int, element_type: str) -> list[str]:
+def _values(value: int, n: int, element_type: str) -> Sequence[str]:
     """Return the names of an integer next to a size `n`."""
     small = [str(value)] if 2 < abs(value) < 10 else []
     limits = [name for name, limit in _LIMITS.items() if limit == value]
-    return [*small, *limits, *names_near(value, n, element_type)]
+    return *small, *limits, *names_near(value, n, element_type)
 
 
 def _sign(value: int) -> str:

@@ -185,7 +185,7 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
         _print_bug(bug, verdicts.get(bug.causes[0].representative), console)
     if hidden := len(bugs[MAX_LISTED:]):
         more = f"{hidden} more bug{'s' * (hidden > 1)}"
-        console.print(f"... and {more}; use --out for all of them", highlight=False)
+        console.print(f"... and {more}; the report that --out writes has all", highlight=False)
     console.print(_counts_table(certificate))
     for operator, by_type in certificate.accuracy.items():
         accuracies = (f"{name} {accuracy.summary}" for name, accuracy in by_type.items())
@@ -270,7 +270,8 @@ def print_side_by_side(certificates: Sequence[Certificate], console: Console) ->
         for case in regressed[:MAX_LISTED]:
             print_line(console, f"    regressed: {case}")
         if hidden := len(regressed[MAX_LISTED:]):
-            console.print(f"    ... and {hidden} more; use --out for all of them", highlight=False)
+            more = f"{hidden} more; the report that --out writes has all"
+            console.print(f"    ... and {more}", highlight=False)
 
 
 REPORT_FILE, JUNIT_FILE, SIDE_BY_SIDE_FILE = "report.html", "junit.xml", "side-by-side.html"

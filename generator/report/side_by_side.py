@@ -12,7 +12,8 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import CLAIM_FILE, WAIVERS_FILE
 from opcert.settings import DEFAULTS, OPTIONS, RunSettings
 from opcert.specification.files import shipped_operators
-from opcert.verdicts.cause_text import Bug, Cause, bugs_of, condition_of
+from opcert.verdicts.cause_text import Bug, Cause, bugs_of
+from opcert.verdicts.condition_text import condition_of
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
     FAILURE_KINDS,

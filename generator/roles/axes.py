@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, Tensor, replace, wrap
 from opcert.arrays.element_types import lowest
 from opcert.errors import Inapplicable
-from opcert.roles.data import OfDataRole, PerAxis
+from opcert.roles.data import DataRole, OfDataRole, PerAxis
 from opcert.roles.drawing import Drawing, parted, places
 from opcert.roles.plain_values import OneElementRole
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
@@ -93,11 +93,6 @@ class AxisRole(OneElementRole, OfDataRole):
         axis = next(iter(self.values_in(call)), self.default)
         return wrap(int(str(axis)), self.data.tensor_of(call).rank)
 
-    def extent_on(self, call: Call, axis: int) -> int:
-        """Return the extent of data on an axis; 0 if data lacks it."""
-        shape = self.data.tensor_of(call).shape
-        return shape[axis] if axis < len(shape) else 0
-
     def axes_in(self, call: Call) -> int | None:
         """Return itself, unless another one is the axis that its integers concern."""
         return None if self.other_than is not None else self.axis_in(call)
@@ -125,13 +120,14 @@ class AlongRole(Role):
         """The axis that they concern."""
         return self.related(self.along, AxisRole)
 
+    @property
+    def data(self) -> DataRole:
+        """The data that has this axis."""
+        return self.axis.data
+
     def axes_in(self, call: Call) -> int:
         """Return the axis that they concern."""
         return self.axis.axis_in(call)
-
-    def extent_in(self, call: Call, axis: int) -> int:
-        """Return the extent of data on their axis."""
-        return self.axis.extent_on(call, axis)
 
 
 class AxesRole(ListRole, OfDataRole):
@@ -294,6 +290,10 @@ class PermutationRole(PerAxis):
 
         chosen = call.one(self, "order", *parted(named, moves))
         return None if chosen is None else self.drawn_list(call, chosen)
+
+    def axes_in(self, call: Call) -> Sequence[int]:
+        """Return the axes in their order."""
+        return self.values_in(call)
 
     @property
     def lengths(self) -> tuple[str, str] | None:

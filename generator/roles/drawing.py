@@ -260,7 +260,8 @@ def names_near(value: int, n: int, element_type: str) -> list[str]:
     return [name for name, near in _named_near(n, element_type).items() if near == value]
 
 
-def _named_near(n: int, element_type: str) -> dict[str, int]:
+@lru_cache(maxsize=1024)
+def _named_near(n: int, element_type: str) -> Mapping[str, int]:
     return {
         **{"0": 0, "1": 1, "n - 1": n - 1, "n": n, "-1": -1, "-n": -n, "n // 2": n // 2},
         **{"2": 2, "-2": -2, "1 - n": 1 - n, "n + 1": n + 1, "-n - 1": -n - 1},

@@ -23,7 +23,7 @@ from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
 from opcert.cases.properties import MULTIPLES, Properties, multiple_of, range_of
-from opcert.diagnosis import BoolArray, LevelTable, Point
+from opcert.diagnosis.table import BoolArray, LevelTable, Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.run.session import Step
 from opcert.specification.files import SpecFile, golden_outputs
@@ -37,7 +37,6 @@ from opcert.verdicts.reproduction import VALUE_KINDS, FreshCall
 # Larger calls and outputs are not computed.
 _MAX_ELEMENTS = 1 << 18
 
-
 # Factors that no spec declares.
 VIOLATED_RULE, MUTATED, CHANGE = "violated rule", "mutated argument", "change"
 COMPARISON, POSITION = "comparison", "position"
@@ -49,22 +48,6 @@ NARROWED = "narrowed integers"
 TYPE, RANK = "type of the first input", "rank of the first input"
 # What an invalid call does not have.
 _OF_RESULTS = (OUTPUT_SIZE, OUTPUT_MULTIPLE, OUTPUT_RANK, NEIGHBOUR, NARROWED, SPECIAL)
-# What a call with a level of these has, in words.
-PHRASES = {
-    VIOLATED_RULE: "a violation of {}",
-    MUTATED: "a change of {}",
-    CHANGE: "{}",
-    COMPARISON: "{}",
-    POSITION: "a change at the position {}",
-    NARROWED: "integers that need more than {}",
-    NEIGHBOUR: "the difference '{}' from the previous call",
-    OUTPUT_RANK: "an output of rank {}",
-    OUTPUT_SIZE: "outputs of size {}",
-    OUTPUT_MULTIPLE: "outputs whose number of elements is {}",
-    SPECIAL: "{} in the data",
-    TYPE: "a first input of {}",
-    RANK: "a first input of rank {}",
-}
 # Which mutations change the same property of an argument, by what their names contain.
 _CHANGES = {
     "an omitted argument": r"^omitted",
@@ -160,7 +143,11 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
         if is_valid:
             shapes = [output.shape for output in case.outputs]
             own = _of_outputs(shapes, case.rules)
-            own |= _of_data(operator.read_array(case.inputs[name]) for name in case.data_inputs)
+            own |= _of_data(
+                operator.read_array(case.inputs[name])
+                for name in case.data_inputs
+                if case.inputs[name].type in FLOATS
+            )
             if case.change is not None:
                 own[NEIGHBOUR] = frozenset([case.change.kind])
             known: list[Point] = [{}]
@@ -174,18 +161,13 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
             # A violation that the spec lists may change several arguments.
             changed = {change.argument} if change.argument else _differing(calls[baseline], call)
             rule = case.violated_rule or ""
-            violation = {} if of_spec is None else of_spec.violation(call, rule, changed)
-            points[case.id] = _invalid_points(
-                change, changed, rule, points[baseline], violation, _first_type(calls[baseline])
-            )
+            own = _of_change(change, changed, rule, calls[baseline])
+            own |= {} if of_spec is None else of_spec.violation(call, rule, changed)
+            points[case.id] = [{**point, **own} for point in _shared(points[baseline], changed)]
         if of_spec is not None:
             narrowed = of_spec.narrowing(call, is_valid, partial(_bare_step, operator, case))
             points[case.id] = [{**point, **narrowed} for point in points[case.id]]
     return CaseLevels(operator, points, of_spec)
-
-
-def _first_type(call: Call) -> str:
-    return next((tensor.type for tensor in call.inputs.values()), "")
 
 
 def _differing(one: Call, other: Call) -> set[str]:
@@ -304,11 +286,11 @@ class LevelledCalls:
         """Return the levels of an invalid call, which is a `valid` one with a `change`."""
         call, changed, rule = call_of(step), {change.argument}, step.rule or ""
         own = {
+            **_of_change(change, changed, rule, call_of(valid)),
             **self.violation(call, rule, changed),
             **self.narrowing(call, False, lambda: step),
         }
-        former = _first_type(call_of(valid))
-        return _invalid_points(change, changed, rule, self.points_of(valid), own, former)
+        return [{**point, **own} for point in _shared(self.points_of(valid), changed)]
 
     def violation(self, call: Call, rule: str, changed: Collection[str]) -> Point:
         """Return the levels of what makes a call invalid."""
@@ -340,13 +322,13 @@ def _of_outputs(shapes: Sequence[Sequence[int]], rules: Iterable[str]) -> dict[s
 
 
 def _of_data(moved: Iterable[Array]) -> dict[str, frozenset[str]]:
-    """Return what is special about elements that are moved: other bits of equal values."""
-    special = set()
+    """Return which of -0.0 and NaN are among the elements that are moved."""
+    special: set[str] = set()
     for array in moved:
         if type_name(array.dtype) in FLOATS and array.size <= _MAX_ELEMENTS:
             with np.errstate(invalid="ignore"):
-                special |= {"-0.0"} if (np.signbit(array) & (array == 0)).any() else set()
-                special |= {"NaN"} if np.isnan(array).any() else set()
+                found = {"-0.0": np.signbit(array) & (array == 0), "NaN": np.isnan(array)}
+            special |= {name for name, flags in found.items() if flags.any()}
     return {SPECIAL: frozenset(special)}
 
 
@@ -358,30 +340,26 @@ def _number(level: str) -> int:
     return int(match[0].replace(",", "")) if match else -1
 
 
-def _invalid_points(
-    change: Change,
-    changed: Collection[str],
-    rule: str,
-    baseline: list[Point],
-    violation: Point,
-    former: str,
-) -> list[Point]:
-    """Return the levels of an invalid call: its change, and what it shares with its baseline.
-
-    `former` is the type of the first input of the baseline, which may have had another one.
-    """
+def _of_change(
+    change: Change, changed: Collection[str], rule: str, valid: Call
+) -> dict[str, frozenset[str]]:
+    """Return the levels of the change that makes a valid call violate a rule."""
     property_ = next((c for c, pattern in _CHANGES.items() if re.search(pattern, change.kind)), "")
     if property_ == "another element type":
+        former = next((tensor.type for tensor in valid.inputs.values()), "")
         # The first number in a name is that of bits; a boolean has 8.
         bits = {next(iter(re.findall(r"\d+", name)), "8") for name in (change.kind, former)}
         property_ += " of the same size" if len(bits) == 1 else ""
-    own: Point = {
+    return {
         CHANGE: frozenset([property_ or "other values"]),
         VIOLATED_RULE: frozenset([rule]),
         MUTATED: frozenset(changed),
         POSITION: frozenset([change.position] if change.position else []),
-        **violation,
     }
+
+
+def _shared(baseline: Sequence[Point], changed: Collection[str]) -> Iterable[Point]:
+    """Return what an invalid call has of the levels of its baseline."""
     dropped = (*(f"{argument} " for argument in changed), BEHAVIOUR)
     shared = [
         {
@@ -392,8 +370,7 @@ def _invalid_points(
         for point in baseline
     ]
     # Points that differ in dropped factors alone count once.
-    distinct = {tuple(sorted((f, *sorted(v)) for f, v in point.items())): point for point in shared}
-    return [{**point, **own} for point in distinct.values()]
+    return {tuple(sorted((f, *sorted(v)) for f, v in p.items())): p for p in shared}.values()
 
 
 def _visible(operator: OperatorSuite, case: IndexedCase) -> tuple[bool, bool]:

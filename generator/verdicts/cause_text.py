@@ -3,7 +3,6 @@
 What one mistake does to several operators is a bug, one row of a report.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -13,12 +12,12 @@ import numpy as np
 from pydantic import ConfigDict
 
 from opcert.arrays.element_types import bits_of
-from opcert.cases.properties import level_text
-from opcert.diagnosis import Condition, Point
+from opcert.diagnosis.table import Point, unmatched_terms
 from opcert.errors import listed
 from opcert.suite.format import IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.case_levels import BEHAVIOUR, PHRASES, VIOLATED_RULE, CaseLevels
+from opcert.verdicts.case_levels import VIOLATED_RULE
+from opcert.verdicts.condition_text import Term, condition_of
 
 # The most elements of an array that people read.
 _READABLE = 64
@@ -79,99 +78,6 @@ EFFECTS = {
     "crash": "crashes",
     "hang": "hangs",
 }
-# How many alternatives a phrase lists.
-_MOST_LISTED = 6
-
-
-@dataclass(frozen=True)
-class Term:
-    """A factor with the levels of it that matter, in the order of the factor, and in words."""
-
-    # Read by pydantic when it parses a certificate.
-    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
-
-    factor: str
-    levels: tuple[str, ...]
-    text: str
-
-
-def condition_of(terms: Iterable[Term]) -> Condition:
-    """Return a condition without its words."""
-    return tuple((term.factor, term.levels) for term in terms)
-
-
-def terms_of(condition: Condition, known: CaseLevels) -> tuple[Term, ...]:
-    """Return a condition with its words."""
-    table = known.table
-    return tuple(
-        Term(name, levels, _text(name, levels, table.factors[name], table.is_exclusive(name)))
-        for name, levels in condition
-    )
-
-
-def _text(factor: str, levels: Sequence[str], every: Sequence[str], is_exclusive: bool) -> str:
-    if factor.startswith(BEHAVIOUR):
-        return f"the behaviour {factor.removeprefix(BEHAVIOUR).partition('/')[2]}"
-    omitted = [level for level in every if level not in levels]
-    if not omitted and len(levels) > 1:
-        # Some points lack the factor, so that all of its levels are a condition too.
-        return f"any {factor}"
-    # A call with one of several names may have another one, too.
-    are_few = len(omitted) < len(levels) and len(levels) > 2 and is_exclusive
-    if are_few and not _is_range(levels, every):
-        return f"anything but {_alternatives(factor, omitted, every)}"
-    return _alternatives(factor, levels, every)
-
-
-def _alternatives(factor: str, levels: Sequence[str], every: Sequence[str]) -> str:
-    """Return phrases as alternatives; words with which all of them begin or end occur once."""
-    template = PHRASES.get(factor)
-    phrases = [
-        (
-            template.format(level.rpartition("/")[2]) if template else level_text(factor, level)
-        ).split()
-        for level in levels
-    ]
-    shortest = min(map(len, phrases)) - 1
-    before = _shared_words(phrases, shortest)
-    after = _shared_words([phrase[::-1] for phrase in phrases], shortest - before)
-    tails = [" ".join(phrase[before : len(phrase) - after]) for phrase in phrases]
-    is_open = tails[0].endswith(" less") or tails[-1].endswith(" more")
-    if _is_range(levels, every) and len(levels) > 2 - is_open:
-        least, most = tails[0].partition(" to ")[0], tails[-1].rpartition(" to ")[2]
-        if tails[0].endswith(" less"):
-            tails = [f"{most} or less"]
-        else:
-            tails = [f"{least} or more" if levels[-1] == every[-1] else f"{least} to {most}"]
-    elif len(tails) > _MOST_LISTED:
-        others = "other" if after else "others"
-        tails = [*tails[: _MOST_LISTED - 1], f"{len(tails) - _MOST_LISTED + 1} {others}"]
-    first = phrases[0]
-    return " ".join([*first[:before], listed(tails, "or"), *first[len(first) - after :]])
-
-
-def _shared_words(phrases: Sequence[Sequence[str]], most: int) -> int:
-    """Return with how many of the same words phrases begin, `most` at the most.
-
-    Numbers and signs are parts of a level: "2^16 + 1 or 2^31 - 1" has no words to share.
-    """
-    words = enumerate(zip(*phrases, strict=False))
-    return min(most, next((k for k, at in words if len({*at}) > 1 or at[0].isdigit()), most))
-
-
-def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
-    """Whether levels are numbers that follow each other."""
-    start = every.index(levels[0])
-    are_numbers = all(re.match(r"-?[\d,]+($| to | or )", level) for level in levels)
-    return are_numbers and tuple(every[start : start + len(levels)]) == tuple(levels)
-
-
-def unmatched_terms(points: Sequence[Point], condition: Condition) -> int:
-    """Return how many terms of a condition a call lacks, at the point where it lacks the fewest."""
-    return min(
-        sum(point.get(factor, frozenset()).isdisjoint(levels) for factor, levels in condition)
-        for point in points
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,10 +182,15 @@ def cause_text(
     cases = (cause.failing, cause.passing, cause.others_failing, cause.others_passing)
     figures = _figures("cases", *cases)
     if cause.unmatched:
-        figures += f", {len(cause.unmatched):,} of them listed here without an explanation"
+        figures += f", {unexplained(len(cause.unmatched))}"
     if any(fresh):
         figures += f"; {_figures('fresh calls', *fresh)}"
     return f"{subject}{words}", figures
+
+
+def unexplained(count: int) -> str:
+    """Return the words for failures that a cause has although its condition does not hold."""
+    return f"{count:,} of them listed here without an explanation"
 
 
 def _figures(

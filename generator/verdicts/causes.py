@@ -3,27 +3,34 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import combinations, product
+from operator import itemgetter
 
-import numpy as np
-
-from opcert.diagnosis import (
-    BoolArray,
-    Condition,
+from opcert.diagnosis.explanations import (
+    Explanation,
     explain_failures,
     necessary_condition,
     separate_causes,
 )
+from opcert.diagnosis.table import BoolArray, Condition, LevelTable
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import ReadOnUse
 from opcert.suite.suite import Suite
 from opcert.verdicts.case_levels import CaseLevels, case_levels
-from opcert.verdicts.cause_text import EFFECTS, Cause, cause_text, easiest_to_read, terms_of
+from opcert.verdicts.cause_text import (
+    EFFECTS,
+    Cause,
+    cause_text,
+    easiest_to_read,
+    unexplained,
+)
+from opcert.verdicts.condition_text import terms_of
 from opcert.verdicts.dependence import Known, explained_by, known_case, known_in_run
 from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
-# What one bug does to different calls. Other kinds are causes of their own.
+# What one bug does to different calls. Other kinds are causes of their own, unless their conditions
+# share terms.
 _OF_ONE_BUG = {
     "count",
     "dtype",
@@ -43,8 +50,9 @@ _STATE = "state"
 # applies.
 _MAX_UNEXPLAINED = 0.25
 # The share of the failures of two kinds that a condition must match to be the cause of both, and
-# the failures that it may explain less well than two conditions do.
-_SHARED, _TOLERANCE = 0.75, 3.0
+# the failures that it may explain less well than two conditions do: so many, or of the terms that
+# both have a share of them, since the other terms may say no more than where the bug shows.
+_SHARED, _TOLERANCE, _LOSS_OF_SHARED = 0.75, 3.0, 0.6
 _SEVERE = ("crash", "hang")
 
 
@@ -146,26 +154,22 @@ class Diagnosis:
             # A kind of failure that only valid calls have says nothing about invalid ones, and vice
             # versa.
             expectations = {of_suite[case].expects for case in cases}
-            could = [of_suite[case] for case in passed if of_suite[case].expects in expectations]
-            show = [of_suite[case] for case in cases]
-            visible = {case.id for case in (*could, *show) if levels.can_show(kind, case)}
-            visible |= {call.name for call in fresh if call.failure == kind and call.shows}
-            passing = [case.id for case in could]
+            passing = [case for case in passed if of_suite[case].expects in expectations]
+            visible = [c for c in (*cases, *passing) if levels.can_show(kind, of_suite[c])]
+            visible += [call.name for call in fresh if call.can_show(kind)]
             # Fresh calls are valid.
             if "outputs" in expectations:
-                visible |= {call.name for call in fresh if call.could_fail(kind)}
                 passing += [call.name for call in fresh if call.failure is None]
-            counted[kind] = _counted(*map(levels.mask, (fail, passing, visible)))
+            counted[kind] = levels.mask(fail), levels.mask(passing), levels.mask(visible)
         # What makes every call fail in one way explains failures of another kind, too.
         known = [
             condition
-            for parts in counted.values()
-            for failing, passing in parts
-            for condition in separate_causes(levels.table, failing, passing)
+            for failing, passing, visible in counted.values()
+            for condition in separate_causes(levels.table, failing, passing & visible)
         ]
         drafts: list[_Draft] = []
-        for kind, parts in counted.items():
-            drafts += _drafts(levels, kind, parts, known)
+        for kind, masks in counted.items():
+            drafts += _drafts(levels, kind, *masks, known)
         self._last[name] = searched, (levels, _merged(drafts, levels))
         return self._last[name][1]
 
@@ -207,6 +211,11 @@ def _related(
                 figures=relation.figures,
             )
         )
+    most = max(causes, key=lambda cause: len(cause.cases), default=None)
+    if most is not None and left and len(left) <= _MAX_UNEXPLAINED * len(most.cases):
+        figures = f"{most.figures}, {unexplained(len(left))}"
+        whole = replace(most, cases=(*most.cases, *left), unmatched=(*left,), figures=figures)
+        return [whole if cause is most else cause for cause in causes], []
     return causes, left
 
 
@@ -221,73 +230,56 @@ class _Draft:
     passing: BoolArray
     alternatives: tuple[Condition, ...]
 
-
-def _counted(
-    failing: BoolArray, passing: BoolArray, visible: BoolArray
-) -> list[tuple[BoolArray, BoolArray]]:
-    """Return the cases in which a failure must show, and those that fail although it need not.
-
-    A pass says nothing where no failure would show. What fails even there is compared with all.
-    """
-    return [(failing & visible, passing & visible), (failing & ~visible, passing)]
+    @classmethod
+    def of(cls, kind: str, found: Explanation, failing: BoolArray, passing: BoolArray) -> "_Draft":
+        """Return what explains failures of one kind."""
+        return cls((kind,), found.condition, found.explained, failing, passing, found.alternatives)
 
 
 def _drafts(
     levels: CaseLevels,
     kind: str,
-    parts: Sequence[tuple[BoolArray, BoolArray]],
+    failing: BoolArray,
+    passing: BoolArray,
+    visible: BoolArray,
     known: Sequence[Condition],
 ) -> list[_Draft]:
-    """Return the causes of the failures of one kind, part by part."""
-    explained: list[_Draft] = []
-    rest: list[_Draft] = []
-    for failing, passing in parts:
-        left = failing.copy()
-        for i, draft in enumerate(explained):
-            matched = left & _nearly_matching(levels, draft.condition, left)
-            explained[i] = replace(draft, explained=draft.explained | matched)
-            left &= ~matched
-        if not left.any():
-            continue
-        for found in explain_failures(levels.table, left, passing, known):
-            which = explained if found.condition else rest
-            alternatives = found.alternatives
-            which.append(
-                _Draft((kind,), found.condition, found.explained, left, passing, alternatives)
-            )
+    """Return the causes of the failures of one kind.
+
+    A pass says nothing where the failure need not be `visible`. A condition that rests on failures
+    in such cases is compared with all passes.
+    """
+    table, counted, left = levels.table, passing & visible, failing.copy()
+    drafts = []
+    for found in explain_failures(table, failing, counted, known):
+        is_visible = 2 * (found.explained & visible).sum() >= found.explained.sum()
+        passes = (table.matching(found.condition) & passing).sum()
+        if found.condition and (is_visible or 2 * passes <= found.explained.sum()):
+            drafts.append(_Draft.of(kind, found, failing & visible, counted))
+            left &= ~found.explained
+    if (hidden := left & ~visible).any():
+        for found in explain_failures(table, hidden, passing, known):
+            if found.condition:
+                drafts.append(_Draft.of(kind, found, hidden, passing))
+                left &= ~found.explained
+    rest = _Draft((kind,), (), left, failing, counted, ())
+    most = max([*drafts, rest], key=lambda draft: (bool(draft.condition), draft.explained.sum()))
     if kind == _STATE:
-        most = max(explained + rest, key=lambda d: (bool(d.condition), d.explained.sum()))
-        return [replace(most, explained=np.any([d.explained for d in explained + rest], axis=0))]
-    if len(rest) > 1:
-        whole = np.any([draft.explained for draft in rest], axis=0)
-        passing = np.any([draft.passing for draft in rest], axis=0)
-        rest = [replace(rest[0], explained=whole, failing=whole, passing=passing)]
-    if explained and rest:
-        most = max(explained, key=lambda draft: draft.explained.sum())
-        if rest[0].explained.sum() <= _MAX_UNEXPLAINED * most.explained.sum():
-            whole = most.explained | rest[0].explained
-            return [replace(d, explained=whole) if d is most else d for d in explained]
-    return explained + rest
-
-
-def _nearly_matching(levels: CaseLevels, condition: Condition, failing: BoolArray) -> BoolArray:
-    """Return which cases match a condition, or without a term if most of the failing ones do."""
-    matched = levels.table.matching(condition)
-    for term in condition if len(condition) > 1 else ():
-        without = levels.table.matching(tuple(other for other in condition if other != term))
-        if (without & failing).sum() >= _SHARED * failing.sum():
-            matched = matched | without
-    return matched
+        return [replace(most, explained=failing)]
+    if most is not rest and left.sum() <= _MAX_UNEXPLAINED * most.explained.sum():
+        whole = replace(most, explained=most.explained | left)
+        return [whole if draft is most else draft for draft in drafts]
+    return [*drafts, rest] if left.any() else drafts
 
 
 def _merged(drafts: Sequence[_Draft], levels: CaseLevels) -> list[_Draft]:
-    """Merge causes of different kinds as long as one condition explains the failures of both."""
+    """Merge two causes as long as one condition explains the failures of both."""
     drafts = list(drafts)
     while True:
         candidates = (
             (first, second, merged)
             for first, second in combinations(drafts, 2)
-            if (merged := _merge(first, second, levels)) is not None
+            if (merged := _merge(first, second, levels.table)) is not None
         )
         if (best := next(candidates, None)) is None:
             return drafts
@@ -295,47 +287,70 @@ def _merged(drafts: Sequence[_Draft], levels: CaseLevels) -> list[_Draft]:
         drafts = [merged if d is first else d for d in drafts if d is not second]
 
 
-def _merge(first: _Draft, second: _Draft, levels: CaseLevels) -> _Draft | None:
+def _merge(first: _Draft, second: _Draft, table: LevelTable) -> _Draft | None:
     """Return the cause of the failures of both, if one condition explains them as well.
 
-    One condition makes one cause even of kinds that one bug seldom has: a rule that is not checked
-    makes some calls return outputs, and others crash; and integers that a backend narrows make
-    valid calls fail, and invalid calls pass.
+    What two conditions share makes one cause even of kinds that one bug seldom has: a rule that is
+    not checked makes some calls return outputs, and others crash; and integers that a backend
+    narrows make valid calls fail, and invalid calls pass.
     """
-    are_of_one_bug = {*first.kinds, *second.kinds} <= _OF_ONE_BUG
-    are_same = bool(first.condition) and first.condition == second.condition
-    if not {*first.kinds}.isdisjoint(second.kinds) or not (are_of_one_bug or are_same):
-        return None
+    kinds = {*first.kinds, *second.kinds}
+    own = [draft.condition for draft in (first, second) if draft.condition]
     explained = first.explained | second.explained
-    passing = first.passing & second.passing
-    if not are_of_one_bug:
-        # One of them counts valid calls, and the other one invalid calls.
-        passing = first.passing | second.passing
-    conditions = [draft.condition for draft in (first, second) if draft.condition]
-    if len(conditions) == 2 and [n for n, _ in conditions[0]] == [n for n, _ in conditions[1]]:
-        both = zip(*conditions, strict=True)
-        pairs = [(name, {*own}, {*other}) for (name, own), (_, other) in both]
-        # Levels of which none is common to both kinds are more likely to be two causes.
-        if all(own <= other or other <= own for _, own, other in pairs):
-            factors = levels.table.factors
-            either = [(n, tuple(x for x in factors[n] if x in a | b)) for n, a, b in pairs]
-            conditions.append(tuple(either))
+    # The conditions to try, and whether they have a term that both have.
+    tried: dict[Condition, bool] = {}
+    shared: Condition = ()
+    if len(own) == 2 and (_STATE not in kinds or own[0] == own[1]):
+        shared = _shared_terms(first.condition, second.condition, table)
+        if not kinds <= _OF_ONE_BUG:
+            shared = tuple(term for term in shared if term in own[0] and term in own[1])
+        tried |= dict.fromkeys((shared, *_parts(shared)), True)
+    if kinds <= _OF_ONE_BUG:
+        for condition in (*own, *(part for whole in own for part in _parts(whole))):
+            tried.setdefault(condition, not {*condition}.isdisjoint(shared))
+    tried.pop((), None)
+    # One of them may count valid calls, and the other one invalid calls.
+    passing = (
+        first.passing & second.passing if kinds <= _OF_ONE_BUG else first.passing | second.passing
+    )
     separately = sum(
-        _loss(levels.table.matching(draft.condition), draft.explained, draft.passing)
+        _loss(table.matching(draft.condition), draft.explained, draft.passing)
         for draft in (first, second)
         if draft.condition
     )
-    for condition in conditions:
-        matched = levels.table.matching(condition)
+    candidates = []
+    for condition, is_shared in tried.items():
+        tolerance = max(_TOLERANCE, _LOSS_OF_SHARED * explained.sum() * is_shared)
+        matched = table.matching(condition)
         shares = [(matched & d.explained).sum() / d.explained.sum() for d in (first, second)]
         loss = _loss(matched, explained, passing)
-        if min(shares) >= _SHARED and loss <= separately + _TOLERANCE:
-            # The kind of most failures comes first.
-            ordered = sorted((first, second), key=lambda d: -int(d.explained.sum()))
-            kinds = tuple(kind for draft in ordered for kind in draft.kinds)
-            failing = first.failing | second.failing
-            return _Draft(kinds, condition, explained, failing, passing, ())
-    return None
+        if min(shares) >= _SHARED and loss <= separately + tolerance:
+            candidates.append((loss, condition))
+    if not candidates:
+        return None
+    condition = min(candidates, key=itemgetter(0))[1]
+    # The kind of most failures comes first.
+    ordered = sorted((first, second), key=lambda d: -int(d.explained.sum()))
+    names = tuple(dict.fromkeys(kind for draft in ordered for kind in draft.kinds))
+    return _Draft(names, condition, explained, first.failing | second.failing, passing, ())
+
+
+def _parts(condition: Condition) -> list[Condition]:
+    """Return what is left of a condition without some of its terms, the longest first."""
+    counts = range(len(condition) - 1, 0, -1)
+    return [part for count in counts for part in combinations(condition, count)]
+
+
+def _shared_terms(first: Condition, second: Condition, table: LevelTable) -> Condition:
+    """Return the terms with the factors that two conditions have, and the levels of both.
+
+    Levels of which none is common to both are more likely to be two causes.
+    """
+    shared = []
+    for (name, one), (other_name, other) in product(first, second):
+        if name == other_name and ({*one} <= {*other} or {*other} <= {*one}):
+            shared.append((name, tuple(x for x in table.factors[name] if x in (*one, *other))))
+    return tuple(shared)
 
 
 def _loss(matched: BoolArray, explained: BoolArray, passing: BoolArray) -> float:
@@ -368,17 +383,17 @@ def _cause(
         cases=tuple(cases),
         failing=failing,
         representative=easiest_to_read(operator, alone or tried or typical)[0],
-        condition=terms_of(draft.condition, levels),
+        condition=terms_of(draft.condition, levels.table),
         unmatched=tuple(levels.names(draft.explained & ~matched)),
         attributed=tuple(v.case for v in attributed if v.attributed_to in failed),
         passing=passing,
         others_failing=others_failing,
         others_passing=others_passing,
-        alternatives=tuple(terms_of(other, levels) for other in draft.alternatives),
+        alternatives=tuple(terms_of(other, levels.table) for other in draft.alternatives),
     )
     common: Condition = ()
     if not draft.condition:
         common = necessary_condition(levels.table, draft.explained, draft.passing)
     having_it = int((levels.table.matching(common) & draft.passing & own).sum())
-    statement, figures = cause_text(cause, fresh, terms_of(common, levels), having_it)
+    statement, figures = cause_text(cause, fresh, terms_of(common, levels.table), having_it)
     return replace(cause, statement=statement, figures=figures)

@@ -9,20 +9,16 @@ import numpy as np
 
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import same_bytes
-from opcert.diagnosis import Point
+from opcert.diagnosis.table import Point, unmatched_terms
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import HELD, Session, Step, shortened, step_of
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.support import declared_support
 from opcert.verdicts.case_levels import CaseLevels, LevelledCalls, have_different_elements
-from opcert.verdicts.cause_text import (
-    Cause,
-    condition_of,
-    easiest_to_read,
-    unmatched_terms,
-)
+from opcert.verdicts.cause_text import Cause, easiest_to_read
 from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.condition_text import condition_of
 from opcert.verdicts.dependence import (
     Known,
     Trial,

@@ -48,9 +48,11 @@ class FreshCall(StrictModel):
         """The name of the call among the cases of the diagnosis."""
         return f"fresh/{self.number}"
 
-    def could_fail(self, kind: str) -> bool:
-        """Whether the call passes, and a failure of this kind would have been visible."""
-        return self.failure is None and kind != "bits" and (self.shows or kind not in VALUE_KINDS)
+    def can_show(self, kind: str) -> bool:
+        """Whether a failure of this kind would be visible; other bits are where they were seen."""
+        if kind == "bits":
+            return self.failure == kind
+        return self.shows or kind not in VALUE_KINDS
 
 
 class ReproducedCall(StrictModel):

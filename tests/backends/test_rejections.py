@@ -48,6 +48,16 @@ def dml(*sizes: list[int], axis: int = 1, of: str = "FLOAT32", count: int | None
 
 
 SLICED = sliced(SQUARE, 0, 2, 1)
+AVERAGED: Call = (
+    "openvino/AvgPool-1",
+    {"data": np.ones((1, 1, 4), np.float32)},
+    {"strides": [1], "pads_begin": [0], "pads_end": [0], "kernel": [2], "exclude_pad": True},
+)
+PADDED: Call = (
+    "openvino/Pad-1",
+    {"data": SQUARE, "pads_begin": int64s(0, 1), "pads_end": int64s(0, 1)},
+    {"pad_mode": "edge"},
+)
 COMMON = {
     "sum of lengths": split(SQUARE, 1, 1),
     "axis of split": split(SQUARE, 1, 2, axis=2),
@@ -131,6 +141,9 @@ BY_ADAPTER: dict[str, dict[str, Call]] = {
         "negative size": dml([2, 1], [2, -1]),
         "size past 64 bits": dml([2, 1], [2, 1 << 64]),
         "missing member": changed(dml([2, 3]), Axis=None),
+        "word for rounding": changed(AVERAGED, rounding_type="round"),
+        "no exclude_pad": changed(AVERAGED, exclude_pad=None),
+        "mode that only ONNX has": changed(PADDED, pad_mode="wrap"),
     },
     "torch": {
         **REJECTED_ON_THE_HOST,
@@ -191,6 +204,11 @@ def test_the_runtime_rejects(adapter: str, call: Call) -> None:
 @pytest.mark.parametrize(("adapter", "call"), cases(BY_ADAPTER))
 def test_the_adapter_rejects(adapter: str, call: Call) -> None:
     assert rejected_by(adapter_of(adapter), call) == "adapter"
+
+
+@pytest.mark.parametrize("call", [SLICED, AVERAGED, PADDED], ids=lambda call: call[0])
+def test_onnxruntime_accepts_the_valid_calls_that_are_changed(call: Call) -> None:
+    assert rejected_by(adapter_of("onnxruntime"), call) == "accepted"
 
 
 def test_exceptions_on_the_host_are_the_adapters_rejections() -> None:

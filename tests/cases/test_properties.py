@@ -9,10 +9,11 @@ import pytest
 from opcert.arrays.calls import Call
 from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import filled, vector
-from opcert.cases.properties import Properties, level_text
-from opcert.diagnosis import Point
+from opcert.cases.properties import Properties
+from opcert.diagnosis.table import Point
 from opcert.specification.files import read_specs_in
 from opcert.suite.spec_check import valid_calls
+from opcert.verdicts.condition_text import level_text
 from tests import shipped
 
 SPECS = {spec_file.spec.operator: spec_file.spec for spec_file in read_specs_in(None)}
@@ -84,6 +85,33 @@ def test_an_order_of_a_few_axes_is_a_level() -> None:
     assert has(
         points("openvino/Transpose-1", call, (2, 4, 3))[0], {"input_order list": "[0, 2, 1]"}
     )
+
+
+def test_each_axis_is_a_point_with_its_place_in_an_order() -> None:
+    call = Call({"arg": filled("f32", (2, 3, 5)), "input_order": vector("i64", (0, 2, 1))}, {})
+    found = {
+        next(name for name in ("first", "last", "second") if name in point["arg axis"]): point
+        for point in points("openvino/Transpose-1", call, (2, 5, 3))
+    }
+    assert has(
+        found["first"], {"input_order place": "first", "arg multiple": "twice an odd number"}
+    )
+    assert has(found["last"], {"input_order place": "any but the last", "arg length": "5 to 8"})
+
+
+def test_what_a_whole_call_has_is_a_level_at_each_of_its_points() -> None:
+    call = Call(
+        {
+            "data": replace(filled("f32", (5, 5)), layout=Layout(backwards=(1,))),
+            **{name: vector("i64", (0, 1)) for name in ("start", "stop")},
+            "step": vector("i64", (1, 1)),
+        },
+        {},
+    )
+    both = points(SLICE, call, (0, 0))
+    assert len(both) == 2
+    for point in both:
+        assert has(point, {"equal shapes": "start and stop", "data backwards": "last"})
 
 
 def test_the_integers_of_an_invalid_call_are_levels() -> None:

@@ -5,13 +5,8 @@ from itertools import product
 
 import numpy as np
 
-from opcert.diagnosis import (
-    Explanation,
-    LevelTable,
-    Point,
-    explain_failures,
-    necessary_condition,
-)
+from opcert.diagnosis.explanations import Explanation, explain_failures, necessary_condition
+from opcert.diagnosis.table import LevelTable, Point
 
 FACTORS = {
     "rank": [*"12345678"],

@@ -10,7 +10,8 @@ from typer.testing import Result
 
 from opcert.run.session import step_of
 from opcert.verdicts.case_levels import NEIGHBOUR, LevelledCalls, case_levels
-from opcert.verdicts.cause_text import Cause, Term
+from opcert.verdicts.cause_text import Cause
+from opcert.verdicts.condition_text import Term
 from tests.command_line import opcert
 from tests.faults.fault import GATHER
 from tests.faults.finding import core_suite

@@ -10,10 +10,9 @@ import pytest
 from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array
 from opcert.backends.contract import Backend
-from opcert.diagnosis import Condition
+from opcert.diagnosis.table import Condition
 from opcert.run.comparison import FailureKind, compare_outputs
 from opcert.suite.format import IndexedCase
-from opcert.verdicts.case_levels import CaseLevels, case_levels
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.verdict import Verdict
@@ -25,7 +24,7 @@ from tests.faults.triggers import triggers
 pytestmark = pytest.mark.slow
 TRIGGERS = dict(triggers())
 # At least these shares, in percent.
-NAMED, AS_MANY = 85, 78
+NAMED, AS_MANY = 85, 80
 # How many backends with two to five faults are made.
 _COMBINED = 60
 # How similar two conditions are that match the same cases but for a few.
@@ -98,7 +97,7 @@ def failures(name: str) -> set[str]:
 def names_trigger(cause: Cause, name: str) -> bool:
     """Whether a cause's condition, or an alternative, matches the cases that the trigger does."""
     operator = core_suite().operators[FAULTS[name].operator]
-    levels = _levels(FAULTS[name].operator)
+    levels = diagnosis().levels[FAULTS[name].operator]
     counted = levels.mask(
         case
         for case, verdict in verdicts(name).items()
@@ -113,11 +112,6 @@ def names_trigger(cause: Cause, name: str) -> bool:
         if condition and (matched & expected).sum() >= _SAME * (matched | expected).sum():
             return True
     return False
-
-
-@cache
-def _levels(operator: str) -> CaseLevels:
-    return case_levels(core_suite().operators[operator], core_suite().spec_files[operator])
 
 
 def test_the_first_cause_of_a_fault_names_its_trigger() -> None:

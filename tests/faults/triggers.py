@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from opcert.cases.properties import range_of
-from opcert.diagnosis import Condition
+from opcert.diagnosis.table import Condition
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import BROADCAST, DML, GATHER, SLICE, SPLIT
 

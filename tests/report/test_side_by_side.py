@@ -8,7 +8,8 @@ from opcert.errors import visible_text
 from opcert.report.files import SIDE_BY_SIDE_FILE, render_side_by_side
 from opcert.report.side_by_side import SideBySide
 from opcert.run.comparison import FailureKind
-from opcert.verdicts.cause_text import Cause, Term
+from opcert.verdicts.cause_text import Cause
+from opcert.verdicts.condition_text import Term
 from opcert.verdicts.verdict import Status, Verdict
 from tests import samples
 from tests.made_certificate import DIGEST, OPERATOR, certificate

@@ -122,7 +122,7 @@ def test_bugs_beyond_a_screen_are_counted(wrong: Certificate) -> None:
     screen = console()
     many = (replace(wrong.causes[0], condition=()),) * (MAX_LISTED + 2)
     print_certificate(wrong.replace(causes=many), screen)
-    assert "... and 2 more bugs; use --out for all" in text(screen)
+    assert "... and 2 more bugs; the report that --out writes has all" in text(screen)
 
 
 def test_the_conclusion_gives_the_reasons_the_part_and_the_selection(wrong: Certificate) -> None:

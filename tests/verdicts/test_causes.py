@@ -19,7 +19,7 @@ from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from tests import samples
-from tests.faults.fault import BROADCAST, SLICE
+from tests.faults.fault import BROADCAST, GATHER, SLICE
 from tests.wrong_backends import Right
 
 # Returns a kind of failure, "crash", "hang" or None.
@@ -84,6 +84,26 @@ def test_one_condition_that_explains_two_kinds_is_one_cause() -> None:
 
     (cause,) = causes(BROADCAST, fails)
     assert set(cause.kinds) == {"value", "shape"}
+
+
+def test_kinds_that_show_in_different_calls_are_one_cause() -> None:
+    def fails(case: IndexedCase) -> str | None:
+        if not is_of_rank_7(case):
+            return None
+        # A few of the outputs that have the shape of data are right.
+        shape = case.inputs["data"].shape
+        is_right = None if shape[-1] % 4 == 0 else "value"
+        return is_right if case.outputs[0].shape == shape else "shape"
+
+    (cause,) = causes(BROADCAST, fails)
+    assert [(term.factor, term.levels) for term in cause.condition] == [("data rank", ("7", "8"))]
+    assert {*cause.kinds} == {"shape", "value"}
+
+
+def test_failures_in_outputs_that_are_all_alike_are_explained_with_the_others() -> None:
+    # A wrong index gives other elements than zeros.
+    (cause,) = causes(GATHER, lambda c: "value" if "gather-8/index-below" in c.rules else None)
+    assert (cause.passing, cause.unmatched) == (0, ())
 
 
 def test_two_faults_are_two_causes() -> None:

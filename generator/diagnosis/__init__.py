@@ -1,0 +1,1 @@
+"""Failing cases -> the combinations of levels that explain them."""

@@ -1,0 +1,155 @@
+"""Failing cases -> the smallest conjunctions of levels that explain them.
+
+A conjunction that makes every case with it fail is a failure-causing schema (Nie and Leung, "The
+minimal failure-causing schema of combinatorial testing", 2011). Yilmaz, Cohen and Porter ("Covering
+arrays for efficient fault characterization in complex configuration spaces", 2006) learn such
+conjunctions by classification trees, which split all failures by one factor, although they may have
+several causes. Here one conjunction is found after the other, each the best for the failures left
+to explain.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from opcert.diagnosis.search import Search
+from opcert.diagnosis.table import BoolArray, Condition, LevelTable
+
+MAX_ALTERNATIVES = 3
+# Of the failures that a condition matches, so many must have no earlier explanation.
+_OWN_SHARE = 0.25
+# How many failures with a known condition outweigh a passing case; fewer than so many with a
+# separate level may have another cause.
+_KNOWN, _MIN_SEPARATE = 3, 3
+# What all failures have is stated if fewer passing cases have it; each factor halves them.
+_MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 0.25, 4, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A condition, the failures that it explains, and the cases that it matches.
+
+    `explained` flags the failing cases that no earlier explanation explains. The condition is empty
+    if most cases fail, whatever their levels, or if no combination of levels explains the rest. The
+    `alternatives` match exactly the same of the cases that fail or pass.
+    """
+
+    condition: Condition
+    explained: BoolArray
+    alternatives: tuple[Condition, ...] = ()
+
+
+def separate_causes(table: LevelTable, failing: BoolArray, passing: BoolArray) -> list[Condition]:
+    """Return the separate levels with which every case fails; to find them needs no search."""
+    remaining = failing.copy()
+    conditions: list[Condition] = []
+    for name, level in ((n, x) for n in table.separate for x in table.factors.get(n, ())):
+        condition = ((name, (level,)),)
+        matched = table.matching(condition)
+        if (matched & remaining).sum() >= _MIN_SEPARATE and not (matched & passing).any():
+            conditions.append(condition)
+            remaining &= ~matched
+    return conditions
+
+
+def explain_failures(
+    table: LevelTable, failing: BoolArray, passing: BoolArray, known: Sequence[Condition] = ()
+) -> list[Explanation]:
+    """Return the fewest and simplest conditions that explain failing cases.
+
+    They are conjunctions of at most four factors. Cases that neither fail nor pass do not count.
+    Conditions that are `known` to cause failures come first where most cases with them fail.
+    """
+    conditions = _separate_first(table, failing, passing, known) if passing.any() else []
+    remaining = failing.copy()
+    for condition in conditions:
+        remaining &= ~table.matching(condition)
+    while remaining.any() and passing.any():
+        best = Search(table, remaining, passing).best()
+        if best is None:
+            break
+        conditions.append(best)
+        remaining &= ~table.matching(best)
+    # Later conditions together may explain all that an earlier one does.
+    for condition in conditions[:-1]:
+        others = [table.matching(other) for other in conditions if other != condition]
+        if not (table.matching(condition) & failing & ~np.any(others, axis=0)).any():
+            conditions.remove(condition)
+    explanations = []
+    remaining = failing.copy()
+    for condition in conditions:
+        matched = table.matching(condition)
+        # What others explain but for a few failures is no cause of its own.
+        if (matched & remaining).sum() < _OWN_SHARE * (matched & failing).sum():
+            continue
+        alternatives = tuple(_alternatives(table, condition, failing | passing))
+        explanations.append(Explanation(condition, matched & remaining, alternatives))
+        remaining &= ~matched
+    if remaining.any():
+        explanations.append(Explanation((), remaining))
+    return explanations
+
+
+def necessary_condition(table: LevelTable, failing: BoolArray, passing: BoolArray) -> Condition:
+    """Return what all failing cases have, and few passing ones; () if there is nothing like it."""
+    seen: BoolArray = np.any(table.matrix[failing[table.owners]], axis=0)
+    terms = [
+        (name, tuple(np.array(levels)[seen[table.columns[name]]].tolist()))
+        for name, levels in table.factors.items()
+        if 0 < seen[table.columns[name]].sum() <= _COMMON_LEVELS
+    ]
+    condition: Condition = ()
+    count = int(passing.sum())
+    while count and len(condition) < _COMMON_FACTORS:
+        longer = [(*condition, term) for term in terms if term not in condition]
+        common = [c for c in longer if not (failing & ~table.matching(c)).any()]
+        counts = [int((passing & table.matching(c)).sum()) for c in common]
+        fewer, best = min(zip(counts, common, strict=True), default=(count, condition))
+        if 2 * fewer > count:
+            break
+        count, condition = fewer, best
+    return condition if count <= _MAX_COMMON * passing.sum() else ()
+
+
+def _separate_first(
+    table: LevelTable, failing: BoolArray, passing: BoolArray, known: Sequence[Condition]
+) -> list[Condition]:
+    """Return the separate levels that explain failures, here or among other failures."""
+    own = dict.fromkeys((*separate_causes(table, failing, passing), *known))
+    order = [*table.separate]
+    remaining = failing.copy()
+    conditions: list[Condition] = []
+    for condition in sorted(own, key=lambda terms: order.index(terms[0][0])):
+        matched = table.matching(condition)
+        if (matched & remaining).sum() > _KNOWN * (matched & passing).sum():
+            conditions.append(condition)
+            remaining &= ~matched
+    return conditions
+
+
+def _alternatives(table: LevelTable, condition: Condition, counted: BoolArray) -> list[Condition]:
+    """Return conditions that have another factor and match the same of the `counted` cases."""
+    matched = table.matching(condition) & counted
+    alternatives: list[Condition] = []
+    for i, (former, former_levels) in enumerate(condition):
+        replaced = table.matched_lines(((former, former_levels),))
+        has_former = table.matrix[:, table.columns[former]].any(axis=1)
+        others = (*condition[:i], *condition[i + 1 :])
+        taken = {former, *(name for name, _ in others)}
+        cases = table.cases(table.matrix & table.matched_lines(others)[:, None])
+        # A level takes part if it matches none of the other cases.
+        is_part: BoolArray = np.any(cases & matched[:, None], axis=0)
+        is_part &= ~np.any(cases & (counted & ~matched)[:, None], axis=0)
+        for name, columns in table.columns.items():
+            flags = is_part[columns]
+            if name in taken or (cases[:, columns][:, flags].any(axis=1) < matched).any():
+                continue
+            term = name, tuple(np.array(table.factors[name])[flags].tolist())
+            has_both = has_former & table.matrix[:, columns].any(axis=1)
+            if (table.matched_lines((term,)) != replaced)[has_both].any():
+                alternatives.append((*others, term))
+    # A longer list of levels is no alternative: it fits by chance.
+    lengths = [sum(len(levels) for _, levels in terms) for terms in (condition, *alternatives)]
+    simple = [terms for terms, n in zip(alternatives, lengths[1:], strict=True) if n <= lengths[0]]
+    return simple[:MAX_ALTERNATIVES]

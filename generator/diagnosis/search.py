@@ -1,0 +1,260 @@
+"""The search for the conjunction of levels that best explains failing cases.
+
+A beam search, as in CN2 (Clark and Niblett, "The CN2 induction algorithm", 1989).
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, pairwise
+from operator import itemgetter
+
+import numpy as np
+import numpy.typing as npt
+
+from opcert.diagnosis.table import BoolArray, Condition, LevelTable
+
+FloatArray = npt.NDArray[np.floating]
+# For some factors, by number, a flag for each level.
+_Choice = dict[int, BoolArray]
+
+# What a passing case that matches costs, in failures that a condition explains.
+_PASSING = 2.0
+# While a factor is still missing, passing cases cost less: so much at the most, and so much if as
+# many cases fail as pass.
+_PASSING_SO_FAR, _PASSING_SHARE = 0.5, 3.0
+# What a factor and each further level cost, in bits: about what it takes to name one of them. The
+# rarer failures are, the more bits each that a condition explains is worth: among many failures, a
+# condition soon explains some by chance (minimum description length; Rissanen, 1978).
+_FACTOR_BITS, _LEVEL_BITS = 9.0, 3.5
+# What they cost besides, as a share of the failures that the condition matches. Most faults cannot
+# be seen in some calls, and with thousands of cases there is always a level that leaves these out.
+_FACTOR_SHARE, _LEVEL_SHARE = 0.06, 0.025
+# Two bounds say which levels are chosen if these are neighbours in the order of the factor.
+_RANGE = 2
+# The least value of four factors, as a share of the failures: so many fit parts of them by chance.
+_SHARE_OF_FOURS = 0.5
+# How many pairs are searched, and get further factors; how many triples, and fours; and of how many
+# times as many these are the best.
+_PAIRS, _LONGER, _ESTIMATED = 12, 16, 3
+# A condition explains nothing if more of its cases pass.
+_MAX_PASSING = 0.5
+
+
+class Search:
+    """The search for the condition that best explains some failing cases."""
+
+    def __init__(self, table: LevelTable, remaining: BoolArray, passing: BoolArray) -> None:
+        self._table = table
+        # The rows of the levels of each factor.
+        self._rows = [*table.columns.values()]
+        self._is_separate = [name in table.separate for name in table.factors]
+        counted = np.flatnonzero((remaining | passing)[table.owners])
+        # The first lines of all cases come first, those of cases with the most lines at the front,
+        # then all second lines, and so on: what a case has is a few operations on whole arrays.
+        cases, starts, numbers, counts = np.unique(
+            table.owners[counted], return_index=True, return_inverse=True, return_counts=True
+        )
+        places = np.arange(len(counted)) - starts[numbers]
+        counted = counted[np.lexsort((numbers, -counts[numbers], places))]
+        self._ends = np.cumsum(np.bincount(places)).tolist()
+        cases = cases[np.lexsort((cases, -counts))]
+        owners = table.owners[counted]
+        self._levels: BoolArray = np.ascontiguousarray(table.matrix[counted].T)
+        self._floats = self._levels.astype(np.float32)
+        self._fails, self._passes = (
+            mask[cases].astype(np.float32) for mask in (remaining, passing)
+        )
+        self._line_fails = remaining[owners].astype(np.float32)
+        self._line_passes = passing[owners].astype(np.float32)
+        bits = max(1.0, -math.log2(self._fails.mean()))
+        self._factor_price, self._level_price = _FACTOR_BITS / bits, _LEVEL_BITS / bits
+        odds = float(self._fails.sum() / self._passes.sum())
+        self._price_so_far = min(_PASSING_SO_FAR, _PASSING_SHARE * odds)
+        self._is_present: BoolArray = np.any(self._levels, axis=1)
+
+    def best(self) -> Condition | None:
+        """Return the condition of the greatest value, or None if no condition explains much."""
+        found = [self._ascend([i]) for i in range(len(self._rows))]
+        total = self._fails.sum()
+        # At best, a pair explains every failure and nothing else.
+        if max(value for value, _ in found) < total - self._factor_price:
+            found += [self._ascend([*pair], pair) for pair in self._pairs(_PASSING)]
+        if max(value for value, _ in found) < total - 2 * self._factor_price:
+            pairs = self._pairs(self._price_so_far)
+            found += [self._ascend([*triple], triple) for triple in self._longer(pairs, _PASSING)]
+            if max(value for value, _ in found) < total - 3 * self._factor_price:
+                triples = self._longer(pairs, self._price_so_far)
+                fours = [self._ascend([*f], f) for f in self._longer(triples, _PASSING)]
+                found += [four for four in fours if four[0] >= _SHARE_OF_FOURS * total]
+        # Of conditions with equal values, the one of the fewest factors comes first.
+        value, choice = max(found, key=itemgetter(0))
+        matched = self._cases(self._matched(choice))
+        failing, passing = (matched * self._fails).sum(), (matched * self._passes).sum()
+        if value <= self._factor_price or passing > _MAX_PASSING * (failing + passing):
+            return None
+        # Drop a factor whose levels leave out no case.
+        for factor in sorted(choice):
+            others = {i: flags for i, flags in choice.items() if i != factor}
+            if (self._cases(self._matched(others)) == matched).all():
+                choice = others
+        factors = [*self._table.factors.items()]
+        return tuple(
+            (factors[i][0], tuple(factors[i][1][k] for k in np.flatnonzero(flags)))
+            for i, flags in sorted(choice.items())
+        )
+
+    def _worth(self, lines: BoolArray, price: float) -> float:
+        """Return the failing cases of some lines, less the passing ones at a price."""
+        cases = self._cases(lines)
+        return float(self._fails @ cases - price * (self._passes @ cases))
+
+    def _best_of(self, choices: Iterable[_Choice], price: float, most: int) -> list[_Choice]:
+        """Return the choices that are worth most, of those that match the same lines one."""
+        estimated = self._ranked(choices, price)[: _ESTIMATED * most]
+        refined = self._ranked((self._refined(choice, price) for choice in estimated), price)
+        return refined[:most]
+
+    def _ranked(self, choices: Iterable[_Choice], price: float) -> list[_Choice]:
+        """Return choices, the best first; of those that match the same lines, the simplest."""
+        distinct: dict[bytes, tuple[float, int, _Choice]] = {}
+        for choice in choices:
+            lines = self._matched(choice)
+            key, levels = lines.tobytes(), sum(int(flags.sum()) for flags in choice.values())
+            if key not in distinct or levels < -distinct[key][1]:
+                distinct[key] = self._worth(lines, price), -levels, choice
+        best = sorted(distinct.values(), key=itemgetter(0), reverse=True)
+        return [choice for _, _, choice in best]
+
+    def _refined(self, choice: _Choice, price: float) -> _Choice:
+        """Choose the levels of each factor anew, the last one first."""
+        refined = dict(choice)
+        for factor in reversed(choice):
+            others = {i: flags for i, flags in refined.items() if i != factor}
+            refined[factor] = self._widen(factor, self._matched(others), price)[1]
+        return refined
+
+    def _pairs(self, price: float) -> list[_Choice]:
+        """Return promising pairs of factors, by counts of lines.
+
+        `price` is that of a passing line. A pair must be worth more than either of its factors.
+        """
+        weights = self._line_fails - price * self._line_passes
+        counts = (weights * self._floats) @ self._floats.T
+        starts = [rows.start for rows in self._rows]
+        singles = np.add.reduceat(np.maximum(np.diag(counts), 0), starts)
+        # The sum of the cells above zero is more than any choice of rows and columns.
+        bounds = np.add.reduceat(np.maximum(counts, 0), starts, axis=0)
+        bounds = np.add.reduceat(bounds, starts, axis=1)
+        pairs: list[tuple[float, _Choice]] = []
+        for first, second in combinations(range(len(self._rows)), 2):
+            least = max(singles[first], singles[second])
+            if bounds[first, second] <= least:
+                continue
+            cells = counts[self._rows[first], self._rows[second]]
+            value, rows, columns = _best_rectangle(cells)
+            if value > least:
+                pairs.append((value, {first: rows, second: columns}))
+        best = sorted(pairs, key=itemgetter(0), reverse=True)[: _ESTIMATED * _ESTIMATED * _PAIRS]
+        return self._best_of((pair for _, pair in best), price, _PAIRS)
+
+    def _longer(self, choices: Sequence[_Choice], price: float) -> list[_Choice]:
+        """Return promising choices with one more factor, which separates their lines.
+
+        `price` is that of a passing line.
+        """
+        longer: dict[tuple[int, ...], _Choice] = {}
+        weights = self._line_fails - price * self._line_passes
+        for choice in choices:
+            counts = self._floats @ (self._matched(choice) * weights)
+            for factor, rows in enumerate(self._rows):
+                flags = counts[rows] > 0
+                if factor not in choice and flags.any() and not flags.all():
+                    longer.setdefault(tuple(sorted((*choice, factor))), {**choice, factor: flags})
+        return self._best_of(longer.values(), price, _LONGER)
+
+    def _matched(self, choice: Mapping[int, BoolArray]) -> BoolArray:
+        """Return the lines with a chosen level of each factor."""
+        lines = np.ones(self._levels.shape[1], bool)
+        for factor, flags in choice.items():
+            lines &= np.logical_or.reduce(self._levels[self._rows[factor]][flags])
+        return lines
+
+    def _cases(self, lines: BoolArray) -> BoolArray:
+        """Return which cases have a line, for lines or for rows of lines."""
+        cases: BoolArray = lines[..., : self._ends[0]].copy()
+        for start, end in pairwise(self._ends):
+            cases[..., : end - start] |= lines[..., start:end]
+        return cases
+
+    def _ascend(self, order: list[int], choice: _Choice | None = None) -> tuple[float, _Choice]:
+        """Choose the levels of one factor after the other, until no choice is worth more.
+
+        Return the value of the choice as well.
+        """
+        choice = dict(choice or {})
+        best, best_choice = -np.inf, choice
+        # The factor that separates best comes last in the order.
+        while True:
+            for factor in reversed(order):
+                others = {i: flags for i, flags in choice.items() if i != factor}
+                value, choice[factor] = self._widen(factor, self._matched(others))
+            explained = float(self._fails @ self._cases(self._matched(choice)))
+            value -= (self._factor_price + _FACTOR_SHARE * explained) * (len(order) - 1)
+            if value <= best:
+                return best, best_choice
+            best, best_choice = value, dict(choice)
+
+    def _widen(
+        self, factor: int, lines: BoolArray, price: float = _PASSING
+    ) -> tuple[float, BoolArray]:
+        """Choose the best level of a factor on some lines, and add levels as long as they help.
+
+        Return the value of the choice as well; `price` is that of a passing case.
+        """
+        matched = self._cases(self._levels[self._rows[factor]] & lines)
+        floats = matched.astype(np.float32)
+        weights = self._fails - price * self._passes
+        is_useful = floats @ self._fails > 0
+        is_present = self._is_present[self._rows[factor]]
+        least = 1 if is_present.sum() > 1 else 0
+        flags = np.zeros(len(matched), bool)
+        cases = np.zeros(matched.shape[1], bool)
+        best, best_flags = -np.inf, flags
+        # All levels but one cost no more than two, so that more levels may be worth it.
+        while (is_useful & ~flags).any():
+            values = float(weights @ cases) + floats @ (weights * ~cases)
+            values[flags | ~is_useful] = -np.inf
+            level = int(values.argmax())
+            cases, flags = cases | matched[level], flags.copy()
+            flags[level] = True
+            level_price = self._level_price + _LEVEL_SHARE * float(self._fails @ cases)
+            value = float(values[level]) - level_price * _extra_levels(flags, is_present)
+            # A choice of all levels would only say that there is one.
+            if value > best and (is_present & ~flags).sum() >= least:
+                best, best_flags = value, flags
+            if self._is_separate[factor]:
+                break
+        return best, best_flags
+
+
+def _extra_levels(flags: BoolArray, is_present: BoolArray) -> int:
+    """Return how many levels after the first it takes to state a choice, or what it leaves out."""
+    chosen = flags[is_present]
+    count = int(chosen.sum())
+    bounds = int((np.diff(chosen.astype(np.int8)) != 0).sum())
+    return min(count - 1, len(chosen) - count, _RANGE if bounds <= _RANGE else count)
+
+
+def _best_rectangle(cells: FloatArray) -> tuple[float, BoolArray, BoolArray]:
+    """Return a choice of rows and columns whose cells have a great sum, and the sum."""
+    best = -np.inf, np.zeros(cells.shape[0], bool), np.zeros(cells.shape[1], bool)
+    row = int(cells.max(axis=1).argmax())
+    for start in (np.ones(cells.shape[0], bool), np.arange(cells.shape[0]) == row):
+        rows = start
+        for _ in range(3):
+            columns = cells[rows].sum(axis=0) > 0
+            rows = cells[:, columns].sum(axis=1) > 0
+        value = float(cells[rows][:, columns].sum())
+        if value > best[0]:
+            best = value, rows, columns
+    return best
