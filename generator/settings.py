@@ -103,8 +103,8 @@ class RunSettings:
     """What a run does, besides its backend and its suite.
 
     Attributes:
-        operator: A glob; by default all operators of the suite. The suite of shipped operators that
-            match and that the core suite lacks is generated.
+        operator: Globs, which commas separate; by default all operators of the suite. The suite of
+            shipped operators that match and that the core suite lacks is generated.
         case: A glob.
         specs: A folder of specs, which the reference backend follows as well.
         profile: The size of a suite that is generated.
@@ -123,9 +123,9 @@ class RunSettings:
     operator: Annotated[
         str | None,
         Option(
-            "Only operators whose ids match. The cases of those that the core suite lacks are "
-            "generated.",
-            "GLOB",
+            "Only operators whose ids match one of these, separated by commas. The cases of those "
+            "that the core suite lacks are generated.",
+            "GLOBS",
         ),
     ] = None
     case: Annotated[str, Option("Only cases whose ids match.", "GLOB")] = "*"

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +26,7 @@ from opcert.errors import OpcertError, did_you_mean
 from opcert.isolation.supervised import Configuration, configurations
 from opcert.report import files as reports
 from opcert.settings import OPTIONS, RunSettings
-from opcert.specification.files import shipped_operators
+from opcert.specification.files import select_operators, shipped_operators
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.system import check_output_folder, write_files
 from opcert.yaml_files import YamlSource, read_source
@@ -103,12 +102,8 @@ def _check_selection(suite: Suite, operator: str | None, case: str = "*") -> Non
         OpcertError: none does.
     """
     operator = "*" if operator is None else operator
-    known = [*suite.manifest.operators]
-    matching = [name for name in known if fnmatchcase(name, operator)]
-    if not matching:
-        if suite.folder == core_suite_folder():
-            known = shipped_operators()
-        raise OpcertError(f"no operator matches '{operator}'{did_you_mean(operator, known)}")
+    known = shipped_operators() if suite.folder == core_suite_folder() else None
+    select_operators(suite.manifest.operators, operator, known)
     if not suite.select(operator, case):
         ids = suite.select(operator, "*")
         near = did_you_mean(case, get_close_matches(case, ids, n=1))

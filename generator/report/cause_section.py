@@ -72,6 +72,7 @@ def cause_section(
             if not contract and {case.id, *main_rules} & set(erratum.affects)
         ],
         "contract": contract,
+        "summary": verdict.summary,
         "detail": "\n".join(observed),
         "log": "\n".join(printed),
         "excerpt": [] if excerpt is None else list(excerpt_rows(excerpt)),
@@ -122,8 +123,8 @@ def failure_program(
     case = operator.cases[verdict.case]
     source, options = certificate.backend.source, certificate.backend.options
     backend = _OBJECT_BACKEND if source is None else load_code(source, options)
-    first_line, _, _ = verdict.detail.partition("\n")
-    remarks = [f"{case.id}: {verdict.kind or verdict.status}", " ".join(first_line.split())[:200]]
+    said = " ".join(verdict.summary.split())[:200]
+    remarks = [f"{case.id}: {verdict.kind or verdict.status}", said]
     # A call that ends the process cannot be checked, so the program announces the end instead.
     ending = verdict.status if verdict.status in FATAL_OUTCOMES else verdict.kind
     ending = ending if ending in (*FATAL_OUTCOMES, "protocol") else None
@@ -244,7 +245,7 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
 
 
 def _listed_observation(verdict: Verdict) -> str:
-    return verdict.detail.partition("\n")[0][:_OBSERVATION_LENGTH]
+    return verdict.summary[:_OBSERVATION_LENGTH]
 
 
 def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:

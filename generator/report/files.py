@@ -201,9 +201,8 @@ def _print_bug(bug: Bug, verdict: Verdict | None, console: Console) -> None:
         line += f", and {rejections} not count because of them"
     print_line(console, line)
     # A certificate may have been changed.
-    detail = "" if verdict is None else verdict.detail
-    first_line, _, _ = detail.strip().partition("\n")
-    print_line(console, f"    {bug.causes[0].representative}: {first_line}")
+    observed = "" if verdict is None else verdict.summary
+    print_line(console, f"    {bug.causes[0].representative}: {observed}")
 
 
 def _counts_table(certificate: Certificate) -> Table:
@@ -380,8 +379,7 @@ def _test_case(verdict: Verdict, bug: str | None) -> ElementTree.Element:
     )
     if verdict.status == "pass":
         return test_case
-    first_line, _, _ = verdict.detail.partition("\n")
-    message = visible_text(f"{verdict.status}: {first_line}")
+    message = visible_text(f"{verdict.status}: {verdict.summary}")
     tag = "skipped" if verdict.kind == "uncredited" else _ELEMENTS.get(verdict.status, "skipped")
     result = ElementTree.SubElement(test_case, tag, message=message)
     if tag != "skipped":

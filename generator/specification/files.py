@@ -270,19 +270,36 @@ def read_specs(paths: Iterable[Path]) -> list[SpecFile]:
     return [by_name[name] for name in sorted(by_name) if name == by_name[name].spec.operator]
 
 
+def is_selected(operator: str, globs: str) -> bool:
+    """Whether the id of an operator matches one of some globs, which commas separate."""
+    return any(fnmatchcase(operator, glob.strip()) for glob in globs.split(","))
+
+
+def select_operators(
+    operators: Iterable[str], globs: str, known: list[str] | None = None
+) -> list[str]:
+    """Return the operators whose ids match one of some globs, which commas separate.
+
+    Raises:
+        OpcertError: a glob matches none. `known` ids are suggested, by default these operators.
+    """
+    names = [*operators]
+    for glob in globs.split(","):
+        if not any(is_selected(name, glob) for name in names):
+            near = did_you_mean(glob.strip(), known or names)
+            raise OpcertError(f"no operator matches '{glob.strip()}'{near}")
+    return [name for name in names if is_selected(name, globs)]
+
+
 def read_specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:
-    """Read the specs in `folder` whose operator matches the glob `operator`.
+    """Read the specs in `folder` whose operator matches one of the globs `operator`.
 
     Raises:
         SpecError: one of them has mistakes.
-        OpcertError: there are none, or none matches.
+        OpcertError: there are none, or a glob matches none.
     """
-    specs = read_specs(find_spec_files(folder))
-    matching = [file for file in specs if fnmatchcase(file.spec.operator, operator)]
-    if not matching:
-        known = [file.spec.operator for file in specs]
-        raise OpcertError(f"no operator matches '{operator}'{did_you_mean(operator, known)}")
-    return matching
+    specs = {file.spec.operator: file for file in read_specs(find_spec_files(folder))}
+    return [specs[name] for name in select_operators(specs, operator)]
 
 
 def with_named_values(spec: Spec) -> Spec:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -10,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from opcert.accuracy.arithmetics import PRECISION, arithmetics
 from opcert.errors import SpecError, did_you_mean
-from opcert.specification.files import shipped_operators
+from opcert.specification.files import is_selected, shipped_operators
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
@@ -119,7 +118,7 @@ def _claim_mistakes(
     known = sorted({*suite.operators, *shipped_operators()})
     for name, scope in claim.operators.items():
         place: YamlPath = ("operators", name)
-        if name in misspelt or (name in unknown and fnmatchcase(name, operator)):
+        if name in misspelt or (name in unknown and is_selected(name, operator)):
             yield place, f"unknown operator '{name}'{did_you_mean(name, known)}"
         for part, text in unknown_names(name, scope, suite):
             yield (*place, *part), text

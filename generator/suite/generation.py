@@ -8,7 +8,12 @@ from time import perf_counter
 
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.settings import PROFILES
-from opcert.specification.files import SpecFile, read_specs_in, shipped_operators
+from opcert.specification.files import (
+    SpecFile,
+    is_selected,
+    read_specs_in,
+    shipped_operators,
+)
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import OperatorPart, suite_files
 from opcert.suite.format import SuiteEntry
@@ -207,7 +212,7 @@ def open_suite(
     if folder is None and profile == "core":
         core = read_manifest(core_suite_folder()).operators
         lacking = (name for name in shipped_operators() if name not in core)
-        if operator is None or not any(fnmatchcase(name, operator) for name in lacking):
+        if operator is None or not any(is_selected(name, operator) for name in lacking):
             return Suite()
     return _generated(_selected(folder, operator), folder, jobs, announce, profile)
 

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from opcert.arrays.calls import group_variadic
 from opcert.arrays.element_types import Array
 from opcert.errors import SuiteError
-from opcert.specification.files import SpecFile, read_specs_in
+from opcert.specification.files import SpecFile, is_selected, read_specs_in
 from opcert.suite.format import (
     MANIFEST,
     Index,
@@ -217,11 +217,11 @@ class Suite:
                 yield SuiteCase(operator, record)
 
     def select(self, operator: str, case: str) -> list[str]:
-        """Return the ids of the cases that match the globs `operator` and `case`."""
+        """Return the ids of the cases that match `operator` and the glob `case`."""
         return [
             id_
             for name in self.manifest.operators
-            if fnmatchcase(name, operator)
+            if is_selected(name, operator)
             for id_ in self.operators[name].cases
             if fnmatchcase(id_, case)
         ]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self, get_args
 
@@ -193,6 +194,16 @@ class Verdict:
     before_waiver: BeforeWaiver | None = None
     evidence: Evidence | None = None
     seconds: Annotated[float, Field(ge=0, le=_MAX_SECONDS)] = field(default=0.0, compare=False)
+
+    @property
+    def summary(self) -> str:
+        """The first line of the detail, and of a message of several lines the last one as well.
+
+        A runtime often says last what it found, after the places in its own code.
+        """
+        lines = takewhile(lambda line: not line.startswith("    "), self.detail.splitlines())
+        first, *others = [*filter(str.strip, lines)] or [""]
+        return f"{first} ... {others[-1]}" if others else first
 
     @property
     def outcome(self) -> Outcome:

@@ -103,6 +103,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("certify", "--operator", "openvino/Slice8"), r"no operator .*did you mean 'openvino/Slice-8"),
     (("certify", "--operator", "Slice-8"), r"no operator matches 'Slice-8'; did you mean 'openvi"),
     (("certify", "--operator", "*/Slic8"), r"no operator matches '\*/Slic8'; did you mean 'openv"),
+    (("certify", "--operator", "*/Slice-8,x/*"), r"no operator matches 'x/\*'"),
     (("certify", "--operator", "OPENVINO/*"), r"no operator matches 'OPENVINO/\*'; "),
     (("certify", "--operator", "onnx/Slice-13"), r"no operator matches 'onnx/Slice-13'; did you"),
     (("certify", "--operator", ""), r"no operator matches ''; expected one of "),

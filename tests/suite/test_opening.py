@@ -79,6 +79,11 @@ def test_a_glob_that_matches_both_kinds_gives_one_suite(generated: list[str]) ->
     assert generated == [file.spec.operator for file in read_specs_in(None)]
 
 
+def test_commas_separate_globs(generated: list[str]) -> None:
+    open_suite(operator=f"{LACKING}, openvino/Sl*-8")
+    assert sorted(generated) == sorted([LACKING, "openvino/Slice-8"])
+
+
 def test_a_plain_generate_writes_the_core_operators(tmp_path: Path, generated: list[str]) -> None:
     generate(tmp_path)
     assert tuple(generated) == CORE_OPERATORS

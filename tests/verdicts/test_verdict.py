@@ -1,5 +1,6 @@
 """Judging: the status and kind of each outcome."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -160,6 +161,22 @@ def test_a_verdict_says_who_rejected_the_call() -> None:
     assert judged(REJECTED, outcome, verdict_of_baseline("pass")).rejected_by == "adapter"
     assert judged(VALID, outcome).rejected_by == "adapter"
     assert judged(VALID, Outcome("outputs", [])).rejected_by is None
+
+
+@pytest.mark.parametrize(
+    ("detail", "summary"),
+    [
+        ("", ""),
+        ("output 0 differs\n    in data=i32[]", "output 0 differs"),
+        (
+            "rejected: at a.cpp:7\nat b.cpp:9\nno rank\n\n    in data=i32[]",
+            "rejected: at a.cpp:7 ... no rank",
+        ),
+    ],
+)
+def test_the_summary_of_a_long_message_has_its_last_line(detail: str, summary: str) -> None:
+    verdict = replace(verdict_of_baseline("fail", "rejected"), detail=detail)
+    assert verdict.summary == summary
 
 
 def test_an_uncredited_rejection_names_the_baseline_that_failed() -> None:
