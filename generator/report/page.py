@@ -244,10 +244,11 @@ class ReportPage:
 
     @cached_property
     def feature_levels(self) -> list[tuple[str, str, Tally]]:
-        """Each feature level of each operator, with the tally of its cases."""
+        """Each feature level of each operator that the backend supports, with its tally."""
         return [
             (operator, level, count_statuses(v for v in verdicts if level in self._levels(v)))
             for operator, verdicts in self._verdicts.items()
+            if any(verdict.status not in ("unsupported", "not-run") for verdict in verdicts)
             for level in self._suite.operators[operator].index.feature_levels
         ]
 

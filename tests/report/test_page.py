@@ -346,6 +346,14 @@ def test_the_report_of_the_core_suite_with_hundreds_of_failures_is_small() -> No
     assert len(report_files(certificate, samples.suite())[REPORT_FILE]) < 5e6
 
 
+def test_an_operator_that_is_not_supported_has_no_feature_levels() -> None:
+    verdicts = [replace(verdict, status="unsupported") for verdict in samples.right().verdicts]
+    unsupported = samples.right().model_copy(update={"verdicts": verdicts})
+    assert "Feature levels" in html(samples.right)
+    report = report_files(unsupported, samples.suite())[REPORT_FILE].decode()
+    assert "Feature levels" not in report
+
+
 def test_feature_levels_count_their_cases() -> None:
     operator = samples.suite().operators["directml/DML_OPERATOR_SPLIT"]
     text = normal(page(samples.faulty).text)
