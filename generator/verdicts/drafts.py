@@ -1,0 +1,188 @@
+"""What explains the failures of each kind, and which of it is one cause."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from opcert.diagnosis.explanations import Explanation, explain_failures
+from opcert.diagnosis.table import BoolArray, Condition, LevelTable
+
+# What one bug does to different calls. Other kinds are causes of their own, unless their conditions
+# share terms.
+_OF_ONE_BUG = {
+    "count",
+    "dtype",
+    "shape",
+    "value",
+    "bits",
+    "accuracy",
+    "rejected",
+    "unstable",
+    "aliased-output",
+}
+# What a backend keeps shows where earlier calls differ from a case. The levels of the case alone
+# cannot separate two causes of this.
+STATE = "state"
+# Failures that no levels explain are listed with the cause of the most failures of their kind, if
+# they are no more than this share of them: most often, its condition does not say exactly where it
+# applies.
+MAX_UNEXPLAINED = 0.25
+# The share of the failures of two kinds that a condition must match to be the cause of both, and
+# the failures that it may explain less well than two conditions do: so many, or of the terms that
+# both have a share of them, since the other terms may say no more than where the bug shows.
+_SHARED, _TOLERANCE, _LOSS_OF_SHARED = 0.75, 3.0, 0.6
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A cause as masks of cases: those it explains, and all that fail or pass for its kinds."""
+
+    kinds: tuple[str, ...]
+    condition: Condition
+    explained: BoolArray
+    failing: BoolArray
+    passing: BoolArray
+    alternatives: tuple[Condition, ...]
+
+    @classmethod
+    def of(cls, kind: str, found: Explanation, failing: BoolArray, passing: BoolArray) -> "Draft":
+        """Return what explains failures of one kind."""
+        return cls((kind,), found.condition, found.explained, failing, passing, found.alternatives)
+
+
+def drafts_of(
+    table: LevelTable,
+    kind: str,
+    failing: BoolArray,
+    passing: BoolArray,
+    visible: BoolArray,
+    known: Sequence[Condition],
+) -> list[Draft]:
+    """Return the causes of the failures of one kind.
+
+    A pass says nothing where the failure need not be `visible`. A condition that rests on failures
+    in such cases is compared with all passes.
+    """
+    counted, left = passing & visible, failing.copy()
+    drafts = []
+    for found in explain_failures(table, failing, counted, known):
+        is_visible = 2 * (found.explained & visible).sum() >= found.explained.sum()
+        passes = (table.matching(found.condition) & passing).sum()
+        if found.condition and (is_visible or 2 * passes <= found.explained.sum()):
+            drafts.append(Draft.of(kind, found, failing & visible, counted))
+            left &= ~found.explained
+    if (hidden := left & ~visible).any():
+        for found in explain_failures(table, hidden, passing, known):
+            if found.condition:
+                drafts.append(Draft.of(kind, found, hidden, passing))
+                left &= ~found.explained
+    rest = Draft((kind,), (), left, failing, counted, ())
+    most = max([*drafts, rest], key=lambda draft: (bool(draft.condition), draft.explained.sum()))
+    if kind == STATE:
+        return [replace(most, explained=failing)]
+    if most is not rest and left.sum() <= MAX_UNEXPLAINED * most.explained.sum():
+        whole = replace(most, explained=most.explained | left)
+        return [whole if draft is most else draft for draft in drafts]
+    return [*drafts, rest] if left.any() else drafts
+
+
+def merged(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:
+    """Merge two causes as long as one condition explains the failures of both."""
+    drafts = list(drafts)
+    while True:
+        candidates = (
+            (first, second, both)
+            for first, second in combinations(drafts, 2)
+            if (both := _merge(first, second, table)) is not None
+        )
+        if (best := next(candidates, None)) is None:
+            return drafts
+        first, second, both = best
+        drafts = [both if d is first else d for d in drafts if d is not second]
+
+
+def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
+    """Return the cause of the failures of both, if one condition explains them as well.
+
+    What two conditions share makes one cause even of kinds that one bug seldom has: a rule that is
+    not checked makes some calls return outputs, and others crash; and integers that a backend
+    narrows make valid calls fail, and invalid calls pass.
+    """
+    explained = first.explained | second.explained
+    passing = first.passing & second.passing
+    if not _are_of_one_bug(first, second):
+        # One of them may count valid calls, and the other one invalid calls.
+        passing = first.passing | second.passing
+    separately = sum(
+        _loss(table.matching(draft.condition), draft.explained, draft.passing)
+        for draft in (first, second)
+        if draft.condition
+    )
+    best, least = None, math.inf
+    for condition, is_shared in _tried(first, second, table).items():
+        matched = table.matching(condition)
+        shares = [(matched & d.explained).sum() / d.explained.sum() for d in (first, second)]
+        loss = _loss(matched, explained, passing)
+        tolerance = max(_TOLERANCE, _LOSS_OF_SHARED * explained.sum() * is_shared)
+        if min(shares) >= _SHARED and loss <= separately + tolerance and loss < least:
+            best, least = condition, loss
+    if best is None:
+        return None
+    # The kind of most failures comes first.
+    ordered = sorted((first, second), key=lambda draft: -int(draft.explained.sum()))
+    kinds = tuple(dict.fromkeys(kind for draft in ordered for kind in draft.kinds))
+    return Draft(kinds, best, explained, first.failing | second.failing, passing, ())
+
+
+def _are_of_one_bug(first: Draft, second: Draft) -> bool:
+    return {*first.kinds, *second.kinds} <= _OF_ONE_BUG
+
+
+def _tried(first: Draft, second: Draft, table: LevelTable) -> dict[Condition, bool]:
+    """Return conditions that may explain the failures of both, and whether both share a term.
+
+    A term that one of them lacks may say no more than in which calls the bug shows in this way.
+    """
+    own = [draft.condition for draft in (first, second) if draft.condition]
+    tried: dict[Condition, bool] = {}
+    shared: Condition = ()
+    if len(own) == 2 and (own[0] == own[1] or STATE not in (*first.kinds, *second.kinds)):
+        shared = tuple(term for term in own[0] if term in own[1])
+        if _are_of_one_bug(first, second):
+            shared = _with_both(own[0], own[1], table, common=True)
+        tried |= dict.fromkeys((shared, *_parts(shared)), True)
+    if _are_of_one_bug(first, second):
+        for condition in (*own, *(part for whole in own for part in _parts(whole))):
+            tried.setdefault(condition, not {*condition}.isdisjoint(shared))
+        # One search has split what two levels of a factor have in common.
+        if len(own) == 2 and not {*first.kinds}.isdisjoint(second.kinds):
+            tried.setdefault(_with_both(own[0], own[1], table, common=False), False)
+    tried.pop((), None)
+    return tried
+
+
+def _with_both(one: Condition, other: Condition, table: LevelTable, *, common: bool) -> Condition:
+    """Return a condition with the levels of two.
+
+    With `common`, it has only the factors of both, where the levels of one are among those of the
+    other: levels of which none is common to both are more likely to be two causes.
+    """
+    levels, others = dict(one), dict(other)
+    joined = []
+    for name in {**levels, **others}:
+        either = {*levels.get(name, ()), *others.get(name, ())}
+        is_nested = len(either) in (len(levels.get(name, ())), len(others.get(name, ())))
+        if not common or (name in levels and name in others and is_nested):
+            joined.append((name, tuple(x for x in table.factors[name] if x in either)))
+    return tuple(joined)
+
+
+def _parts(condition: Condition) -> list[Condition]:
+    """Return what is left of a condition without some of its terms, the longest first."""
+    counts = range(len(condition) - 1, 0, -1)
+    return [part for count in counts for part in combinations(condition, count)]
+
+
+def _loss(matched: BoolArray, explained: BoolArray, passing: BoolArray) -> float:
+    return float((explained & ~matched).sum() + 2 * (matched & passing).sum())

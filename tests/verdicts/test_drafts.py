@@ -1,0 +1,91 @@
+"""Which causes of different kinds, or of one kind, are one."""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+
+from opcert.diagnosis.table import BoolArray, Condition, LevelTable
+from opcert.verdicts.drafts import Draft, merged
+
+FACTORS = {factor: [*"01234"] for factor in "abc"}
+CASES = [dict(zip(FACTORS, levels, strict=True)) for levels in product(*FACTORS.values())]
+TABLE = LevelTable(FACTORS, [[{f: frozenset([x]) for f, x in case.items()}] for case in CASES])
+Holds = Callable[[dict[str, str]], bool]
+
+
+def mask(holds: Holds) -> BoolArray:
+    return np.array([holds(case) for case in CASES])
+
+
+def draft(kind: str, condition: Condition, fails: Holds) -> Draft:
+    """Return the cause of the cases that match and fail; all others pass."""
+    failing = mask(fails)
+    explained = TABLE.matching(condition) & failing
+    return Draft((kind,), condition, explained, explained, ~failing, ())
+
+
+def conditions(*drafts: Draft) -> list[Condition]:
+    return [one.condition for one in merged(drafts, TABLE)]
+
+
+def of(**levels: str) -> Condition:
+    return tuple((name, tuple(one)) for name, one in levels.items())
+
+
+def has_a_0(case: dict[str, str]) -> bool:
+    return case["a"] == "0"
+
+
+def has_a_0_and_shows(case: dict[str, str]) -> bool:
+    """Return whether a bug of calls with a = 0 shows; in three of these it does not."""
+    return case["a"] == "0" and (case["b"] in "01" or case["b"] != case["c"])
+
+
+def test_a_term_that_says_where_a_bug_shows_is_dropped() -> None:
+    first = draft("shape", of(a="0", b="01"), has_a_0_and_shows)
+    second = draft("value", of(a="0", b="234", c="01"), has_a_0_and_shows)
+    assert conditions(first, second) == [of(a="0")]
+
+
+def test_a_part_of_one_condition_may_explain_the_failures_of_both() -> None:
+    first = draft("shape", of(a="0", b="0123"), has_a_0)
+    second = draft("value", of(b="4", c="01"), has_a_0)
+    assert conditions(first, second) == [of(a="0")]
+
+
+def test_a_value_and_a_crash_are_one_bug_if_their_conditions_share_a_term() -> None:
+    first = draft("crash", of(a="0", b="0123"), has_a_0)
+    second = draft("value", of(a="0", c="4"), has_a_0)
+    assert conditions(first, second) == [of(a="0")]
+
+
+def test_what_one_search_has_split_is_joined() -> None:
+    def fails(case: dict[str, str]) -> bool:
+        return case["a"] == "0" and case["b"] in "01" and case["c"] != "4"
+
+    first = draft("value", of(a="0", b="0"), fails)
+    second = draft("value", of(a="0", b="1", c="0123"), fails)
+    assert conditions(first, second) == [of(a="0", b="01", c="0123")]
+
+
+def test_a_shared_term_that_many_passes_have_is_no_cause() -> None:
+    def fails(case: dict[str, str]) -> bool:
+        return case["a"] == "0" and (case["b"] == "0" or case["c"] == "0")
+
+    first, second = draft("value", of(a="0", b="0"), fails), draft("shape", of(a="0", c="0"), fails)
+    assert len(conditions(first, second)) == 2
+
+
+def test_conditions_that_share_no_term_are_two_causes() -> None:
+    def fails(case: dict[str, str]) -> bool:
+        return case["a"] == "0" or case["b"] == "0"
+
+    first, second = draft("value", of(a="0"), fails), draft("shape", of(b="0"), fails)
+    assert conditions(first, second) == [of(a="0"), of(b="0")]
+
+
+def test_what_is_kept_from_call_to_call_is_a_cause_of_its_own() -> None:
+    first = draft("state", of(a="0", b="01"), has_a_0)
+    second = draft("value", of(a="0", b="2"), has_a_0)
+    assert len(conditions(first, second)) == 2
