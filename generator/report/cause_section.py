@@ -123,8 +123,8 @@ def failure_program(
     case = operator.cases[verdict.case]
     source, options = certificate.backend.source, certificate.backend.options
     backend = _OBJECT_BACKEND if source is None else load_code(source, options)
-    said = " ".join(verdict.summary.split())[:200]
-    remarks = [f"{case.id}: {verdict.kind or verdict.status}", said]
+    observed = " ".join(verdict.summary.split())[:200]
+    remarks = [f"{case.id}: {verdict.kind or verdict.status}", observed]
     # A call that ends the process cannot be checked, so the program announces the end instead.
     ending = verdict.status if verdict.status in FATAL_OUTCOMES else verdict.kind
     ending = ending if ending in (*FATAL_OUTCOMES, "protocol") else None
