@@ -66,7 +66,7 @@ class _Condition:
             raise ExpressionError(str(error), self._place) from None
 
     def comparison(self, scope: EvaluationScope) -> str | None:
-        """Return which side is the greater one, if the condition compares two numbers."""
+        """Return how the sides relate, if the condition compares two numbers."""
         tree = self._expression.tree
         if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
             return None
@@ -75,7 +75,8 @@ class _Condition:
             self._add_named(scope)
             left, right = (evaluate_in(scope, parse_expression(side)) for side in sides)
             if isinstance(left, int) and isinstance(right, int):
-                return f"{sides[0]} {'<' if left < right else '>'} {sides[1]}"
+                relation = "<" if left < right else ">" if left > right else "="
+                return f"{sides[0]} {relation} {sides[1]}"
         return None
 
     def _add_named(self, scope: EvaluationScope) -> None:

@@ -4,6 +4,7 @@ A role says which axis of data each of its integers concerns, and what it may be
 follows from the call: types, ranks, extents, orders, and what the outputs have of an axis.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -55,6 +56,12 @@ _CONTENTS = {"no": "different elements", "some": "one repeated element", "zero":
 def range_of(number: int) -> str:
     """Return the range of a number of elements, in words."""
     return _RANGES[max(k for k, least in enumerate(_LEAST) if least <= number)]
+
+
+def number_of(level: str) -> int | None:
+    """Return the number that a level is, or the first one of its range; None if it is neither."""
+    match = re.match(r"(-?[\d,]+)($| to | or )", level)
+    return int(match[1].replace(",", "")) if match else None
 
 
 @dataclass(frozen=True)
@@ -336,11 +343,11 @@ def _orders(integers: Sequence[int]) -> Iterator[str]:
             yield "rotated"
 
 
-def _values(value: int, n: int, element_type: str) -> Sequence[str]:
+def _values(value: int, n: int, element_type: str) -> list[str]:
     """Return the names of an integer next to a size `n`."""
     small = [str(value)] if 2 < abs(value) < 10 else []
     limits = [name for name, limit in _LIMITS.items() if limit == value]
-    return *small, *limits, *names_near(value, n, element_type)
+    return [*small, *limits, *names_near(value, n, element_type)]
 
 
 def _sign(value: int) -> str:

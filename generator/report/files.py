@@ -177,6 +177,9 @@ class Rate(bars.ProgressColumn):
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
+_ALL_LISTED = "the report that --out writes has all"
+
+
 def print_certificate(certificate: Certificate, console: Console) -> None:
     """Print the bugs, the counts by operator and status, and the conclusion."""
     verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
@@ -184,8 +187,8 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
     for bug in bugs[:MAX_LISTED]:
         _print_bug(bug, verdicts.get(bug.causes[0].representative), console)
     if hidden := len(bugs[MAX_LISTED:]):
-        more = f"{hidden} more bug{'s' * (hidden > 1)}"
-        console.print(f"... and {more}; the report that --out writes has all", highlight=False)
+        more = f"{hidden} more bug{'s' * (hidden > 1)}; {_ALL_LISTED}"
+        console.print(f"... and {more}", highlight=False)
     console.print(_counts_table(certificate))
     for operator, by_type in certificate.accuracy.items():
         accuracies = (f"{name} {accuracy.summary}" for name, accuracy in by_type.items())
@@ -269,8 +272,7 @@ def print_side_by_side(certificates: Sequence[Certificate], console: Console) ->
         for case in regressed[:MAX_LISTED]:
             print_line(console, f"    regressed: {case}")
         if hidden := len(regressed[MAX_LISTED:]):
-            more = f"{hidden} more; the report that --out writes has all"
-            console.print(f"    ... and {more}", highlight=False)
+            console.print(f"    ... and {hidden} more; {_ALL_LISTED}", highlight=False)
 
 
 REPORT_FILE, JUNIT_FILE, SIDE_BY_SIDE_FILE = "report.html", "junit.xml", "side-by-side.html"

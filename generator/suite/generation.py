@@ -44,7 +44,7 @@ def generate(
 ) -> list[str]:
     """Generate a suite in the folder `out`, and replace an earlier suite.
 
-    `specs` is a folder of specs, by default opcert's own. `operator` is a glob that selects
+    `specs` is a folder of specs, by default opcert's own. `operator` has globs that select
     operators, by default all of `specs`, or those of the core suite among opcert's own. `jobs` is
     the number of worker processes. The workers of a `cluster`, an `opcert.workers.Cluster`, take
     their place; they need other specs than opcert's own at the same path. `on_operator` is called
@@ -92,7 +92,7 @@ def generate_suite_files(
 
 
 def _selected(specs: Path | None, operator: str | None) -> list[SpecFile]:
-    """Return the specs that match a glob; without one, those of the core suite among opcert's."""
+    """Return the specs that match globs; without any, those of the core suite among opcert's."""
     spec_files = read_specs_in(specs, operator or "*")
     if specs is None and operator is None:
         return [file for file in spec_files if file.spec.operator in CORE_OPERATORS]
@@ -156,7 +156,7 @@ def load(
 ) -> Suite:
     """Read a suite, by default the core suite that comes with opcert.
 
-    The glob `operator` selects shipped operators. If the core suite lacks one of them, the suite of
+    The globs `operator` select shipped operators. If the core suite lacks one of them, the suite of
     all that match is generated. Without `folder`, `specs` is a folder whose suite is generated.
 
     A suite yields its cases with their golden data, in the order in which a certification runs
@@ -198,7 +198,7 @@ def open_suite(
 ) -> Suite:
     """Return a suite as passed, from a folder, or generated from `specs`; by default the core.
 
-    If the glob `operator` matches shipped operators that the core suite lacks, the suite of all
+    If the globs `operator` match shipped operators that the core suite lacks, the suite of all
     shipped operators that match is generated instead; and so is a suite of another profile.
 
     Raises:

@@ -22,7 +22,7 @@ from opcert.arrays.element_types import FLOATS, INTEGERS, Array, bits_of, type_n
 from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
-from opcert.cases.properties import MULTIPLES, Properties, multiple_of, range_of
+from opcert.cases.properties import MULTIPLES, Properties, multiple_of, number_of, range_of
 from opcert.diagnosis.table import BoolArray, LevelTable, Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.run.session import Step
@@ -333,11 +333,9 @@ def _of_data(moved: Iterable[Array]) -> dict[str, frozenset[str]]:
 
 
 def _number(level: str) -> int:
-    """Return the number with which a level begins, by which levels are sorted."""
-    if level in MULTIPLES:
-        return MULTIPLES.index(level)
-    match = re.match(r"-?[\d,]+$|-?[\d,]+(?= to | or )", level)
-    return int(match[0].replace(",", "")) if match else -1
+    """Return the number by which levels are sorted."""
+    number = MULTIPLES.index(level) if level in MULTIPLES else number_of(level)
+    return -1 if number is None else number
 
 
 def _of_change(

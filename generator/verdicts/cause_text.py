@@ -86,7 +86,7 @@ class Cause:
 
     Attributes:
         kinds: The kinds of failure, or "crash" or "hang"; the most frequent one first.
-        condition: A conjunction of up to three terms; empty if no levels explain the failures.
+        condition: A conjunction of up to four terms; empty if no levels explain the failures.
         cases: The failing cases, in the order of the suite. Each failure has one cause.
         unmatched: Those of them that do not match the condition. No condition explains these, and
             they may have another cause.

@@ -1,13 +1,12 @@
 """Conditions in words: what a call with some levels has."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import ConfigDict
 
-from opcert.cases.properties import EQUAL_SHAPES, NOT, OUTPUT_LENGTH
+from opcert.cases.properties import EQUAL_SHAPES, NOT, OUTPUT_LENGTH, number_of
 from opcert.diagnosis.table import Condition, LevelTable
 from opcert.errors import listed
 from opcert.verdicts.case_levels import (
@@ -146,7 +145,7 @@ def _shared_words(phrases: Sequence[Sequence[str]], most: int) -> int:
 def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
     """Whether levels are numbers that follow each other."""
     start = every.index(levels[0])
-    are_numbers = all(re.match(r"-?[\d,]+($| to | or )", level) for level in levels)
+    are_numbers = all(number_of(level) is not None for level in levels)
     return are_numbers and tuple(every[start : start + len(levels)]) == tuple(levels)
 
 

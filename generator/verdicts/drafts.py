@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 
 from opcert.diagnosis.explanations import Explanation, explain_failures
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
@@ -91,14 +91,14 @@ def merged(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:
     """Merge two causes as long as one condition explains the failures of both."""
     drafts = list(drafts)
     while True:
-        candidates = (
+        pairs = (
             (first, second, both)
             for first, second in combinations(drafts, 2)
             if (both := _merge(first, second, table)) is not None
         )
-        if (best := next(candidates, None)) is None:
+        if (pair := next(pairs, None)) is None:
             return drafts
-        first, second, both = best
+        first, second, both = pair
         drafts = [both if d is first else d for d in drafts if d is not second]
 
 
@@ -150,32 +150,38 @@ def _tried(first: Draft, second: Draft, table: LevelTable) -> dict[Condition, bo
     if len(own) == 2 and (own[0] == own[1] or STATE not in (*first.kinds, *second.kinds)):
         shared = tuple(term for term in own[0] if term in own[1])
         if _are_of_one_bug(first, second):
-            shared = _with_both(own[0], own[1], table, common=True)
+            shared = _shared_terms(own[0], own[1], table)
         tried |= dict.fromkeys((shared, *_parts(shared)), True)
     if _are_of_one_bug(first, second):
         for condition in (*own, *(part for whole in own for part in _parts(whole))):
             tried.setdefault(condition, not {*condition}.isdisjoint(shared))
-        # One search has split what two levels of a factor have in common.
+        # One search has split what differs in the levels of a factor.
         if len(own) == 2 and not {*first.kinds}.isdisjoint(second.kinds):
-            tried.setdefault(_with_both(own[0], own[1], table, common=False), False)
+            tried.setdefault(_joined(own[0], own[1], table), False)
     tried.pop((), None)
     return tried
 
 
-def _with_both(one: Condition, other: Condition, table: LevelTable, *, common: bool) -> Condition:
-    """Return a condition with the levels of two.
+def _joined(one: Condition, other: Condition, table: LevelTable) -> Condition:
+    """Return the condition with the factors of two, and the levels of both."""
+    pairs = {(name, level) for name, levels in (*one, *other) for level in levels}
+    return tuple(
+        (name, tuple(level for level in table.factors[name] if (name, level) in pairs))
+        for name in {**dict(one), **dict(other)}
+    )
 
-    With `common`, it has only the factors of both, where the levels of one are among those of the
-    other: levels of which none is common to both are more likely to be two causes.
+
+def _shared_terms(one: Condition, other: Condition, table: LevelTable) -> Condition:
+    """Return the terms of two conditions that have a factor in common, with the levels of both.
+
+    Levels of which none is common to both are more likely to be two causes.
     """
-    levels, others = dict(one), dict(other)
-    joined = []
-    for name in {**levels, **others}:
-        either = {*levels.get(name, ()), *others.get(name, ())}
-        is_nested = len(either) in (len(levels.get(name, ())), len(others.get(name, ())))
-        if not common or (name in levels and name in others and is_nested):
-            joined.append((name, tuple(x for x in table.factors[name] if x in either)))
-    return tuple(joined)
+    shared: Condition = ()
+    for first, second in product(one, other):
+        (name, levels), (other_name, others) = first, second
+        if name == other_name and ({*levels} <= {*others} or {*others} <= {*levels}):
+            shared += _joined((first,), (second,), table)
+    return shared
 
 
 def _parts(condition: Condition) -> list[Condition]:

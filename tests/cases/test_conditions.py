@@ -215,6 +215,7 @@ def test_a_condition_that_fails_under_a_presumption_is_left_out() -> None:
     [
         ("enough", 7, "count > data.shape[0]"),
         ("not-negative", -1, "count < 0"),
+        ("not-negative", 0, "count = 0"),
         ("mask-rank", 1, None),
     ],
 )
