@@ -33,6 +33,14 @@ def launched() -> Iterator[Any]:
         browser.close()
 
 
+def expect(locator: Any) -> Any:
+    """Return Playwright's assertions about a locator. They wait until they hold, 30 s at most."""
+    from playwright import sync_api
+
+    sync_api.expect.set_options(timeout=30_000)
+    return sync_api.expect(locator)
+
+
 @contextmanager
 def opened(browser: Any, path: Path, fragment: str = "", **options: Any) -> Iterator[Any]:
     """Open a page from disk; a message on its console or a request for another file is an error."""

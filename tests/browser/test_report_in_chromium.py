@@ -12,7 +12,7 @@ from opcert.report.files import render_side_by_side, report_files
 from opcert.suite.format import IndexedCase
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Verdict
 from tests import samples
-from tests.browser.chromium import launched, opened
+from tests.browser.chromium import expect, launched, opened
 
 PAGES = ["right", "faulty", "side-by-side"]
 WIDTHS = [360, 400, 900, 1400]
@@ -68,9 +68,9 @@ def listed(page: Any) -> int:
     return int(page.locator("#cases .live").inner_text().partition(" ")[0].replace(",", ""))
 
 
-def is_in_viewport(locator: Any) -> bool:
-    """Whether an element is on the screen without scrolling."""
-    return bool(0 <= locator.bounding_box()["y"] < locator.page.viewport_size["height"])
+def expect_listed(page: Any, number: int) -> None:
+    """Wait until the list states a number of cases: a link's event comes after its click."""
+    expect(page.locator("#cases .live")).to_have_text(re.compile(f"^{number:,} of "))
 
 
 @each_scheme
@@ -111,7 +111,7 @@ def test_the_conclusion_is_on_the_first_screen(page: Any) -> None:
 
 
 def test_without_a_filter_every_case_matches_and_the_first_are_displayed(page: Any) -> None:
-    assert listed(page) == len(verdicts())
+    expect_listed(page, len(verdicts()))
     assert page.locator(ROWS).count() == 200
     page.get_by_role("button", name="Show more").click()
     assert page.locator(ROWS).count() == 400
@@ -121,7 +121,7 @@ def test_without_a_filter_every_case_matches_and_the_first_are_displayed(page: A
 def test_filter_by_status(status: str, page: Any) -> None:
     page.get_by_label("Status", exact=True).select_option(status)
     statuses = FAILURE_STATUSES if status == "failures" else (status,)
-    assert listed(page) == sum(verdict.status in statuses for verdict in verdicts())
+    expect_listed(page, sum(verdict.status in statuses for verdict in verdicts()))
 
 
 def test_filter_by_operator_type_and_rule_together(page: Any) -> None:
@@ -133,30 +133,31 @@ def test_filter_by_operator_type_and_rule_together(page: Any) -> None:
     assert expected
     assert page.locator(f"{ROWS} summary .id").all_inner_texts() == expected
     page.get_by_role("button", name="Clear").click()
-    page.locator("#cases .live", has_text=f"{len(verdicts()):,} of").wait_for()
+    expect_listed(page, len(verdicts()))
 
 
 @pytest.mark.parametrize("text", ["VALID-F16", "musical", "expected 0x", "<script>", "none such"])
 def test_filter_by_text_typed_key_by_key(text: str, page: Any) -> None:
     page.get_by_label("Text", exact=True).press_sequentially(text)
     texts = [f"{v.case} {v.detail.partition(chr(10))[0][:200]}".lower() for v in verdicts()]
-    assert listed(page) == sum(text.lower() in searched for searched in texts)
+    expect_listed(page, sum(text.lower() in searched for searched in texts))
 
 
 def test_a_cell_of_the_matrix_links_to_its_cases(page: Any) -> None:
     page.locator(".matrix td.fail:not(.all) a, .matrix td.crash:not(.all) a").first.click()
-    type_name = page.get_by_label("Type", exact=True).input_value()
-    assert listed(page) == sum(cases()[v.case].type == type_name for v in verdicts())
-    assert is_in_viewport(page.locator("form.filter"))
+    chosen = page.get_by_label("Type", exact=True)
+    expect(chosen).not_to_have_value("")
+    expect_listed(page, sum(cases()[v.case].type == chosen.input_value() for v in verdicts()))
+    expect(page.locator("form.filter")).to_be_in_viewport()
 
 
 def test_a_link_to_a_case_shows_and_highlights_it(browser: Any, paths: dict[str, Path]) -> None:
     case = verdicts()[7].case
     with opened(browser, paths["faulty"], f"#case={case}") as found:
         selected = found.locator(f"{ROWS} .selected")
-        assert selected.locator("summary .id").all_inner_texts() == [case]
-        assert selected.locator(".inside").is_visible()
-        assert is_in_viewport(selected)
+        expect(selected.locator("summary .id")).to_have_text([case])
+        expect(selected.locator(".inside")).to_be_visible()
+        expect(selected).to_be_in_viewport()
 
 
 @pytest.mark.parametrize(
@@ -171,15 +172,16 @@ def test_a_link_to_an_unknown_case_or_filter_is_ignored(
 
 def test_a_counter_a_rule_and_a_cause_link_to_their_cases(page: Any) -> None:
     page.locator(".tally li.crash a").click()
-    assert listed(page) == samples.faulty().counts["crash"]
+    expect_listed(page, samples.faulty().counts["crash"])
     page.locator("#cases").get_by_role("button", name="Clear").click()
+    expect_listed(page, len(verdicts()))
     rule = page.locator(".rules li").first
     name = rule.get_attribute("id")
     rule.locator(".verdicts a").click()
-    assert listed(page) == sum(name in verdict.rules for verdict in verdicts())
+    expect_listed(page, sum(name in verdict.rules for verdict in verdicts()))
     page.locator("details.bug > summary").first.click()
     page.locator("details.bug").first.get_by_text("List the").first.click()
-    assert page.get_by_label("Cause", exact=True).input_value() == "1"
+    expect(page.get_by_label("Cause", exact=True)).to_have_value("1")
     assert listed(page) == page.locator("ol.cases .mark").count() > 0
 
 
@@ -221,14 +223,14 @@ def test_a_program_is_copied(browser: Any, paths: dict[str, Path]) -> None:
 
 def test_the_navigation_stays_in_view_and_names_the_section(page: Any) -> None:
     page.get_by_role("navigation").get_by_text("Rules").click()
-    assert is_in_viewport(page.get_by_role("navigation"))
-    page.locator(".contents a[aria-current]", has_text="Rules").wait_for()
+    expect(page.get_by_role("navigation")).to_be_in_viewport()
+    expect(page.locator(".contents a[aria-current]")).to_have_text("Rules")
 
 
 def test_a_link_to_what_is_folded_unfolds_it(browser: Any, paths: dict[str, Path]) -> None:
     with opened(browser, paths["faulty"], "#cause-2") as found:
         assert found.locator("details.bug[open] #cause-2").count() == 1
-        assert is_in_viewport(found.locator("#cause-2"))
+        expect(found.locator("#cause-2")).to_be_in_viewport()
 
 
 def test_a_failure_is_unfolded_by_keyboard(page: Any) -> None:
