@@ -28,7 +28,7 @@ from opcert.suite.suite import Suite
 from opcert.suite.waivers import Waiver, waived
 from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
-from opcert.verdicts.case_levels import LevelledCalls
+from opcert.verdicts.call_levels import LevelledCalls
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.judging import Judge, are_results_of_a_rejection

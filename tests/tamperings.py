@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from opcert.verdicts.case_levels import LevelledCalls
+from opcert.verdicts.call_levels import LevelledCalls
 from tests.faults.finding import core_suite
 from tests.handed_in import SPLIT, Change
 

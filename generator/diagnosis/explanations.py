@@ -44,8 +44,9 @@ def separate_causes(table: LevelTable, failing: BoolArray, passing: BoolArray) -
     """Return the separate levels with which every case fails; to find them needs no search."""
     remaining = failing.copy()
     conditions: list[Condition] = []
-    for name, level in ((n, x) for n in table.separate for x in table.factors.get(n, ())):
-        condition = ((name, (level,)),)
+    levels = [((n, (x,)),) for n in table.separate for x in table.factors.get(n, ())]
+    # The most general one first.
+    for condition in sorted(levels, key=lambda one: -int((table.matching(one) & failing).sum())):
         matched = table.matching(condition)
         if (matched & remaining).sum() >= _MIN_SEPARATE and not (matched & passing).any():
             conditions.append(condition)
@@ -69,6 +70,7 @@ def explain_failures(
         best = Search(table, remaining, passing).best()
         if best is None:
             break
+        best = _completed(table, best, failing, passing)
         conditions.append(best)
         remaining &= ~table.matching(best)
     # Later conditions together may explain all that an earlier one does.
@@ -110,6 +112,37 @@ def necessary_condition(table: LevelTable, failing: BoolArray, passing: BoolArra
             break
         count, condition = fewer, best
     return condition if count <= _MAX_COMMON * passing.sum() else ()
+
+
+def _completed(
+    table: LevelTable, condition: Condition, failing: BoolArray, passing: BoolArray
+) -> Condition:
+    """Take in levels of ordered factors between and next to the chosen ones, if no case passes.
+
+    A mistake applies up to a bound, where cases begin to pass. That few cases or none have a level
+    is no bound.
+    """
+    terms = dict(condition)
+    for name in (factor for factor, _ in condition if factor in table.ordered):
+        others = tuple((factor, levels) for factor, levels in terms.items() if factor != name)
+        columns = table.matrix[:, table.columns[name]]
+        cases = table.cases(columns & table.matched_lines(others)[:, None])
+        fails, passes = (np.any(cases[mask], axis=0) for mask in (failing, passing))
+        is_present = np.any(columns[(failing | passing)[table.owners]], axis=0)
+        last = int(np.flatnonzero(is_present)[-1])
+        chosen = np.isin(table.factors[name], terms[name])
+        taken = chosen.copy()
+        # Of each run of levels with which no case passes, take those from failure to failure.
+        ends = np.flatnonzero(np.diff(chosen | ~passes, prepend=False, append=False)).tolist()
+        for start, end in zip(ends[::2], ends[1::2], strict=True):
+            if chosen[start:end].any():
+                failed = start + np.flatnonzero((chosen | fails)[start:end])
+                # After several that fail, the others may be rare.
+                is_open = end > last and len(failed) > 1
+                taken[failed[0] : 1 + (last if is_open else failed[-1])] = True
+        if (is_present & ~taken).any():
+            terms[name] = tuple(np.array(table.factors[name])[taken].tolist())
+    return tuple(terms.items())
 
 
 def _separate_first(

@@ -3,9 +3,10 @@
 A beam search, as in CN2 (Clark and Niblett, "The CN2 induction algorithm", 1989).
 """
 
+import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 from operator import itemgetter
 
 import numpy as np
@@ -29,6 +30,8 @@ _FACTOR_BITS, _LEVEL_BITS = 9.0, 3.5
 # What they cost besides, as a share of the failures that the condition matches. Most faults cannot
 # be seen in some calls, and with thousands of cases there is always a level that leaves these out.
 _FACTOR_SHARE, _LEVEL_SHARE = 0.06, 0.025
+# How many times as much a derived factor costs.
+_DERIVED = 1.5
 # Two bounds say which levels are chosen if these are neighbours in the order of the factor.
 _RANGE = 2
 # The least value of four factors, as a share of the failures: so many fit parts of them by chance.
@@ -48,6 +51,7 @@ class Search:
         # The rows of the levels of each factor.
         self._rows = [*table.columns.values()]
         self._is_separate = [name in table.separate for name in table.factors]
+        self._weights = [_DERIVED if name in table.derived else 1.0 for name in table.factors]
         counted = np.flatnonzero((remaining | passing)[table.owners])
         # The first lines of all cases come first, those of cases with the most lines at the front,
         # then all second lines, and so on: what a case has is a few operations on whole arrays.
@@ -145,16 +149,22 @@ class Search:
         # The sum of the cells above zero is more than any choice of rows and columns.
         bounds = np.add.reduceat(np.maximum(counts, 0), starts, axis=0)
         bounds = np.add.reduceat(bounds, starts, axis=1)
+        least = np.maximum.outer(singles, singles)
+        promising = np.argwhere(np.triu(bounds > least, 1))
+        promising = promising[np.argsort(-bounds[tuple(promising.T)], kind="stable")]
+        most = _ESTIMATED * _ESTIMATED * _PAIRS
         pairs: list[tuple[float, _Choice]] = []
-        for first, second in combinations(range(len(self._rows)), 2):
-            least = max(singles[first], singles[second])
-            if bounds[first, second] <= least:
-                continue
+        # The best values so far, the least of them first.
+        values: list[float] = [-np.inf] * most
+        for first, second in promising.tolist():
+            if bounds[first, second] <= values[0]:
+                break
             cells = counts[self._rows[first], self._rows[second]]
             value, rows, columns = _best_rectangle(cells)
-            if value > least:
+            if value > least[first, second]:
                 pairs.append((value, {first: rows, second: columns}))
-        best = sorted(pairs, key=itemgetter(0), reverse=True)[: _ESTIMATED * _ESTIMATED * _PAIRS]
+                heapq.heappushpop(values, value)
+        best = sorted(pairs, key=itemgetter(0), reverse=True)[:most]
         return self._best_of((pair for _, pair in best), price, _PAIRS)
 
     def _longer(self, choices: Sequence[_Choice], price: float) -> list[_Choice]:
@@ -162,10 +172,12 @@ class Search:
 
         `price` is that of a passing line.
         """
+        if not choices:
+            return []
         longer: dict[tuple[int, ...], _Choice] = {}
         weights = self._line_fails - price * self._line_passes
-        for choice in choices:
-            counts = self._floats @ (self._matched(choice) * weights)
+        lines = np.array([self._matched(choice) * weights for choice in choices])
+        for choice, counts in zip(choices, lines @ self._floats.T, strict=True):
             for factor, rows in enumerate(self._rows):
                 flags = counts[rows] > 0
                 if factor not in choice and flags.any() and not flags.all():
@@ -199,7 +211,8 @@ class Search:
                 others = {i: flags for i, flags in choice.items() if i != factor}
                 value, choice[factor] = self._widen(factor, self._matched(others))
             explained = float(self._fails @ self._cases(self._matched(choice)))
-            value -= (self._factor_price + _FACTOR_SHARE * explained) * (len(order) - 1)
+            factors = sum(self._weights[factor] for factor in order) - 1
+            value -= (self._factor_price + _FACTOR_SHARE * explained) * factors
             if value <= best:
                 return best, best_choice
             best, best_choice = value, dict(choice)

@@ -1,6 +1,8 @@
 """The levels of cases, as a matrix."""
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +22,16 @@ class LevelTable:
         factors: Mapping[str, Sequence[str]],
         cases: Sequence[Sequence[Point]],
         separate: Collection[str] = (),
+        ordered: Collection[str] = (),
+        derived: Collection[str] = (),
     ) -> None:
         """Tabulate cases, each with one point or more; `factors` orders factors and levels.
 
         A condition has only one level of a `separate` factor: each level is a cause of its own.
+        Levels of an `ordered` factor are numbers or their ranges. A `derived` factor follows from
+        others, which say more.
         """
-        self.separate = separate
+        self.separate, self.ordered, self.derived = separate, ordered, derived
         self.factors = {name: tuple(levels) for name, levels in factors.items()}
         names = [(name, level) for name, levels in self.factors.items() for level in levels]
         column = {pair: i for i, pair in enumerate(names)}
@@ -34,12 +40,26 @@ class LevelTable:
             name: slice(end - len(levels), end)
             for (name, levels), end in zip(self.factors.items(), ends, strict=True)
         }
-        self.size = len(cases)
-        self.owners = np.repeat(np.arange(self.size), [len(points) for points in cases])
-        self.matrix = np.zeros((len(self.owners), len(names)), bool)
-        for line, point in enumerate(point for points in cases for point in points):
-            marked = [column[name, level] for name, levels in point.items() for level in levels]
-            self.matrix[line, marked] = True
+        self._column = column
+        self.owners, self.matrix = self._lines(cases)
+
+    def with_cases(self, cases: Sequence[Sequence[Point]]) -> Self:
+        """Return the table with further cases; levels that the others lack are left out."""
+        table = copy(self)
+        owners, matrix = self._lines(cases)
+        first = self.owners[-1] + 1 if len(self.owners) else 0
+        table.owners = np.concatenate([self.owners, first + owners])
+        table.matrix = np.concatenate([self.matrix, matrix])
+        return table
+
+    def _lines(self, cases: Sequence[Sequence[Point]]) -> tuple[npt.NDArray[np.int64], BoolArray]:
+        """Return the number of the case of each line, and the levels of each line."""
+        points = [point for of_case in cases for point in of_case]
+        matrix = np.zeros((len(points), len(self._column)), bool)
+        for line, point in enumerate(points):
+            marked = ((name, level) for name, levels in point.items() for level in levels)
+            matrix[line, [self._column[pair] for pair in marked if pair in self._column]] = True
+        return np.repeat(np.arange(len(cases)), [len(of_case) for of_case in cases]), matrix
 
     def is_exclusive(self, factor: str) -> bool:
         """Whether no point has two levels of a factor."""

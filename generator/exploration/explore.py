@@ -29,7 +29,7 @@ from opcert.run.session import FaultKind, Session, SessionFault, Step, shortened
 from opcert.settings import RunSettings
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.support import declared_support
-from opcert.verdicts.case_levels import LevelledCalls
+from opcert.verdicts.call_levels import LevelledCalls
 from opcert.verdicts.cause_text import Cause
 
 # Hypothesis remembers what it has tried, so it begins anew after so many trials.

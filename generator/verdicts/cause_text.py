@@ -16,7 +16,7 @@ from opcert.diagnosis.table import Point, unmatched_terms
 from opcert.errors import listed
 from opcert.suite.format import IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.case_levels import VIOLATED_RULE
+from opcert.verdicts.call_levels import VIOLATED_RULE
 from opcert.verdicts.condition_text import Term, condition_of
 
 # The most elements of an array that people read.

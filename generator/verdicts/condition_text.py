@@ -6,13 +6,15 @@ from typing import ClassVar
 
 from pydantic import ConfigDict
 
-from opcert.cases.properties import EQUAL_SHAPES, NOT, OUTPUT_LENGTH, number_of
+from opcert.cases.integer_levels import NOT, number_of
+from opcert.cases.properties import EQUAL_SHAPES, OUTPUT_LENGTH, RANKS
 from opcert.diagnosis.table import Condition, LevelTable
 from opcert.errors import listed
-from opcert.verdicts.case_levels import (
+from opcert.verdicts.call_levels import (
     BEHAVIOUR,
     CHANGE,
     COMPARISON,
+    MAGNITUDE,
     MUTATED,
     NARROWED,
     NEIGHBOUR,
@@ -34,10 +36,12 @@ _PHRASES = {
     MUTATED: "a change of {1}",
     CHANGE: "{1}",
     POSITION: "a change at the position {1}",
-    NARROWED: "integers that need more than {1}",
+    NARROWED: "{1}",
     NEIGHBOUR: "the difference '{1}' from the previous call",
-    EQUAL_SHAPES: "the same shape of {1}",
+    EQUAL_SHAPES: "{1}",
+    RANKS: "{1}",
     SPECIAL: "{1} in the data",
+    MAGNITUDE: "a largest magnitude of {1} in the data",
     OUTPUT_LENGTH: "outputs with {1}",
     OUTPUT_MULTIPLE: "outputs whose number of elements is {1}",
     OUTPUT_RANK: "an output of rank {1}",
@@ -45,20 +49,27 @@ _PHRASES = {
     RANK: "a first input of rank {1}",
     TYPE: "a first input of {1}",
     "rank": "{0} of rank {1}",
+    "equality": "{1}",
+    "extent": "{0} with an extent {1}",
     "extents": "{0} with an extent of {1}",
+    "empty": "an empty {1} tensor of {0}",
+    "positive": "{1} positive elements of {0}",
+    "greatest": "a greatest element of {1} in {0}",
     "backwards": "the {1} axis of {0} backwards in memory",
     "repeated": "a stride of 0 on the {1} axis of {0}",
     "elements": "{1} elements of {0}",
     "number": "{1} of {0}",
     "others": "other elements of {0} {1}",
+    "before": "{1} before the element of {0}",
+    "after": "{1} after the element of {0}",
     "place": "the {1} element of {0}",
     "axis": "the {1} axis of {0}",
     "length": "an axis of {1}",
     "multiple": "an axis whose extent is {1}",
     "neighbours": "{1} extents next to it",
-    **dict.fromkeys(("content", "sign", "type"), "{0} of {1}"),
+    **dict.fromkeys(("content", "range", "sign", "type"), "{0} of {1}"),
     **dict.fromkeys(("list", "value"), "{0} = {1}"),
-    **dict.fromkeys(("given", "layout", "order", "region", "signs"), "{0} {1}"),
+    **dict.fromkeys(("given", "layout", "order", "parity", "region", "signs"), "{0} {1}"),
 }
 # How many alternatives a phrase lists.
 _MOST_LISTED = 6
@@ -71,9 +82,13 @@ def level_text(factor: str, level: str) -> str:
         # A rule is named without the slug of its operator.
         name = level.rpartition("/")[2] if factor == VIOLATED_RULE else level
         return _PHRASES[factor].format("", name)
-    if level.startswith(NOT):
+    end = level.removeprefix(NOT)
+    if aspect == "shorter":
+        axis = f"the {level} axis" if end == level else f"an axis other than the {end}"
+        return f"{argument} shorter than the data on {axis}"
+    if end != level:
         what = "an axis" if aspect == "axis" else "an element"
-        return f"{what} of {argument} other than the {level.removeprefix(NOT)}"
+        return f"{what} of {argument} other than the {end}"
     if (aspect, level) == ("elements", "1"):
         return f"1 element of {argument}"
     if aspect == "value" and level in ("least", "greatest"):

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
+import numpy as np
+
 from opcert.diagnosis.explanations import Explanation, explain_failures
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
 
@@ -25,9 +27,11 @@ _OF_ONE_BUG = {
 # cannot separate two causes of this.
 STATE = "state"
 # Failures that no levels explain are listed with the cause of the most failures of their kind, if
-# they are no more than this share of them: most often, its condition does not say exactly where it
-# applies.
+# they are one, or no more than this share of them: most often, its condition does not say exactly
+# where it applies.
 MAX_UNEXPLAINED = 0.25
+# The least share of the failures of a kind for a cause that shows only where few faults do.
+_MIN_HIDDEN = 0.05
 # The share of the failures of two kinds that a condition must match to be the cause of both, and
 # the failures that it may explain less well than two conditions do: so many, or of the terms that
 # both have a share of them, since the other terms may say no more than where the bug shows.
@@ -61,30 +65,32 @@ def drafts_of(
 ) -> list[Draft]:
     """Return the causes of the failures of one kind.
 
-    A pass says nothing where the failure need not be `visible`. A condition that rests on failures
-    in such cases is compared with all passes.
+    A case in which the failure need not be `visible` says nothing. What explains no other failures
+    is compared with all passes.
     """
-    counted, left = passing & visible, failing.copy()
-    drafts = []
-    for found in explain_failures(table, failing, counted, known):
-        is_visible = 2 * (found.explained & visible).sum() >= found.explained.sum()
-        passes = (table.matching(found.condition) & passing).sum()
-        if found.condition and (is_visible or 2 * passes <= found.explained.sum()):
-            drafts.append(Draft.of(kind, found, failing & visible, counted))
-            left &= ~found.explained
-    if (hidden := left & ~visible).any():
-        for found in explain_failures(table, hidden, passing, known):
-            if found.condition:
-                drafts.append(Draft.of(kind, found, hidden, passing))
-                left &= ~found.explained
-    rest = Draft((kind,), (), left, failing, counted, ())
-    most = max([*drafts, rest], key=lambda draft: (bool(draft.condition), draft.explained.sum()))
+    drafts: list[Draft] = []
+    left = failing.copy()
+    for counted, share in ((visible, 0.0), (np.ones_like(visible), _MIN_HIDDEN)):
+        searched, passes = left & counted, passing & counted
+        for found in explain_failures(table, searched, passes, known) if searched.any() else ():
+            matched = table.matching(found.condition)
+            explained = matched & left
+            if found.condition and explained.sum() >= share * failing.sum():
+                # Where the other cases contradict nothing, they are further evidence.
+                agrees = not (matched & passing & ~counted).any()
+                masks = (failing, passing) if agrees else (searched, passes)
+                drafts.append(Draft.of(kind, replace(found, explained=explained), *masks))
+                left &= ~explained
+    rest = Draft((kind,), (), left, failing, passing & visible, ())
+    if not drafts:
+        return [rest]
+    most = max(drafts, key=lambda draft: draft.explained.sum())
     if kind == STATE:
         return [replace(most, explained=failing)]
-    if most is not rest and left.sum() <= MAX_UNEXPLAINED * most.explained.sum():
+    if left.sum() <= max(1, MAX_UNEXPLAINED * most.explained.sum()):
         whole = replace(most, explained=most.explained | left)
         return [whole if draft is most else draft for draft in drafts]
-    return [*drafts, rest] if left.any() else drafts
+    return [*drafts, rest]
 
 
 def merged(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:

@@ -15,7 +15,8 @@ from opcert.run.session import HELD, Session, Step, shortened, step_of
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.support import declared_support
-from opcert.verdicts.case_levels import CaseLevels, LevelledCalls, have_different_elements
+from opcert.verdicts.call_levels import LevelledCalls
+from opcert.verdicts.case_levels import CaseLevels, have_different_elements
 from opcert.verdicts.cause_text import Cause, easiest_to_read
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.condition_text import condition_of

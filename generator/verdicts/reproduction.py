@@ -52,7 +52,7 @@ class FreshCall(StrictModel):
         """Whether a failure of this kind would be visible; other bits are where they were seen."""
         if kind == "bits":
             return self.failure == kind
-        return self.shows or kind not in VALUE_KINDS
+        return self.shows or kind not in (*VALUE_KINDS, "shape")
 
 
 class ReproducedCall(StrictModel):

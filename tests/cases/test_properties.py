@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opcert.arrays.calls import Call
+from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import filled, vector
 from opcert.cases.properties import Properties
@@ -62,7 +62,8 @@ def test_a_sliced_axis_is_a_point(
         (sliced(start=4, stop=0, step=-3), {"step sign": "-2 or less", "start sign": "2 or more"}),
         (sliced(start=0, stop=2**31 - 1), {"stop value": "2^31 - 1", "data multiple": "odd"}),
         (sliced(start=0, stop=2), {"data axis": "any but the last", "data extents": "2 or more"}),
-        (sliced(start=0, stop=2), {"equal shapes": "start and stop"}),
+        (sliced(start=0, stop=2), {"equal shapes": "the same shape of start and stop"}),
+        (sliced(start=0, stop=300), {"stop range": "257 to 1,023"}),
     ],
 )
 def test_what_a_person_would_say_of_a_call_is_a_level(
@@ -78,6 +79,15 @@ def test_the_axes_that_run_backwards_are_levels() -> None:
     (point,) = points(SLICE, replace(call, inputs={**call.inputs, "data": data}), (2, 3))
     assert {"last", "second"} <= point["data backwards"]
     assert "first" not in point["data backwards"]
+
+
+def test_elements_in_c_order_may_begin_after_others() -> None:
+    call = sliced(start=0, stop=2)
+    for layout, is_so in ((Layout(offset=1), True), (Layout(offset=1, order=(1, 0)), False)):
+        data = replace(filled("f32", (5, 3)), layout=layout)
+        (point,) = points(SLICE, replace(call, inputs={**call.inputs, "data": data}), (2, 3))
+        assert has(point, {"data layout": "after other elements"})
+        assert has(point, {"data layout": "after other elements, otherwise in C order"}) == is_so
 
 
 def test_an_order_of_a_few_axes_is_a_level() -> None:
@@ -111,7 +121,9 @@ def test_what_a_whole_call_has_is_a_level_at_each_of_its_points() -> None:
     both = points(SLICE, call, (0, 0))
     assert len(both) == 2
     for point in both:
-        assert has(point, {"equal shapes": "start and stop", "data backwards": "last"})
+        assert has(
+            point, {"equal shapes": "the same shape of start and stop", "data backwards": "last"}
+        )
 
 
 def test_the_integers_of_an_invalid_call_are_levels() -> None:
@@ -152,7 +164,26 @@ def test_a_length_belongs_to_its_output() -> None:
     inputs = {"data": filled("f32", (5,)), "axis": vector("i32", (0,))}
     call = Call({**inputs, "split_lengths": vector("i32", (5, -1))}, {})
     rest = points(SPLIT, call, (5,), (0,))[1]
+    assert has(rest, {"split_lengths before": "other elements", "split_lengths after": "nothing"})
     assert has(rest, {"split_lengths value": "-1", "output length": "none of an axis"})
+    assert has(rest, {"split_lengths positive": "1"})
+
+
+def test_the_axes_on_which_another_input_is_shorter_than_the_data_are_levels() -> None:
+    tensors = {"data": filled("f32", (4, 5)), "updates": filled("f32", (4, 3))}
+    indices = Tensor("i64", (4, 3), values=(0,) * 12)
+    call = Call({**tensors, "indices": indices, "axis": vector("i64", (0,))}, {})
+    point = points("openvino/ScatterElementsUpdate-3", call, (4, 5))[0]
+    assert has(point, {"indices shorter": "last", "updates shorter": "any but the first"})
+    assert "first" not in point["indices shorter"]
+
+
+def test_equality_of_the_elements_of_two_lists_of_one_role_is_a_level() -> None:
+    pads = {"pads_begin": vector("i64", (1, 2)), "pads_end": vector("i64", (1, 0))}
+    call = Call({"data": filled("f32", (5, 2)), **pads}, {"pad_mode": "edge"})
+    first, last = points("openvino/Pad-1", call, (7, 4))
+    assert has(first, {"pads_begin pads_end equality": "pads_begin equal to pads_end"})
+    assert has(last, {"pads_begin pads_end equality": "pads_begin other than pads_end"})
 
 
 def test_a_target_belongs_to_the_axis_that_it_stretches() -> None:
@@ -168,6 +199,8 @@ def test_each_joined_tensor_is_a_point() -> None:
     attributes: dict[str, Any] = {"InputCount": 3, "OutputTensor": sizes, "Axis": 0}
     found = points(JOIN, Call(tensors, attributes), (3, 2))
     assert has(found[0], {"InputTensors number": "3", "InputTensors place": "first"})
+    assert has(found[0], {"InputTensors empty": "first"})
+    assert "last" not in found[0]["InputTensors empty"]
 
 
 @each_spec_at_length

@@ -29,7 +29,7 @@ def explained(
     counts: Callable[[Levels], bool] = lambda _: True,
 ) -> list[Explanation]:
     """Explain the cases that fail; others pass, if they count."""
-    table = LevelTable(FACTORS, [[point(case)] for case in cases])
+    table = LevelTable(FACTORS, [[point(case)] for case in cases], ordered=["rank"])
     failing = np.array([fails(case) for case in cases])
     return explain_failures(table, failing, ~failing & np.array([counts(case) for case in cases]))
 
@@ -45,6 +45,22 @@ def test_one_level_explains_failures() -> None:
 def test_levels_of_one_factor_are_one_condition() -> None:
     found = explained(lambda case: int(case["rank"]) >= 5)
     assert conditions(found) == [{"rank": ("5", "6", "7", "8")}]
+
+
+def test_numbers_without_a_pass_between_and_after_the_chosen_ones_are_part_of_a_range() -> None:
+    tried = [c for c in GRID if c["rank"] != "6" and (c["rank"], c["type"]) != ("8", "i64")]
+    found = explained(lambda case: int(case["rank"]) >= 3 and case["type"] == "i64", tried)
+    assert conditions(found) == [{"rank": ("3", "4", "5", "6", "7", "8"), "type": ("i64",)}]
+
+
+def test_a_range_ends_where_cases_pass() -> None:
+    found = explained(lambda case: case["rank"] in "57")
+    assert conditions(found) == [{"rank": ("5", "7")}]
+
+
+def test_one_number_is_no_range() -> None:
+    found = explained(lambda case: case["rank"] == "5", counts=lambda case: case["rank"] < "5")
+    assert conditions(found) == [{"rank": ("5",)}]
 
 
 def test_two_levels_explain_failures_together() -> None:

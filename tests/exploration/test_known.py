@@ -9,7 +9,8 @@ import pytest
 from typer.testing import Result
 
 from opcert.run.session import step_of
-from opcert.verdicts.case_levels import NEIGHBOUR, LevelledCalls, case_levels
+from opcert.verdicts.call_levels import NEIGHBOUR, LevelledCalls
+from opcert.verdicts.case_levels import case_levels
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.condition_text import Term
 from tests.command_line import opcert

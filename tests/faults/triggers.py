@@ -15,7 +15,7 @@ are no combination of levels, for one of these reasons:
 import re
 from collections.abc import Callable, Iterator
 
-from opcert.cases.properties import range_of
+from opcert.cases.integer_levels import range_of
 from opcert.diagnosis.table import Condition
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import BROADCAST, DML, GATHER, SLICE, SPLIT

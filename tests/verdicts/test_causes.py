@@ -158,7 +158,7 @@ class Narrows(Right):
 def test_narrowed_integers_are_one_cause_whatever_they_change() -> None:
     (cause,) = certify(Narrows(), core()[0], operator=SLICE, case="slice-8/drawn-i8-*").causes
     assert [(term.factor, term.levels) for term in cause.condition] == [
-        ("narrowed integers", ("32 bits",))
+        ("narrowed integers", ("integers out of the 32-bit range",))
     ]
     assert len(cause.kinds) > 1
     assert (cause.passing, cause.unmatched) == (0, ())

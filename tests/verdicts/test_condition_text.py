@@ -48,6 +48,13 @@ def test_several_levels_are_one_phrase(factor: str, levels: tuple[str, ...], tex
         ("output elements", "1", "outputs of size 1"),
         ("data elements", "1", "1 element of data"),
         ("stop value", "greatest", "stop = the greatest of its type"),
+        ("stop axis", "any but the last", "an axis of stop other than the last"),
+        (
+            "b shorter",
+            "any but the first",
+            "b shorter than the data on an axis other than the first",
+        ),
+        ("b shorter", "last", "b shorter than the data on the last axis"),
     ],
 )
 def test_a_level_is_what_a_call_has(factor: str, level: str, text: str) -> None:

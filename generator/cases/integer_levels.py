@@ -1,0 +1,207 @@
+"""The levels of integers: near to what each is, in which order they are, and in which places."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+from opcert.arrays.calls import Call
+from opcert.arrays.element_types import INTEGERS
+from opcert.roles.axes import AxesRole
+from opcert.roles.drawing import names_near, names_of_place
+from opcert.roles.role import Role
+
+# The least numbers of the ranges of extents and of numbers of elements.
+_LEAST = (*range(5), 5, 9, 17, 33, 64, 128, 256, 257, 1024, 1 << 14, 1 << 16)
+# Up to so many elements of a list have a point each; of a longer one, some have.
+_MAX_PLACES = 8
+_LISTED = ("0", "1", "-1")
+_RANGES = [
+    f"{least:,}" if end == least + 1 else f"{least:,} to {end - 1:,}"
+    for least, end in pairwise(_LEAST)
+]
+_RANGES.append(f"{_LEAST[-1]:,} or more")
+# The sides of -1, 0 and 1 in order.
+_SIGNS = ("-2 or less", "-1", "0", "1", "2 or more")
+# Integers that implementations take for special, by name: the limits of types of other widths.
+_LIMITS = {
+    **{f"2^{bits - 1} - 1": (1 << (bits - 1)) - 1 for bits in (16, 32, 64)},
+    **{f"-2^{bits - 1}": -1 << (bits - 1) for bits in (16, 32, 64)},
+}
+# How even a number is, in order.
+MULTIPLES = ("odd", "twice an odd number", "four times an odd number", "a multiple of 8")
+# Lists of so many numbers in some order of theirs are levels themselves.
+_MAX_LISTED = 4
+# What begins the level of a place that is not the first, or not the last.
+NOT = "any but the "
+
+
+def range_of(number: int) -> str:
+    """Return the range of a number of elements, in words."""
+    return _RANGES[max(k for k, least in enumerate(_LEAST) if least <= number)]
+
+
+def number_of(level: str) -> int | None:
+    """Return the number that a level is, or the first one of its range; None if it is neither."""
+    match = re.match(r"(-?[\d,]+)($| to | or )", level)
+    return int(match[1].replace(",", "")) if match else None
+
+
+def multiple_of(number: int) -> str:
+    """Return how even a positive number is."""
+    return MULTIPLES[min(3, (number & -number).bit_length() - 1)]
+
+
+@dataclass(frozen=True)
+class Integers:
+    """The integers of an argument, and the axis of data that each, or all of them, concern."""
+
+    role: Role
+    values: Sequence[int]
+    axes: int | Sequence[int | None] | None
+
+
+# A factor, or an aspect of an argument, and the levels that a call has of it.
+Levels = tuple[str, Iterable[str]]
+# An axis of data, and the place of an element of each list that concerns it.
+Place = tuple[int | None, Mapping[str, int]]
+
+
+def of_integers(call: Call, own: Integers) -> Iterator[Levels]:
+    """Yield the aspects of the integers of an argument as a whole, and their levels."""
+    values = own.values
+    if len(values) == 1 and own.axes is None:
+        yield "value", _values(values[0], own.role.extent_in(call, 0), "i64")
+        yield "sign", [_sign(values[0])]
+    yield from of_list(values)
+    # Axes below 0 count from the end.
+    axes = own.axes if isinstance(own.role, AxesRole) else None
+    yield from of_order([k or 0 for k in axes] if isinstance(axes, Sequence) else values)
+
+
+def of_list(values: Sequence[int]) -> Iterator[Levels]:
+    """Yield the aspects of a list of integers that need no role, and their levels."""
+    if values:
+        greatest = [range_of(max(values))] if max(values) > 1 else []
+        yield "greatest" if len(values) > 1 else "range", greatest
+        if len(values) > 1:
+            yield "positive", [range_of(sum(value > 0 for value in values))]
+        negative = "below 0" if max(values) < 0 else "with some below 0"
+        signs = [negative] if min(values) < 0 else []
+        yield "signs", [*signs, *(f"with {k}" for k in _LISTED if int(k) in values)]
+
+
+def of_order(values: Sequence[int]) -> Iterator[Levels]:
+    """Yield the order of several integers."""
+    if len(values) > 1:
+        yield "order", [*_orders(values)]
+    if 1 < len(values) <= _MAX_LISTED and sorted(values) == [*range(len(values))]:
+        yield "list", [str([*values])]
+
+
+def of_invalid(call: Call, role: Role, integers: Sequence[int]) -> Iterator[Levels]:
+    """Yield the levels of any of the integers of an argument, as far as axes are known."""
+    yield "sign", {_sign(value) for value in integers}
+    # What is invalid may concern no axis, or more than there are.
+    with suppress(LookupError, TypeError, ValueError):
+        axes = role.axes_in(call)
+        each = axes if isinstance(axes, Sequence) else [axes] * len(integers)
+        sizes = [role.extent_in(call, axis or 0) for axis in each]
+        yield "region", {_region(*pair) for pair in zip(integers, sizes, strict=False)}
+
+
+def of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) -> Iterator[Levels]:
+    """Yield the levels of the elements at a place."""
+    axis, elements = place
+    for name, k in elements.items():
+        own = lists[name]
+        if k >= len(own.values):
+            continue
+        value, n = own.values[k], own.role.extent_in(call, axis or 0)
+        element_type = call.inputs[name].type if name in call.inputs else "i64"
+        if element_type not in INTEGERS:
+            element_type = "i64"
+        yield f"{name} value", _values(value, n, element_type)
+        yield f"{name} region", [_region(value, n)]
+        yield f"{name} sign", [_sign(value)]
+        yield f"{name} parity", ["odd" if value % 2 else "even"]
+        if len(own.values) > 1:
+            others = {*own.values[:k], *own.values[k + 1 :]}
+            alike = ["alike"] if others == {value} else []
+            alike += [f"all {number}" for number in _LISTED if others == {int(number)}]
+            yield f"{name} others", alike or ["different"]
+            yield f"{name} before", [_run(own.values[:k])]
+            yield f"{name} after", [_run(own.values[k + 1 :])]
+            # Where each element has the axis of its own place, the axis says it.
+            each = own.axes if isinstance(own.axes, Sequence) else ()
+            if [*each] != [*range(len(own.values))]:
+                yield f"{name} place", place_names(k, len(own.values))
+    values = {name: lists[name].values[k : k + 1] for name, k in elements.items()}
+    for one, other in combinations([name for name, found in values.items() if found], 2):
+        # Only lists of one role have elements that are about the same.
+        if lists[one].role.role == lists[other].role.role:
+            how = "equal to" if values[one] == values[other] else "other than"
+            yield f"{one} {other} equality", [f"{one} {how} {other}"]
+
+
+def _run(elements: Sequence[int]) -> str:
+    """Return what the elements on one side of another one are."""
+    return "nothing" if not elements else "other elements" if any(elements) else "only zeros"
+
+
+def place_names(place: int, count: int) -> list[str]:
+    """Return the names of a place, and of those that it is not."""
+    others = {"first": place > 0, "last": place < count - 1}
+    return [
+        *names_of_place(place, count),
+        *(f"{NOT}{end}" for end, is_so in others.items() if is_so),
+    ]
+
+
+def _orders(integers: Sequence[int]) -> Iterator[str]:
+    """Yield what describes the order of several integers."""
+    count = len(integers)
+    steps = {b - a for a, b in pairwise(integers)}
+    yield "rising" if min(steps) > 0 else "not rising"
+    if steps == {0}:
+        yield "all alike"
+    elif max(steps) < 0:
+        yield "falling"
+    if steps in ({1}, {-1}) and 0 in (integers[0], integers[-1]):
+        yield "in order from 0" if steps == {1} else "in order down to 0"
+    if sorted(integers) == [*range(count)]:
+        if sum(k != value for k, value in enumerate(integers)) == 2:
+            yield "with two exchanged"
+        if len({(value - k) % count for k, value in enumerate(integers)}) == 1 and integers[0]:
+            yield "rotated"
+        is_inverse = all(integers[value] == k for k, value in enumerate(integers))
+        yield "its own inverse" if is_inverse else "not its own inverse"
+
+
+def _values(value: int, n: int, element_type: str) -> list[str]:
+    """Return the names of an integer next to a size `n`."""
+    small = [str(value)] if 2 < abs(value) < 10 else []
+    limits = [name for name, limit in _LIMITS.items() if limit == value]
+    return [*small, *limits, *names_near(value, n, element_type)]
+
+
+def _sign(value: int) -> str:
+    """Return on which side of -1, 0 and 1 an integer is."""
+    return _SIGNS[max(-2, min(value, 2)) + 2]
+
+
+def _region(value: int, n: int) -> str:
+    """Return where an integer lies next to a size."""
+    if value < 0:
+        return "below -n" if value < -n else "from -n to -1"
+    return "from 0 to n - 1" if value < n else "of n or more"
+
+
+def places_of(integers: Sequence[int]) -> list[int]:
+    """Return the places of elements that have a point of their own."""
+    count = len(integers)
+    if count <= _MAX_PLACES:
+        return [*range(count)]
+    ends = integers.index(min(integers)), integers.index(max(integers))
+    return sorted({0, 1, count // 2, count - 2, count - 1, *ends})

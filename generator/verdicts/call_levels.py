@@ -1,0 +1,289 @@
+"""Calls of an operator -> the levels that each exhibits.
+
+A runtime that narrows integers fails in all of these calls and in no other. No levels say so: a
+stop of 2^32 + 1 is read as 1, which changes nothing where the data ends before. As in a fault
+dictionary, the cases that reveal a common fault are listed, here with the help of the reference.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import FLOATS, INTEGERS, Array, bits_of, type_name
+from opcert.cases.case import Change
+from opcert.cases.conditions import Conditions, are_small
+from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
+from opcert.cases.integer_levels import multiple_of, range_of
+from opcert.cases.properties import OUTPUT_LENGTH, Properties
+from opcert.diagnosis.table import Point
+from opcert.errors import ExpressionError, Inapplicable, OpcertError
+from opcert.roles.role import integers_in
+from opcert.run.session import Step
+from opcert.specification.files import SpecFile, golden_outputs
+from opcert.suite.support import CallProperties
+from opcert.verdicts.reduction import StepMaker, call_of
+
+# Larger calls and outputs are not computed.
+MAX_ELEMENTS = 1 << 18
+# Factors that no spec declares.
+VIOLATED_RULE, MUTATED, CHANGE = "violated rule", "mutated argument", "change"
+COMPARISON, POSITION = "comparison", "position"
+NEIGHBOUR, BEHAVIOUR = "neighbour", "behaviour "
+OUTPUT_SIZE, OUTPUT_RANK = "output elements", "output rank"
+OUTPUT_MULTIPLE, SPECIAL = "output multiple", "special elements"
+MAGNITUDE = "magnitude"
+NARROWED = "narrowed integers"
+# Where the spec is missing, whose factors say more.
+TYPE, RANK = "type of the first input", "rank of the first input"
+# What follows from other properties of a call.
+DERIVED = (OUTPUT_LENGTH, OUTPUT_SIZE, OUTPUT_MULTIPLE, OUTPUT_RANK, NEIGHBOUR)
+# What an invalid call does not have.
+_OF_RESULTS = (*DERIVED, NARROWED, SPECIAL, MAGNITUDE)
+# Which mutations change the same property of an argument, by what their names contain.
+_CHANGES = {
+    "an omitted argument": r"^omitted",
+    "another element type": r"^as-[a-z]+\d|^as-boolean|set-to-[A-Z]",
+    "values that wrap": r"2-(8|16|32)|of-u|as-u|wraps|past-u",
+    "balanced values": r"balanced",
+    "other extents": r"extent",
+    "another rank": r"dimension|scalar|^(row|column|cube|square|row-of-two|column-of-two)$",
+    "more or fewer elements": r"^(with|first-alone|none|two$|three$)",
+    "another order": r"reversed|rotated|exchanged|alike|as-the",
+    "values above the bounds": r"above|greatest|plus",
+    "values below the bounds": r"below|least|minus|negated|inverted",
+}
+
+
+# To how many bits integers may be narrowed.
+_WIDTHS = (8, 16, 32)
+# The seed of fresh calls; suites are not likely to have it.
+_SEED = 0xF4E54
+# The most elements of the outputs of a fresh call.
+_MAX_FRESH_ELEMENTS = 1 << 12
+
+
+class LevelledCalls:
+    """The calls of one operator with their levels.
+
+    Fresh ones are valid, and no ambiguity touches them; a number determines each.
+    """
+
+    def __init__(self, spec_file: SpecFile) -> None:
+        self._file, self._spec = spec_file, spec_file.spec
+        self._conditions, self.properties = Conditions(spec_file.spec), Properties(spec_file.spec)
+        self._maker, self._golden = StepMaker(spec_file), GoldenCalls(spec_file)
+
+    def fresh(self, number: int) -> Call | None:
+        """Return the call with a number, if that draws one."""
+        # A spec that has not been checked may contradict itself on a call.
+        with suppress(Inapplicable, ExpressionError):
+            call = draw_call(self._spec, choices_of(self._spec, _SEED, number))
+            if self._conditions.is_decided(call, _MAX_FRESH_ELEMENTS):
+                return call
+        return None
+
+    def support(self, call: Call) -> CallProperties:
+        """Return what a declaration of support can exclude."""
+        return CallProperties.of(call, self._conditions)
+
+    def fresh_points(self, number: int, call: Call) -> list[Point]:
+        """Return the levels of the call with a number."""
+        return self.points(call, partial(self._fresh_step, number, call))
+
+    def fresh_steps(self, number: int, call: Call) -> list[Step]:
+        """Return the calls to make, with other data the second time; [] if there is no result."""
+        with suppress(OpcertError):
+            return self._maker.steps(self._fresh_step(number, call), (False, True))
+        return []
+
+    def _fresh_step(self, number: int, call: Call) -> Step:
+        patterned = call.patterned(f"fresh|{number}")
+        return Step(
+            self._spec.operator,
+            self._golden.arrays(patterned),
+            call.attributes,
+            None,
+            {name: tensor.layout for name, tensor in call.inputs.items()},
+            tuple(name for name, tensor in call.inputs.items() if tensor.values is None),
+        )
+
+    def points(self, call: Call, make_step: Callable[[], Step]) -> list[Point]:
+        """Return the levels of a call at each of its points; none if the spec is at fault.
+
+        `make_step` returns the call with its arrays.
+        """
+        with suppress(OpcertError, Inapplicable):
+            shapes, step = [output.shape for output in self._conditions.outputs(call)], make_step()
+            own = {
+                **of_data(step.inputs[name] for name in step.data_inputs),
+                **of_outputs(shapes, self._spec.full_ids(*self._conditions.behaviours(call))),
+                **self.narrowing(call, True, lambda: step),
+            }
+            return [{**levels, **own} for levels in self.properties.points(call, shapes)]
+        return []
+
+    def narrowing(self, call: Call, is_valid: bool, make_step: Callable[[], Step]) -> Point:
+        """Return to how many bits integers of a call cannot be narrowed without effect.
+
+        They are those of one argument, or of all together.
+        """
+        integers = {name: [*_integers(value)] for name, value in call.arguments.items()}
+        groups = {"integers": [*integers], **{name: [name] for name in integers}}
+        candidates = [
+            (words, names, bits)
+            for words, names in groups.items()
+            for bits in _WIDTHS
+            if any(not -1 << (bits - 1) <= k < 1 << (bits - 1) for n in names for k in integers[n])
+        ]
+        if not candidates or not are_small(call.inputs.values(), MAX_ELEMENTS):
+            return {NARROWED: frozenset()}
+        step = make_step()
+        own = self._result(step) if is_valid else ()
+        return {
+            NARROWED: frozenset(
+                f"{words} out of the {bits}-bit range"
+                for words, names, bits in candidates
+                if self._result(_narrowed(step, names, bits)) != own
+            )
+        }
+
+    def _result(self, step: Step) -> Sequence[object]:
+        """Return what determines the outputs of a call; nothing if the reference rejects it."""
+        try:
+            if not self._conditions.has_small_outputs(call_of(step), MAX_ELEMENTS):
+                return ("large",)
+        except (ExpressionError, Inapplicable):
+            return ()
+        with suppress(OpcertError):
+            outputs = golden_outputs(self._file.reference, step.inputs, step.attributes)
+            return tuple((output.shape, bits_of(output).tobytes()) for output in outputs)
+        return ()
+
+    def points_of(self, step: Step) -> list[Point]:
+        """Return the levels of the valid call of a step."""
+        return self.points(call_of(step), lambda: step)
+
+    def invalid_points(self, valid: Step, step: Step, change: Change) -> list[Point]:
+        """Return the levels of an invalid call, which is a `valid` one with a `change`."""
+        call, changed, rule = call_of(step), {change.argument}, step.rule or ""
+        own = {
+            **of_change(change, changed, rule, call_of(valid)),
+            **self.violation(call, rule, changed),
+            **self.narrowing(call, False, lambda: step),
+        }
+        return [{**point, **own} for point in shared_points(self.points_of(valid), changed)]
+
+    def violation(self, call: Call, rule: str, changed: Collection[str]) -> Point:
+        """Return the levels of what makes a call invalid."""
+        compared = self._conditions.comparison(rule.rpartition("/")[2], call)
+        levels = self.properties.of_changed(call, changed)
+        return {**levels, COMPARISON: frozenset([compared] if compared else [])}
+
+
+def _narrowed(step: Step, names: Collection[str], bits: int) -> Step:
+    """Return a call of which the integers of some arguments have only their low bits."""
+    inputs = {
+        name: array.astype(f"i{bits // 8}").astype(np.int64)
+        if name in names and array.dtype.kind in "iu" and name not in step.data_inputs
+        else array
+        for name, array in step.inputs.items()
+    }
+    attributes = {
+        name: _low_bits(value, bits) if name in names else value
+        for name, value in step.attributes.items()
+    }
+    return replace(step, inputs=inputs, attributes=attributes)
+
+
+def _low_bits(value: Any, bits: int) -> Any:
+    """Return the value of an attribute whose integers have only their low bits."""
+    if isinstance(value, Mapping):
+        return {name: _low_bits(item, bits) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_low_bits(item, bits) for item in value]
+    half = 1 << (bits - 1)
+    return (value + half) % (2 * half) - half if type(value) is int else value
+
+
+def _integers(value: Any) -> Iterator[int]:
+    """Yield the integers of an argument."""
+    if isinstance(value, Tensor):
+        yield from integers_in(value) if value.type in INTEGERS else ()
+    elif isinstance(value, Mapping | list | tuple):
+        items = value.values() if isinstance(value, Mapping) else value
+        yield from chain.from_iterable(map(_integers, items))
+    elif type(value) is int:
+        yield value
+
+
+def of_outputs(shapes: Sequence[Sequence[int]], rules: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return the levels of outputs, and the behaviours that a call exhibits."""
+    size = sum(map(prod, shapes))
+    return {
+        OUTPUT_SIZE: frozenset([range_of(size)]),
+        OUTPUT_MULTIPLE: frozenset([multiple_of(size)] if size else []),
+        OUTPUT_RANK: frozenset(str(len(shape)) for shape in shapes),
+        **{f"{BEHAVIOUR}{rule}": frozenset(["exhibited"]) for rule in rules},
+    }
+
+
+def of_data(moved: Iterable[Array]) -> dict[str, frozenset[str]]:
+    """Return which special values are among floats, and the magnitude of the largest finite one."""
+    special: set[str] = set()
+    largest = 0
+    for array in moved:
+        if type_name(array.dtype) in FLOATS and 0 < array.size <= MAX_ELEMENTS:
+            # A signalling NaN is converted as well.
+            with np.errstate(invalid="ignore"):
+                floats = array.astype(np.float64)
+            magnitudes = np.abs(floats)
+            found = {
+                "-0.0": np.signbit(floats) & (floats == 0),
+                "NaN": np.isnan(floats),
+                "infinity": np.isinf(floats),
+                "a number below 0": floats < 0,
+            }
+            special |= {name for name, flags in found.items() if flags.any()}
+            largest = max(largest, int(magnitudes.max(initial=0, where=np.isfinite(floats))))
+    return {SPECIAL: frozenset(special), MAGNITUDE: frozenset([range_of(largest)])}
+
+
+def of_change(
+    change: Change, changed: Collection[str], rule: str, valid: Call
+) -> dict[str, frozenset[str]]:
+    """Return the levels of the change that makes a valid call violate a rule."""
+    property_ = next((c for c, pattern in _CHANGES.items() if re.search(pattern, change.kind)), "")
+    if property_ == "another element type":
+        former = next((tensor.type for tensor in valid.inputs.values()), "")
+        # The first number in a name is that of bits; a boolean has 8.
+        bits = {next(iter(re.findall(r"\d+", name)), "8") for name in (change.kind, former)}
+        property_ += " of the same size" if len(bits) == 1 else ""
+    return {
+        CHANGE: frozenset([property_ or "other values"]),
+        VIOLATED_RULE: frozenset([rule]),
+        MUTATED: frozenset(changed),
+        POSITION: frozenset([change.position] if change.position else []),
+    }
+
+
+def shared_points(baseline: Sequence[Point], changed: Collection[str]) -> Iterable[Point]:
+    """Return what an invalid call has of the levels of its baseline."""
+    dropped = (*(f"{argument} " for argument in changed), BEHAVIOUR)
+    shared = [
+        {
+            factor: levels
+            for factor, levels in point.items()
+            if not factor.startswith(dropped) and factor not in _OF_RESULTS
+        }
+        for point in baseline
+    ]
+    # Points that differ in dropped factors alone count once.
+    return {tuple(sorted((f, *sorted(v)) for f, v in p.items())): p for p in shared}.values()

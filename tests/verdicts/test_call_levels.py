@@ -1,0 +1,45 @@
+"""The levels of calls that no argument says alone: those of the data, and of narrowed integers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from opcert.arrays.calls import Call
+from opcert.arrays.layouts import Layout
+from opcert.arrays.tensor_functions import filled
+from opcert.run.session import Step
+from opcert.specification.files import read_specs_in
+from opcert.verdicts.call_levels import MAGNITUDE, NARROWED, SPECIAL, LevelledCalls, of_data
+
+SPLIT, PAD = "directml/DML_OPERATOR_SPLIT", "openvino/Pad-1"
+
+
+def test_special_values_and_the_largest_finite_magnitude_of_floats_are_levels() -> None:
+    levels = of_data(
+        [np.array([-0.0, 1], np.float16), np.array([np.inf, np.nan, -300], np.float32)]
+    )
+    assert levels[SPECIAL] == {"-0.0", "infinity", "NaN", "a number below 0"}
+    assert levels[MAGNITUDE] == {"257 to 1,023"}
+
+
+@pytest.mark.parametrize(("axis", "widths"), [(3, []), (256, ["8"]), (258, [])])
+def test_an_attribute_that_narrows_to_a_valid_one_is_a_level(axis: int, widths: list[str]) -> None:
+    (spec_file,) = (found for found in read_specs_in(None) if found.spec.operator == SPLIT)
+    described = [{"Sizes": [1, 3], "DataType": "FLOAT32"}] * 2
+    attributes = {"OutputCount": 2, "OutputTensors": described, "Axis": axis}
+    call = Call({"InputTensor": filled("f32", (2, 3))}, attributes)
+    data = np.zeros((2, 3), np.float32)
+    step = Step(
+        SPLIT, {"InputTensor": data}, attributes, None, {"InputTensor": Layout()}, ("InputTensor",)
+    )
+    levels = LevelledCalls(spec_file).narrowing(call, False, lambda: step)[NARROWED]
+    assert levels == {f"{x} out of the {n}-bit range" for n in widths for x in ("integers", "Axis")}
+
+
+def test_floats_are_not_narrowed() -> None:
+    (spec_file,) = (found for found in read_specs_in(None) if found.spec.operator == PAD)
+    infinite = replace(filled("f32", ()), values=(float("inf"),))
+    call = Call({"pad_value": infinite}, {})
+    levels = LevelledCalls(spec_file).narrowing(call, False, pytest.fail)
+    assert levels[NARROWED] == set()
