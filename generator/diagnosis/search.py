@@ -31,7 +31,7 @@ _FACTOR_BITS, _LEVEL_BITS = 9.0, 3.5
 # be seen in some calls, and with thousands of cases there is always a level that leaves these out.
 _FACTOR_SHARE, _LEVEL_SHARE = 0.06, 0.025
 # How many times as much a derived factor costs.
-_DERIVED = 1.5
+_DERIVED = 2.0
 # Two bounds say which levels are chosen if these are neighbours in the order of the factor.
 _RANGE = 2
 # The least value of four factors, as a share of the failures: so many fit parts of them by chance.

@@ -44,9 +44,9 @@ NARROWED = "narrowed integers"
 # Where the spec is missing, whose factors say more.
 TYPE, RANK = "type of the first input", "rank of the first input"
 # What follows from other properties of a call.
-DERIVED = (OUTPUT_LENGTH, OUTPUT_SIZE, OUTPUT_MULTIPLE, OUTPUT_RANK, NEIGHBOUR)
+DERIVED = (OUTPUT_LENGTH, OUTPUT_SIZE, OUTPUT_MULTIPLE, OUTPUT_RANK, NEIGHBOUR, MAGNITUDE)
 # What an invalid call does not have.
-_OF_RESULTS = (*DERIVED, NARROWED, SPECIAL, MAGNITUDE)
+_OF_RESULTS = (*DERIVED, NARROWED, SPECIAL)
 # Which mutations change the same property of an argument, by what their names contain.
 _CHANGES = {
     "an omitted argument": r"^omitted",
