@@ -204,7 +204,7 @@ def _start_run(suite: Suite, config: pytest.Config) -> Conforms:
     settings = RunSettings(**{name: config.getoption(name) for name in _SETTINGS})
     # All files are read before the backend starts, which may change the working directory.
     claim, waivers, level = read_scope(settings, suite, options)
-    backend = start_backend(config.getoption("backend"), options, settings.isolated)
+    backend = start_backend(config.getoption("backend"), options, settings)
     claimed = () if claim is None else claim.content.operators
     return Conforms(Certification(backend, suite, level, claim), waivers, claimed)
 

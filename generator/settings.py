@@ -200,11 +200,7 @@ class RunSettings:
 
     def changes(self) -> dict[str, Any]:
         """Return the settings that are not the default, by name."""
-        return {
-            setting.name: value
-            for setting in fields(self)
-            if (value := getattr(self, setting.name)) != setting.default
-        }
+        return {name: value for name, value in vars(self).items() if value != DEFAULTS[name]}
 
 
 # The option and the default of each setting.
@@ -213,4 +209,4 @@ OPTIONS: Mapping[str, Option] = {
     for setting in fields(RunSettings)
     for option in setting.type.__metadata__  # type: ignore[union-attr]
 }
-DEFAULTS: Mapping[str, Any] = {setting.name: setting.default for setting in fields(RunSettings)}
+DEFAULTS: Mapping[str, Any] = vars(RunSettings())

@@ -21,7 +21,7 @@ from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.certificate.file import json_differences
 from opcert.certificate.setup import LocalExecution, Setup
 from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
-from opcert.report.files import JUNIT_FILE, REPORT_FILE, render_report
+from opcert.report.files import JUNIT_FILE, REPORT_FILE, report_files
 from opcert.settings import RunSettings
 from opcert.suite.claims import ClaimContent
 from opcert.suite.suite import Suite
@@ -278,7 +278,7 @@ def report_findings(folder: Path, certificate: Certificate, suite: Suite) -> Ite
 
     The certificate must have no findings, and `suite` must be its suite.
     """
-    rendered = render_report(certificate, suite) if certificate.is_finished else {}
+    rendered = report_files(certificate, suite) if certificate.is_finished else {}
     for name, expected in rendered.items():
         try:
             content = _content(folder, name)
@@ -319,8 +319,8 @@ def settings_of(certificate: Certificate, settings: RunSettings) -> RunSettings:
 
 def rerun_differences(
     certificate: Certificate, suite: Suite, sample: Sequence[Verdict], setup: Setup
-) -> Iterator[tuple[str, str]]:
-    """Run the cases of `sample` again; yield differences in backend and verdicts, with their place.
+) -> Iterator[Finding]:
+    """Run the cases of `sample` again; yield the differences in backend and verdicts.
 
     Raises:
         BackendError: the backend cannot be found or started.
@@ -335,7 +335,8 @@ def rerun_differences(
             )
         )
         for place, found, now in json_differences(certified, current):
-            yield ".".join(("backend", *place)), f"found {found}; the current backend has {now}"
+            text = f"found {found}; the current backend has {now}"
+            yield Finding(".".join(("backend", *place)), text)
         # Only a case that the run repeated is repeated again, since repetition takes long.
         in_sample = {verdict.case for verdict in sample}
         repeated = [case for case in certificate.run.repeated if case not in in_sample]
@@ -345,7 +346,7 @@ def rerun_differences(
             before = verdict.without_waiver()
             if _compared(before) != _compared(again):
                 text = f"found {_description(before)}; run again: {_description(again)}"
-                yield f"verdicts, {verdict.case}", f"{text}: {again.detail}"
+                yield Finding(f"verdicts, {verdict.case}", f"{text}: {again.detail}")
 
 
 def _compared(verdict: Verdict) -> Any:

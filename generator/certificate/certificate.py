@@ -312,10 +312,9 @@ class Certificate(StrictModel):
             for v in self.verdicts
             if v.status == "fail" and v.kind != "bits" and v.attributed_to not in failed_cases
         )
-        reasons = [f"{count} x {kind}" for kind, count in kinds.most_common()]
-        for status in ("crash", "hang", "not-run"):
-            if self.counts[status]:
-                reasons.append(f"{self.counts[status]} x {status}")
+        ended = {status: self.counts[status] for status in ("crash", "hang", "not-run")}
+        counted = [*kinds.most_common(), *ended.items()]
+        reasons = [f"{count} x {name}" for name, count in counted if count]
         if not self.verdicts:
             operator, case = self.selection.operator, self.selection.case
             near = did_you_mean(operator, list(self.suite.specs)) if operator != "*" else ""
@@ -328,9 +327,7 @@ class Certificate(StrictModel):
     @cached_property
     def summary(self) -> dict[Literal["cases"] | Status, int]:
         """The number of cases, and the number with each status."""
-        summary: dict[Literal["cases"] | Status, int] = {"cases": len(self.verdicts)}
-        summary.update(self.counts.items())
-        return summary
+        return {"cases": len(self.verdicts), **dict(self.counts.items())}
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property

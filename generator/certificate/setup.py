@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from opcert.backends.contract import Backend, close_backend, declared_reuse
-from opcert.backends.lookup import SourceFiles, in_process_backend, with_reference_specs
+from opcert.backends.lookup import SourceFiles
 from opcert.certificate.certificate import BackendEntry, ClusterEntry, Platform, Run, WorkerPlatform
 from opcert.errors import printable_line
 from opcert.isolation.supervised import SupervisedBackend, start_backend
@@ -125,24 +125,6 @@ class Setup:
         """Read the files of the backend's code, before it is started."""
         return SourceFiles(self.backend if isinstance(self.backend, str) else "")
 
-    def start_backend(self, files: SourceFiles) -> Backend:
-        """Start the backend.
-
-        Raises:
-            BackendError: it cannot be started.
-        """
-        settings = self.settings
-        if not isinstance(self.backend, str):
-            return in_process_backend(self.backend, settings.isolated)
-        return start_backend(
-            self.backend,
-            with_reference_specs(self.backend, self.options, settings.specs),
-            settings.isolated,
-            timeout=settings.timeout,
-            memory=settings.memory_bytes,
-            files=files,
-        )
-
     def start_certification(
         self, backend: Backend, entry: BackendEntry, suite: Suite, **continued: Any
     ) -> Certification:
@@ -211,7 +193,7 @@ class LocalExecution:
         """
         self._suite, self.diagnosis = suite, Diagnosis(suite)
         self.files = setup.source_files()
-        self.backend = setup.start_backend(self.files)
+        self.backend = start_backend(setup.backend, setup.options, setup.settings, self.files)
         try:
             self.entry, self.run = setup.entries(self.backend, suite, self.files)
         except BaseException:

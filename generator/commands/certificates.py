@@ -218,8 +218,7 @@ def verify(
         echo_line(f"running {len(sample)} cases again: --rerun {rerun} --seed {seed}", err=True)
         of_run = settings_of(certificate, settings)
         setup = Setup(backend, parse_backend_options(backend_option), of_run, None)
-        differences = rerun_differences(certificate, opened, sample, setup)
-        findings += [Finding(*difference) for difference in differences]
+        findings += rerun_differences(certificate, opened, sample, setup)
     warn_of_unknown_operators(certificate, opened)
     remarks = f"; made by opcert {made_by}, checked with the rules of {__version__}"
     remarks = "" if made_by == __version__ else remarks

@@ -17,7 +17,6 @@ from hypothesis.errors import Flaky, Unsatisfiable
 from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 
 from opcert.backends.contract import Backend, close_backend
-from opcert.backends.lookup import in_process_backend, with_reference_specs
 from opcert.cases.mutations import mutations_of
 from opcert.choices import call_seed
 from opcert.errors import OpcertError, printable_line
@@ -314,15 +313,8 @@ def explore(
     """
 
     def make_backend() -> Backend:
-        if not isinstance(backend, str):
-            return in_process_backend(backend(), settings.isolated)
-        return start_backend(
-            backend,
-            with_reference_specs(backend, dict(options or {}), settings.specs),
-            settings.isolated,
-            timeout=settings.timeout,
-            memory=settings.memory_bytes,
-        )
+        started = backend if isinstance(backend, str) else backend()
+        return start_backend(started, options or {}, settings)
 
     spec_files, known = read_specs_in(settings.specs, settings.operator or "*"), [*known]
     seconds = 60 * minutes

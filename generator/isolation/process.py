@@ -103,21 +103,19 @@ class Process:
         Raises:
             WorkerFailure: the process has ended, takes too long, or its answer is not JSON.
         """
-        try:
-            return self._exchange(message, timeout, arrays)
-        except WorkerFailure as failure:
-            self._failure = failure
-            raise
-
-    def _exchange(
-        self, message: Mapping[str, Any], timeout: float, arrays: Sequence[bytes | memoryview]
-    ) -> dict[str, Any]:
         self._timeout, self._deadline = timeout, time.monotonic() + timeout
         parts = [encode_message(message), *arrays]
         if sum(map(len, parts)) <= _SINGLE_WRITE:
             parts = [b"".join(parts)]
-        for part in parts:
-            self._write(memoryview(part))
+        try:
+            for part in parts:
+                self._write(memoryview(part))
+            return self._read_answer()
+        except WorkerFailure as failure:
+            self._failure = failure
+            raise
+
+    def _read_answer(self) -> dict[str, Any]:
         line = self._read_line()
         if self._memory and time.monotonic() >= self._next_measurement:
             self._check_memory()

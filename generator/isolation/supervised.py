@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -15,7 +14,15 @@ import numpy as np
 from opcert.arrays.calls import flatten_variadic
 from opcert.arrays.element_types import Array, InputArrays
 from opcert.backends.contract import Backend
-from opcert.backends.lookup import ALL_VALUES, DRIVER_PREFIX, SourceFiles, load, option_choices
+from opcert.backends.lookup import (
+    ALL_VALUES,
+    DRIVER_PREFIX,
+    SourceFiles,
+    in_process_backend,
+    load,
+    option_choices,
+    with_reference_specs,
+)
 from opcert.errors import BackendError, printable_line
 from opcert.isolation.driver_process import Driver, start_driver
 from opcert.isolation.handshake import perform_handshake
@@ -23,13 +30,12 @@ from opcert.isolation.process import START_TIMEOUT, WorkerFailure
 from opcert.isolation.worker_process import Worker, ask_worker
 from opcert.run.comparison import Difference
 from opcert.run.outcome import IsolatedBackend, Outcome
+from opcert.settings import RunSettings
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.suite.support import checked_support
 
-# How many seconds a call may take by default.
-CALL_TIMEOUT = 60.0
 # How many seconds a process may take to exit by itself.
 EXIT_TIMEOUT = 2.0
 # How many starts of a process may fail in a row.
@@ -47,7 +53,7 @@ class SupervisedBackend(IsolatedBackend):
         backend: str,
         options: Mapping[str, Any] | None = None,
         *,
-        timeout: float = CALL_TIMEOUT,
+        timeout: float = RunSettings.timeout,
         memory: int = 0,
         files: SourceFiles | None = None,
     ) -> None:
@@ -130,14 +136,15 @@ class SupervisedBackend(IsolatedBackend):
         self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
     ) -> str:
         """Return what `native_code` does in the process; a driver, and one that ends, give none."""
-        with suppress(BackendError):
+        try:
             worker = self._running_worker()
             if isinstance(worker, Worker):
-                try:
-                    flat = flatten_variadic(inputs)
-                    return worker.native(operator, flat, attributes, self._timeout)
-                except WorkerFailure:
-                    self.stop()
+                flat = flatten_variadic(inputs)
+                return worker.native(operator, flat, attributes, self._timeout)
+        except BackendError:
+            pass
+        except WorkerFailure:
+            self.stop()
         return ""
 
     def take_end(self) -> Outcome | None:
@@ -196,30 +203,35 @@ class SupervisedBackend(IsolatedBackend):
             self._worker = None
 
 
+_DEFAULTS = RunSettings()
+
+
 def start_backend(
-    name: str,
+    backend: str | Backend,
     options: Mapping[str, Any],
-    isolated: bool | None = None,
-    *,
-    timeout: float = CALL_TIMEOUT,
-    memory: int = 0,
+    settings: RunSettings = _DEFAULTS,
     files: SourceFiles | None = None,
 ) -> Backend:
     """Return a driver, or the backend that `load` finds, by default in a process of its own.
 
-    The reference runs in this process, unless `isolated` is true; so does every backend where
-    `isolated` is false or the system has no POSIX processes. A driver always is a process. `files`
-    are those of its code, which each start of a process checks.
+    An object runs in this process, and so does the reference, unless the settings ask for
+    isolation; so does every backend where they exclude it, or the system has no POSIX processes. A
+    driver always is a process. `files` are those of its code, which each start of a process checks.
 
     Raises:
         BackendError: it cannot be found or started.
     """
-    has_processes = os.name == "posix"
+    isolated, has_processes = settings.isolated, os.name == "posix"
+    if not isinstance(backend, str):
+        return in_process_backend(backend, isolated)
     if isolated and not has_processes:
         raise BackendError("isolation needs Linux or macOS; use isolated=None")
-    if isolated or (isolated is None and name != "reference" and has_processes):
-        return SupervisedBackend(name, options, timeout=timeout, memory=memory, files=files)
-    return load(name, **options)
+    options = with_reference_specs(backend, options, settings.specs)
+    if isolated or (isolated is None and backend != "reference" and has_processes):
+        return SupervisedBackend(
+            backend, options, timeout=settings.timeout, memory=settings.memory_bytes, files=files
+        )
+    return load(backend, **options)
 
 
 @dataclass(frozen=True)

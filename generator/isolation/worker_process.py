@@ -1,7 +1,6 @@
 """The process of a worker of opcert's own, which hosts a backend in Python."""
 
 import ast
-import os
 import secrets
 import subprocess
 import sys
@@ -39,7 +38,7 @@ def ask_worker(request: Mapping[str, Any]) -> dict[str, Any]:
         return process.exchange({"protocol": PROTOCOL, **request}, START_TIMEOUT)
     finally:
         process.kill()
-        os.close(area.descriptor)
+        area.close()
 
 
 def _start_process(memory: int) -> tuple[SharedArea, Process]:
@@ -49,7 +48,7 @@ def _start_process(memory: int) -> tuple[SharedArea, Process]:
         try:
             return area, Process(partial(_spawn, area), memory)
         except BaseException:
-            os.close(area.descriptor)
+            area.close()
             raise
     except OSError as error:
         raise BackendError(f"a worker cannot be started: {error.strerror or error}") from None

@@ -281,7 +281,7 @@ REPORT = ('content="opcert report"', '<testsuites name="opcert '), "a report"
 
 
 def report_files(certificate: Certificate, suite: Suite) -> FileContents:
-    """Return the files of a certificate's report by name; `suite` is the certificate's suite.
+    """Return the HTML report and the JUnit XML of a certificate; `suite` is its suite.
 
     Raises:
         OpcertError: the certificate is of another suite, or has a case that the suite lacks.
@@ -305,15 +305,6 @@ def report_files(certificate: Certificate, suite: Suite) -> FileContents:
                 f"the certificate has a cause with {cause.representative} of {cause.operator}, "
                 "of which it has no verdict: the certificate was changed; use the original"
             )
-    return render_report(certificate, suite)
-
-
-def render_report(certificate: Certificate, suite: Suite) -> FileContents:
-    """Return the HTML report and the JUnit XML.
-
-    Raises:
-        KeyError: the suite lacks a case of the certificate.
-    """
     html = render_template(
         "report.html.jinja",
         page=ReportPage(certificate, suite),

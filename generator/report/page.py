@@ -77,11 +77,8 @@ def scope_parts(certificate: Certificate) -> Iterator[ScopePart]:
         ScopeReason(f"{operator}: {', '.join(names)}")
         for operator, names in certificate.excluded.items()
     ]
-    if excluded:
-        text = "The claim or the declaration excludes these rules and levels."
-        yield ScopePart("Excluded", text, excluded)
-    else:
-        yield ScopePart("Excluded", "No rule and no level is excluded.")
+    text = "The claim or the declaration excludes these rules and levels."
+    yield ScopePart("Excluded", text if excluded else "No rule and no level is excluded.", excluded)
 
 
 def _reasons(certificate: Certificate, status: Status, *, ran: bool) -> list[ScopeReason]:

@@ -18,6 +18,7 @@ from opcert.isolation import process
 from opcert.isolation.driver_process import Driver
 from opcert.isolation.process import WorkerFailure
 from opcert.isolation.supervised import SupervisedBackend, start_backend
+from opcert.settings import RunSettings
 from tests.at_length import at_length
 from tests.isolation.judging import SUITE, judged
 
@@ -162,7 +163,7 @@ def test_a_command_that_cannot_be_started_is_an_error(command: str, message: str
 
 def test_a_driver_runs_only_in_a_process_of_its_own() -> None:
     with pytest.raises(BackendError, match="a driver runs in a process of its own"):
-        start_backend("driver:cat", {}, False)
+        start_backend("driver:cat", {}, RunSettings(isolated=False))
     with pytest.raises(BackendError, match="a driver runs in a process of its own"):
         load("driver:cat")
 

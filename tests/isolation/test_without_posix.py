@@ -9,6 +9,7 @@ import pytest
 from opcert.errors import BackendError
 from opcert.isolation import supervised
 from opcert.isolation.supervised import SupervisedBackend, start_backend
+from opcert.settings import RunSettings
 from tests.command_line import WRONG
 
 # What Windows lacks. The standard library and other packages are imported before it is gone.
@@ -48,4 +49,4 @@ def test_without_processes_a_backend_runs_in_this_one(monkeypatch: pytest.Monkey
     monkeypatch.setattr(supervised, "os", SimpleNamespace(name="nt"))
     assert not isinstance(start_backend(f"{WRONG}:Right", {}), SupervisedBackend)
     with pytest.raises(BackendError, match="isolation needs Linux or macOS"):
-        start_backend(f"{WRONG}:Right", {}, isolated=True)
+        start_backend(f"{WRONG}:Right", {}, RunSettings(isolated=True))
