@@ -242,9 +242,7 @@ MAX_SECONDS, MAX_MEMORY, MAX_OUTPUT_BYTES, _MAX_TIMEOUTS = 5, 1 << 30, 1 << 28, 
 _STATM = Path("/proc/self/statm")
 
 
-def limited(
-    function: Callable[..., Any], *, seconds: float = MAX_SECONDS, memory: int = MAX_MEMORY
-) -> Callable[..., Any]:
+def limited(function: Callable[..., Any], *, memory: int = MAX_MEMORY) -> Callable[..., Any]:
     """Return a function of NumPy with limits of time, memory and the size of its outputs.
 
     A call beyond them raises TimeoutError or MemoryError, and so does each one after several that
@@ -257,13 +255,13 @@ def limited(
     def expire(*_: object) -> None:
         nonlocal timeouts
         timeouts += 1
-        raise TimeoutError(f"more than {seconds} s for one call")
+        raise TimeoutError(f"more than {MAX_SECONDS} s for one call")
 
     @wraps(function)
     def call(**arguments: Any) -> Any:
         if timeouts >= _MAX_TIMEOUTS:
-            raise TimeoutError(f"more than {seconds} s for each of {timeouts} calls")
-        with _limits(expire, seconds, memory):
+            raise TimeoutError(f"more than {MAX_SECONDS} s for each of {timeouts} calls")
+        with _limits(expire, memory):
             outputs = function(**arguments)
         parts = outputs if isinstance(outputs, list) else ()
         if (size := sum(getattr(part, "nbytes", 0) for part in parts)) > MAX_OUTPUT_BYTES:
@@ -275,7 +273,7 @@ def limited(
 
 
 @contextmanager
-def _limits(expire: Callable[..., None], seconds: float, memory: int) -> Iterator[None]:
+def _limits(expire: Callable[..., None], memory: int) -> Iterator[None]:
     if sys.platform != "linux" or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -286,7 +284,7 @@ def _limits(expire: Callable[..., None], seconds: float, memory: int) -> Iterato
     most = pages * resource.getpagesize() + memory
     former = signal.signal(signal.SIGVTALRM, expire)
     resource.setrlimit(resource.RLIMIT_AS, (most if soft < 0 else min(soft, most), hard))
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
     try:
         yield
     finally:

@@ -263,7 +263,7 @@ def driver_check(
     arguments = parse_backend_options(backend_option)
     steps = []
     driver = command.removeprefix(DRIVER_PREFIX)
-    for step in check_driver(driver, arguments, settings.timeout, Suite(), settings.memory_bytes):
+    for step in check_driver(driver, arguments, settings, Suite()):
         echo_lines(str(step))
         steps.append(step)
     wrong = sum(not step.passed for step in steps)

@@ -29,7 +29,7 @@ from opcert.settings import OPTIONS, RunSettings
 from opcert.specification.files import select_operators, shipped_operators
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.system import check_output_folder, write_files
-from opcert.yaml_files import YamlSource, read_source
+from opcert.yaml_files import read_source
 
 _RESULTS = {
     ExitCode.SUCCESS: "conformant",
@@ -69,11 +69,10 @@ def certify(
     if resume and out is None:
         raise OpcertError("--resume needs --out, the folder of the certificate to continue")
     # Read once: the folder gets copies of what the run has read.
-    settings = replace(
-        settings,
-        claim=None if settings.claim is None else read_source(settings.claim),
-        waivers=None if settings.waivers is None else read_source(settings.waivers),
-    )
+    paths = {stored.CLAIM_FILE: settings.claim, stored.WAIVERS_FILE: settings.waivers}
+    sources = {name: read_source(path) for name, path in paths.items() if path is not None}
+    claim, waivers = map(sources.get, paths)
+    settings = replace(settings, claim=claim, waivers=waivers)
     selected = configurations(backend, parse_backend_options(backend_option), settings.isolated)
     # Resolved before the backend runs, which may change the current folder.
     folder = None if out is None else out.absolute()
@@ -90,7 +89,8 @@ def certify(
     _check_selection(opened, settings.operator, settings.case)
     with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
         run = partial(certify_suite, backend, opened, cluster=connected, **settings.changes())
-        request = _Request(run, opened, settings, folder, former, quiet, announce)
+        copies = {name: source.content for name, source in sources.items()}
+        request = _Request(run, opened, copies, folder, former, quiet, announce)
         code = request.run(selected[0])[0] if len(selected) == 1 else request.run_all(selected)
     raise typer.Exit(code)
 
@@ -132,13 +132,13 @@ class _Request:
     """The arguments of the command line, prepared.
 
     `certify` runs a configuration. `former` are the certificates to resume. Each configuration has
-    a folder in `folder`, with copies of claim and waivers; `folder` gets a report over all, if
-    there are several.
+    a folder in `folder`, with the `copies` of claim and waivers; `folder` gets a report over all,
+    if there are several.
     """
 
     certify: Callable[..., Certificate]
     suite: Suite
-    settings: RunSettings
+    copies: Mapping[str, bytes]
     folder: Path | None
     former: Mapping[str, Certificate]
     quiet: bool
@@ -211,29 +211,20 @@ class _Request:
             return ExitCode.INTERRUPTED, certificate
         return ExitCode.SUCCESS if certificate.conformant else ExitCode.FAILURE, certificate
 
-    def _copies(self) -> dict[str, bytes]:
-        """Return the copies of claim and waivers by name."""
-        copied = {
-            stored.CLAIM_FILE: self.settings.claim,
-            stored.WAIVERS_FILE: self.settings.waivers,
-        }
-        return {name: s.content for name, s in copied.items() if isinstance(s, YamlSource)}
-
     def _save(self, target: Path, certificate: Certificate) -> None:
         """Write the certificate of an unfinished run, from which `--resume` goes on."""
         # If this fails, the run goes on: its end writes the certificate again.
         with suppress(OpcertError):
-            stored.write_submission(certificate, target, self._copies())
+            stored.write_submission(certificate, target, self.copies)
 
     def _write(self, certificate: Certificate, target: Path) -> Certificate:
         """Write a certificate and the files next to it; return the written certificate.
 
         Only a finished run has a report.
         """
-        files = self._copies()
-        if certificate.is_finished:
-            files |= reports.report_files(certificate, self.suite)
-        written = stored.write_submission(certificate, target, files)
+        finished = certificate.is_finished
+        report = reports.report_files(certificate, self.suite) if finished else {}
+        written = stored.write_submission(certificate, target, {**self.copies, **report})
         self.announce(f"wrote {target}")
         return written
 

@@ -1,10 +1,9 @@
 """The process of a driver, which hosts a backend in any language."""
 
 import shlex
-import subprocess
 from collections.abc import Mapping
 from math import prod
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -160,20 +159,8 @@ def start_driver(command: str, memory: int = 0) -> Process:
     if not words:
         raise BackendError("'driver:' has no command; expected driver:COMMAND")
 
-    def spawn(
-        requests: int, replies: int, log: IO[bytes], environment: Mapping[str, str]
-    ) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(  # noqa: S603 -- the user's own program
-            words,
-            stdin=requests,
-            stdout=replies,
-            stderr=log,
-            start_new_session=True,
-            env=environment,
-        )
-
     try:
-        return Process(spawn, memory)
+        return Process(lambda *ends: (words, {"stdin": ends[0], "stdout": ends[1]}), memory)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BackendError(f"driver '{words[0]}' cannot be started: {reason}") from None

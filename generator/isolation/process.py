@@ -47,8 +47,9 @@ _SEARCHES, _EXEC_SECONDS, _EXEC_PAUSE = 10, 1.0, 0.01
 # Flags of a task in Linux's /proc/PID/stat: it exits, or a signal has killed it.
 _ENDING = 0x4 | 0x400
 
-# Starts the process, given the descriptors of its input and output, its log and its environment.
-Start = Callable[[int, int, IO[bytes], Mapping[str, str]], subprocess.Popen[bytes]]
+# Returns the command that starts the process, and what connects it as options of `Popen`, given the
+# descriptors of its input and output, and its log.
+Start = Callable[[int, int, IO[bytes]], tuple[Sequence[str], Mapping[str, Any]]]
 
 
 class WorkerFailure(Exception):
@@ -77,8 +78,13 @@ class Process:
         child_input, self._requests = os.pipe()
         self._replies, child_output = os.pipe()
         try:
-            self._process = start(
-                child_input, child_output, self._log, {**os.environ, _MARK: self._mark}
+            command, connections = start(child_input, child_output, self._log)
+            self._process: subprocess.Popen[Any] = subprocess.Popen(  # noqa: S603 -- the user's own
+                command,
+                stderr=self._log,
+                start_new_session=True,
+                env={**os.environ, _MARK: self._mark},
+                **connections,
             )
         except BaseException:
             os.close(self._requests)

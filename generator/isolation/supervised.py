@@ -36,6 +36,7 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.suite.support import checked_support
 
+_DEFAULTS = RunSettings()
 # How many seconds a process may take to exit by itself.
 EXIT_TIMEOUT = 2.0
 # How many starts of a process may fail in a row.
@@ -52,15 +53,13 @@ class SupervisedBackend(IsolatedBackend):
         self,
         backend: str,
         options: Mapping[str, Any] | None = None,
-        *,
-        timeout: float = RunSettings.timeout,
-        memory: int = 0,
+        settings: RunSettings = _DEFAULTS,
         files: SourceFiles | None = None,
     ) -> None:
-        """Start the process; a call may take `timeout` seconds, the process `memory` bytes.
+        """Start the process, with the limits of the settings.
 
-        A `memory` of 0 is no limit. The start may take 300 seconds, or `timeout` if longer. Each
-        start compares the `files` of the backend's code with their digests.
+        The start may take 300 seconds, or the time limit of a call if longer. Each start compares
+        the `files` of the backend's code with their digests.
 
         Raises:
             BackendError: the backend cannot be started.
@@ -74,7 +73,7 @@ class SupervisedBackend(IsolatedBackend):
                 "process: isolated=False"
             ) from None
         self.delivery = "packed" if backend.startswith(DRIVER_PREFIX) else "strided"
-        self._timeout, self._memory = timeout, memory
+        self._timeout, self._memory = settings.timeout, settings.memory_bytes
         self._worker: Worker | Driver | None = None
         self._failed_starts = 0
         self._is_first_start = True
@@ -203,9 +202,6 @@ class SupervisedBackend(IsolatedBackend):
             self._worker = None
 
 
-_DEFAULTS = RunSettings()
-
-
 def start_backend(
     backend: str | Backend,
     options: Mapping[str, Any],
@@ -228,9 +224,7 @@ def start_backend(
         raise BackendError("isolation needs Linux or macOS; use isolated=None")
     options = with_reference_specs(backend, options, settings.specs)
     if isolated or (isolated is None and backend != "reference" and has_processes):
-        return SupervisedBackend(
-            backend, options, timeout=settings.timeout, memory=settings.memory_bytes, files=files
-        )
+        return SupervisedBackend(backend, options, settings, files)
     return load(backend, **options)
 
 
@@ -315,20 +309,20 @@ class CheckStep:
 
 
 def check_driver(
-    command: str, options: Mapping[str, Any], timeout: float, suite: Suite, memory: int = 0
+    command: str, options: Mapping[str, Any], settings: RunSettings, suite: Suite
 ) -> Iterator[CheckStep]:
     """Start a driver, end it after the handshake, make calls in a new process; yield each step.
 
-    The handshake and each answer may take `timeout` seconds, and the process `memory` bytes; 0 is
-    no limit. A failed call restarts the driver.
+    The limits of the settings are those of the process, of the handshake and of each answer. A
+    failed call restarts the driver.
 
     Raises:
         BackendError: the command cannot be started.
     """
     name = f"{DRIVER_PREFIX}{command}"
-    process = start_driver(command, memory)
+    process = start_driver(command, settings.memory_bytes)
     try:
-        introduction = perform_handshake(process, {"options": options}, name, timeout)
+        introduction = perform_handshake(process, {"options": options}, name, settings.timeout)
         yield CheckStep("handshake", f"{introduction.name} {introduction.version}")
         exits = process.exits_within(EXIT_TIMEOUT)
     except BackendError as error:
@@ -338,7 +332,7 @@ def check_driver(
         process.kill()
     still_runs = f"expected the driver to exit; it still runs after {EXIT_TIMEOUT:g} s"
     yield CheckStep("end of input", "it exits" if exits else still_runs, exits)
-    backend = SupervisedBackend(name, options, timeout=timeout, memory=memory)
+    backend = SupervisedBackend(name, options, settings)
     try:
         data = {"data": np.arange(6, dtype=np.float32).reshape(2, 3)}
         task = "an unknown operator with odd attributes"

@@ -46,7 +46,7 @@ def _start_process(memory: int) -> tuple[SharedArea, Process]:
     try:
         area = SharedArea()
         try:
-            return area, Process(partial(_spawn, area), memory)
+            return area, Process(partial(_command, area), memory)
         except BaseException:
             area.close()
             raise
@@ -54,19 +54,12 @@ def _start_process(memory: int) -> tuple[SharedArea, Process]:
         raise BackendError(f"a worker cannot be started: {error.strerror or error}") from None
 
 
-def _spawn(
-    area: SharedArea, requests: int, replies: int, log: IO[bytes], environment: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
+def _command(
+    area: SharedArea, requests: int, replies: int, log: IO[bytes]
+) -> tuple[Sequence[str], Mapping[str, Any]]:
     descriptors = (requests, replies, area.descriptor)
-    return subprocess.Popen(  # noqa: S603 -- this very Python
-        [sys.executable, "-P", "-m", "opcert.isolation.worker", *map(str, descriptors)],
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        pass_fds=descriptors,
-        start_new_session=True,
-        env=environment,
-    )
+    words = [sys.executable, "-P", "-m", "opcert.isolation.worker", *map(str, descriptors)]
+    return words, {"stdin": subprocess.DEVNULL, "stdout": log, "pass_fds": descriptors}
 
 
 class WorkerOutputs:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opcert.isolation.supervised import SupervisedBackend
+from opcert.settings import RunSettings
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import Verdict
 from tests.faults.finding import core_suite
@@ -20,7 +21,7 @@ def judged(
     timeout: float = 20.0,
 ) -> Verdict:
     """Return the verdict of a valid call of rank 3, between calls of rank 2 and 4 that pass."""
-    process = SupervisedBackend(backend, options, timeout=timeout, memory=1 << 28)
+    process = SupervisedBackend(backend, options, RunSettings(timeout=timeout, memory=256))
     run = Certification(process, SUITE, repeats=False)
     cases = [SUITE.select(DML, f"dml-split/drawn-{of}-{rank}-*")[0] for rank in (2, 3, 4)]
     try:

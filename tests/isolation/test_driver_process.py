@@ -107,7 +107,7 @@ def test_a_driver_that_closes_its_output_and_stays_hangs(monkeypatch: pytest.Mon
 
 
 def test_a_driver_that_never_reads_hangs_in_a_large_call_too() -> None:
-    backend = SupervisedBackend(driver("never-reads"), timeout=0.5)
+    backend = SupervisedBackend(driver("never-reads"), settings=RunSettings(timeout=0.5))
     outcome = backend.call("vendor/Any-1", {"data": np.zeros(1 << 22)}, {})
     backend.close()
     assert (outcome.observed, outcome.reason) == ("hang", "no answer within 0.5 s")

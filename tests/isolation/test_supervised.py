@@ -22,6 +22,7 @@ from opcert.errors import BackendError, OpcertError
 from opcert.isolation import process, supervised, worker_process
 from opcert.isolation.messages import SharedArea
 from opcert.isolation.supervised import SupervisedBackend
+from opcert.settings import RunSettings
 from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends
 from tests.command_line import MISBEHAVING, WRONG
@@ -131,7 +132,7 @@ def test_a_backend_cannot_keep_the_shared_memory_from_growing() -> None:
 
 def test_a_leak_in_quick_calls_meets_the_limit_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_INTERVAL_OF_QUICK_CALLS", 0.0)
-    backend = SupervisedBackend(f"{MISBEHAVING}:Leaks", memory=1 << 28)
+    backend = SupervisedBackend(f"{MISBEHAVING}:Leaks", settings=RunSettings(memory=256))
     outcomes = (backend.call(DML, {"data": np.zeros(1)}, {}) for _ in range(300))
     crash = next(outcome for outcome in outcomes if outcome.observed == "crash")
     backend.close()
@@ -343,7 +344,7 @@ def test_a_start_may_take_its_own_timeout_or_that_of_a_call_if_longer(
 ) -> None:
     monkeypatch.setattr(supervised, "START_TIMEOUT", 0.5)
     with pytest.raises(BackendError, match=f"cannot be started: no answer within {seconds} s"):
-        SupervisedBackend("driver:sleep 600", timeout=timeout)
+        SupervisedBackend("driver:sleep 600", settings=RunSettings(timeout=timeout))
 
 
 def test_to_kill_a_process_twice_is_no_error() -> None:
