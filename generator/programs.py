@@ -93,19 +93,18 @@ def write_program(
     backend: str | None,
     comments: Sequence[str] = (),
     pack: str | None = None,
-    *,
-    native: bool = False,
 ) -> str:
     """Return a program that makes `calls` in turn, and fails where an outcome is wrong.
 
     `backend` is the code that creates `backend`; without it, the program ends before the last call.
-    A `native` program makes the calls by their own code instead. `pack` is the path of the suite's
-    pack, for arrays too large to print. The program needs NumPy, the imports of `backend` or of the
-    native code, and ml_dtypes for types that NumPy lacks.
+    Calls that have native code are made by it instead. `pack` is the path of the suite's pack, for
+    arrays too large to print. The program needs NumPy, the imports of `backend` or of the native
+    code, and ml_dtypes for types that NumPy lacks.
     """
+    native = bool(calls[0].native)
     style = _Style(makes_calls=native or backend is not None, native=native)
     body = "\n".join(_call_lines(calls, style))
-    code = "\n".join([body, *(call.native for call in calls if native)])
+    code = "\n".join([body, *(call.native for call in calls)])
     used = {name for name in _DEFINED if re.search(rf"\b{name}[(.]", code)}
     used -= set() if style.makes_calls else {"call", "reject"}
     is_variadic = any("[" in name for call in calls for name in call.inputs)

@@ -1,6 +1,7 @@
 """The command line, called in this process or run as a program."""
 
 import resource
+import shlex
 import subprocess
 import sys
 from multiprocessing.connection import Connection
@@ -22,6 +23,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 runpy.run_module("opcert.cli", run_name="__main__", alter_sys=True)
 """
+
+
+def driver(how: str) -> str:
+    """Return the name of a driver that misbehaves."""
+    program = Path(__file__).parent / "driver" / "misbehaving.py"
+    return f"driver:{shlex.join([sys.executable, str(program), how])}"
+
+
+def python(*arguments: object, **how: Any) -> subprocess.CompletedProcess[str]:
+    """Run Python as a program; `how` as for `subprocess.run`."""
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **how)
 
 
 def opcert(*arguments: str | Path | int) -> Result:

@@ -9,10 +9,10 @@ import numpy as np
 from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.certificate.certificate import WaiversEntry
-from opcert.suite.suite import Suite
 from opcert.suite.waivers import Waiver
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.verdict import Status, Verdict
+from tests.faults.finding import core_suite
 from tests.made_certificate import DIGEST
 from tests.wrong_backends import AcceptsEverything, Attributes, Inputs, Right
 
@@ -22,10 +22,7 @@ HOSTILE_TEXT = (
 )
 
 
-@cache
-def suite() -> Suite:
-    """The core suite, read once."""
-    return Suite()
+suite = core_suite
 
 
 class Faulty(AcceptsEverything):

@@ -106,3 +106,18 @@ def refusal(folder: Path, name: str) -> str:
     assert text.startswith(f"{folder / name}: ")
     assert re.search(r"generate the suite again|that `opcert generate` wrote", text)
     return text
+
+
+def failing_at(step: int, error: BaseException, patch: pytest.MonkeyPatch) -> None:
+    """Let a move or a removal of a file fail, the first one for step 0."""
+    steps = iter(range(100))
+    for name in ("replace", "unlink"):
+        change = getattr(Path, name)
+
+        def change_or_fail(*arguments: object, change: object = change, **named: object) -> None:
+            if next(steps) == step:
+                raise error
+            assert callable(change)
+            change(*arguments, **named)
+
+        patch.setattr(Path, name, change_or_fail)

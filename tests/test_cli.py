@@ -1,8 +1,6 @@
 """The command line: exit codes, messages, and the files that it writes."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,7 @@ import pytest
 from opcert.specification.files import shipped_operators
 from tests import small_spec
 from tests import small_suite as small_suite_files
-from tests.command_line import MISBEHAVING, WRONG, opcert, opcert_program
+from tests.command_line import MISBEHAVING, WRONG, opcert, opcert_program, python
 
 pytestmark = pytest.mark.usefixtures("few_calls")
 SPLIT = "directml/DML_OPERATOR_SPLIT"
@@ -118,10 +116,7 @@ def test_backends_are_listed_with_their_declared_support() -> None:
 
 
 def test_a_fault_of_opcert_itself_exits_70() -> None:
-    program = "from opcert import cli; cli.app = lambda **_: 1 // 0; cli.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+    done = python("-c", "from opcert import cli; cli.app = lambda **_: 1 // 0; cli.main()")
     assert done.returncode == 70
     assert "ZeroDivisionError" in done.stderr
 
@@ -130,7 +125,5 @@ def test_interrupts_that_follow_the_first_show_no_traceback() -> None:
     program = (
         "from opcert import cli\ndef app(**_): raise KeyboardInterrupt\ncli.app = app\ncli.main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+    done = python("-c", program)
     assert (done.returncode, done.stderr) == (130, "")

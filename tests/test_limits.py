@@ -2,7 +2,6 @@
 
 import resource
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 
@@ -11,6 +10,7 @@ import pytest
 
 from opcert.arrays.element_types import Array
 from opcert.system import MAX_OUTPUT_BYTES, limited
+from tests.command_line import python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory and time")
 
@@ -35,7 +35,7 @@ def test_outputs_have_a_size() -> None:
 
 
 ENDLESS = """
-from opcert.system import limited
+from opcert import system
 
 begun = 0
 
@@ -45,7 +45,8 @@ def endless():
     while True:
         pass
 
-call = limited(endless, seconds=0.02)
+system.MAX_SECONDS = 0.02
+call = system.limited(endless)
 for _ in range(6):
     try:
         call()
@@ -57,9 +58,7 @@ for _ in range(6):
 def test_calls_without_end_are_stopped_and_after_several_not_begun() -> None:
     # In a process of its own: pytest's faulthandler sets up a stack for signals, which is too small
     # for a handler in a process that has used AMX.
-    result = subprocess.run(
-        [sys.executable, "-c", ENDLESS], check=True, capture_output=True, text=True
-    )
+    result = python("-c", ENDLESS)
     assert result.stdout.splitlines() == [
         *(f"{k} more than 0.02 s for one call" for k in range(1, 6)),
         "5 more than 0.02 s for each of 5 calls",

@@ -9,7 +9,7 @@ from opcert import system
 from opcert.commands.options import interruption_text
 from opcert.errors import OpcertError
 from opcert.system import write_files
-from tests.small_suite import contents
+from tests.small_suite import contents, failing_at
 
 FORMER = {"a": b"former", "b": b"former", "sub/c": b"former"}
 FILES = {"a": b"new", "new/d": b"new", "last": b"new"}
@@ -27,21 +27,6 @@ def out(tmp_path: Path) -> Path:
     """A folder with former files and a file of the user."""
     put(tmp_path / "out", {**FORMER, **NOTE})
     return tmp_path / "out"
-
-
-def failing_at(step: int, error: BaseException, patch: pytest.MonkeyPatch) -> None:
-    """Let a move or a removal of a file fail, the first one for step 0."""
-    steps = iter(range(100))
-    for name in ("replace", "unlink"):
-        change = getattr(Path, name)
-
-        def change_or_fail(*arguments: object, change: object = change, **named: object) -> None:
-            if next(steps) == step:
-                raise error
-            assert callable(change)
-            change(*arguments, **named)
-
-        patch.setattr(Path, name, change_or_fail)
 
 
 def test_new_files_replace_the_former_ones_and_all_others_stay(out: Path) -> None:
@@ -100,29 +85,19 @@ def test_a_failure_before_the_first_move_changes_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_an_error_while_files_are_made_changes_nothing(tmp_path: Path, out: Path) -> None:
-    def made() -> Iterator[tuple[str, bytes]]:
-        yield "a", b"new"
-        raise OpcertError("a spec has mistakes")
-
-    before = contents(tmp_path)
-    for folder in (out, tmp_path / "other"):
-        with pytest.raises(OpcertError, match="a spec has mistakes"):
-            write_files(folder, made(), FORMER)
-    assert contents(tmp_path) == before
-
-
-def test_an_interrupt_while_files_are_made_changes_nothing(
-    tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [OpcertError("a spec has mistakes"), KeyboardInterrupt("an interrupt")])
+def test_an_error_or_an_interrupt_while_files_are_made_changes_nothing(
+    error: BaseException, tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def made() -> Iterator[tuple[str, bytes]]:
         yield from FILES.items()
-        raise KeyboardInterrupt
+        raise error
 
     before = contents(tmp_path)
     monkeypatch.setattr(system, "written", [])
-    with pytest.raises(KeyboardInterrupt):
-        write_files(out, made(), FORMER)
+    for folder in (out, tmp_path / "other"):
+        with pytest.raises(type(error), match=str(error)):
+            write_files(folder, made(), FORMER)
     assert interruption_text() == "opcert: interrupted; nothing was written"
     assert contents(tmp_path) == before
 

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from tests import wrong_backends
 from tests.at_length import at_length
-from tests.command_line import WRONG
+from tests.command_line import WRONG, python
 from tests.small_suite import INDEX, MANIFEST, OPERATOR, PACK, TESTS, edit, files, reseal
 
 
@@ -48,11 +47,9 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pytest_on(suite: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run pytest on a suite as a user would, without the options of this run of pytest."""
-    command = [sys.executable, "-m", "pytest", str(suite), "-p", "no:cacheprovider", *arguments]
+    command = "-m", "pytest", suite, "-p", "no:cacheprovider", *arguments
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_ADDOPTS"}
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=suite.parent, env=environment
-    )
+    return python(*command, cwd=suite.parent, env=environment)
 
 
 def failures(report: Path) -> set[tuple[str, str]]:

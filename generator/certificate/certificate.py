@@ -349,6 +349,11 @@ class Certificate(StrictModel):
         counts = Counter(verdict.status for verdict in self.verdicts)
         return {status: counts[status] for status in STATUSES}
 
+    @cached_property
+    def by_case(self) -> dict[str, Verdict]:
+        """The verdicts by case."""
+        return {verdict.case: verdict for verdict in self.verdicts}
+
     def replace(self, **fields: object) -> Self:
         """Return a validated copy of the certificate with some fields replaced."""
         current = {name: getattr(self, name) for name in type(self).model_fields}

@@ -303,13 +303,12 @@ def waivers(
     if not read.causes:
         echo_line("nothing was written: the certificate has no bugs")
         raise typer.Exit(ExitCode.FAILURE)
-    kinds = {verdict.case: verdict.failure for verdict in read.verdicts}
     drafts = []
     for bug in bugs_of(read.causes):
         # Another failure of the same cases, such as a crash, is not waived.
         cases: dict[str | None, list[str]] = {}
         for case in (*bug.cases, *bug.attributed):
-            cases.setdefault(kinds[case], []).append(case)
+            cases.setdefault(read.by_case[case].failure, []).append(case)
         for kind, of_kind in cases.items():
             missing = {"owner": "", "link": "", "expires": ""}
             drafts.append({"reason": bug.statement, "kind": kind, **missing, "cases": of_kind})

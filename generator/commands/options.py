@@ -269,10 +269,10 @@ def print_error(error: OpcertError | OSError | MemoryError) -> None:
             echo_line(str(mistake), err=True)
         if more := len(error.mistakes[_MAX_MISTAKES:]):
             echo_line(f"... and {more} more mistakes", err=True)
-    elif isinstance(error, MemoryError):
-        _print_marked("error", "red", "there is not enough memory")
+        return
+    text = str(error)
+    if isinstance(error, MemoryError):
+        text = "there is not enough memory"
     elif isinstance(error, OSError):
         text = f"{error.filename or 'a file'}: {error.strerror or error}"
-        _print_marked("error", "red", text)
-    else:
-        _print_marked("error", "red", str(error))
+    _print_marked("error", "red", text)

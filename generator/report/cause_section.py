@@ -159,7 +159,7 @@ def failure_program(
         if len(codes) != len(calls):
             return ""
         calls = [replace(call, native=code) for call, code in zip(calls, codes, strict=True)]
-    return write_program(calls, backend, remarks, native=native)
+    return write_program(calls, backend, remarks)
 
 
 def _remark(call: ReproducedCall, case: IndexedCase) -> str:

@@ -273,4 +273,4 @@ def case_program(
         comments += ["The document leaves it open; the expected outcome is that of the reference."]
     pack = str((operator.folder / operator.entry.pack).resolve())
     call = replace(case_call_text(operator, case), native=native)
-    return write_program([call], backend, comments, pack, native=bool(native))
+    return write_program([call], backend, comments, pack)

@@ -182,10 +182,9 @@ _ALL_LISTED = "the report that --out writes has all"
 
 def print_certificate(certificate: Certificate, console: Console) -> None:
     """Print the bugs, the counts by operator and status, and the conclusion."""
-    verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
     bugs = bugs_of(certificate.causes)
     for bug in bugs[:MAX_LISTED]:
-        _print_bug(bug, verdicts.get(bug.causes[0].representative), console)
+        _print_bug(bug, certificate.by_case.get(bug.causes[0].representative), console)
     if hidden := len(bugs[MAX_LISTED:]):
         more = f"{hidden} more bug{'s' * (hidden > 1)}; {_ALL_LISTED}"
         console.print(f"... and {more}", highlight=False)
@@ -298,9 +297,9 @@ def report_files(certificate: Certificate, suite: Suite) -> FileContents:
                 f"the certificate has a verdict of {verdict.case} of {verdict.operator}, a case "
                 "that its suite does not have: the certificate was changed; use the original"
             )
-    judged = {(verdict.case, verdict.operator) for verdict in certificate.verdicts}
     for cause in certificate.causes:
-        if (cause.representative, cause.operator) not in judged:
+        judged = certificate.by_case.get(cause.representative)
+        if judged is None or judged.operator != cause.operator:
             raise OpcertError(
                 f"the certificate has a cause with {cause.representative} of {cause.operator}, "
                 "of which it has no verdict: the certificate was changed; use the original"

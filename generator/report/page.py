@@ -273,7 +273,7 @@ class ReportPage:
     @cached_property
     def bugs(self) -> list[tuple[Bug, list[dict[str, Any]]]]:
         """The bugs, the most severe first, each with a section for each of its causes."""
-        verdicts = {verdict.case: verdict for verdict in self.certificate.verdicts}
+        verdicts = self.certificate.by_case
         sections = {
             id(cause): cause_section(
                 number, cause, verdicts[cause.representative], self.certificate, self._suite

@@ -200,11 +200,6 @@ class Column:
         """The counts of all verdicts."""
         return Tally(self.certificate.counts)
 
-    @cached_property
-    def verdicts(self) -> Mapping[str, Verdict]:
-        """The verdicts by case."""
-        return {verdict.case: verdict for verdict in self.certificate.verdicts}
-
     def operator(self, name: str) -> Tally:
         """Return the counts of the verdicts of an operator."""
         return count_statuses(v for v in self.certificate.verdicts if v.operator == name)
@@ -216,12 +211,12 @@ class Column:
 
     def passes(self, case: str) -> bool:
         """Whether a case has a verdict, and passes."""
-        verdict = self.verdicts.get(case)
+        verdict = self.certificate.by_case.get(case)
         return verdict is not None and verdict.status == "pass"
 
     def result(self, case: str) -> str:
         """Return the status of a case with the kind of its failure, or "no verdict"."""
-        verdict = self.verdicts.get(case)
+        verdict = self.certificate.by_case.get(case)
         if verdict is None:
             return "no verdict"
         return f"{verdict.status} ({verdict.kind})" if verdict.kind else verdict.status
@@ -265,7 +260,9 @@ class SideBySide:
     @cached_property
     def differing(self) -> list[str]:
         """The cases whose results differ between certificates."""
-        cases = dict.fromkeys(case for column in self.columns for case in column.verdicts)
+        cases = dict.fromkeys(
+            case for column in self.columns for case in column.certificate.by_case
+        )
         return [case for case in cases if len({column.result(case) for column in self.columns}) > 1]
 
     @property
@@ -306,6 +303,6 @@ def _is_same(former: Cause, current: Cause) -> bool:
 
 
 def _passes_then_fails(case: str, before: Column, after: Column) -> bool:
-    failing = after.verdicts.get(case)
+    failing = after.certificate.by_case.get(case)
     fails = failing is not None and failing.status in (*FAILURE_STATUSES, "waived")
     return fails and before.passes(case)

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from opcert.certificate.file import load_public_key, signature_error
-from tests.command_line import opcert
+from tests.command_line import opcert, python
 
 CASES = ("--operator", "directml/DML_OPERATOR_SPLIT", "--case", "dml-split/axis-range*")
 PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
@@ -224,8 +224,7 @@ def test_without_the_package_the_extra_is_named(folder: Path, keys: Path) -> Non
         (["verify", folder, "--key", keys / "key.pub.pem"], 2),
         (["verify", folder], 0),
     ):
-        command = [sys.executable, "-c", program, *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = python("-c", program, *arguments)
         assert done.returncode == code, done.stderr
         if code:
             text = "signatures need the package cryptography; pip install 'opcert[sign]'"

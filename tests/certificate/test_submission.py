@@ -26,7 +26,7 @@ from tests.at_length import at_length
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.handed_in import GIVEN, named, without, write, write_changed
-from tests.small_suite import contents
+from tests.small_suite import contents, failing_at
 from tests.tamperings import part
 
 CASES = ("--operator", "directml/DML_OPERATOR_SPLIT", "--case", "dml-split/drawn-u8-*")
@@ -262,21 +262,13 @@ def test_nested_files_are_written_named_and_removed_again(tmp_path: Path) -> Non
     assert names == ["a", "a/e.html", "certificate.json"]
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(7))
 def test_what_an_interrupted_command_wrote_is_replaced(
     number: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moves = iter(range(100))
-    replace = Path.replace
-
-    def replace_or_end(source: Path, target: Path) -> Path:
-        if next(moves) == number:
-            raise KeyboardInterrupt
-        return replace(source, target)
-
     target = folder / "certificate.json"
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", replace_or_end)
+        failing_at(number, KeyboardInterrupt(), patch)
         with pytest.raises(KeyboardInterrupt):
             write_submission(
                 handed_in.certificate(), target, dict.fromkeys(("a", "b/c", "claim.yaml"), b"x")

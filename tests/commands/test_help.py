@@ -3,8 +3,6 @@
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from opcert.cli import COMMANDS, Opcert, app
-from tests.command_line import opcert, opcert_program
-from tests.small_suite import write
+from tests.command_line import opcert, opcert_program, python
 
 GROUP = get_command(app)
 assert isinstance(GROUP, Opcert)
@@ -22,11 +19,6 @@ LOADED: dict[str, TyperCommand] = {
 }
 NAMES = [*LOADED]
 EXAMPLES = [line for command in LOADED.values() for line in (command.epilog or "").splitlines()]
-
-
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("suites") / "suite")
 
 
 @pytest.mark.parametrize("option", ["-h", "--help"])
@@ -90,7 +82,7 @@ def test_a_program_is_all_that_explain_prints_if_nothing_else_is_requested(tmp_p
     result = opcert("explain", "gather-8/example-1", "--program", "-b", "reference")
     assert result.exit_code == 0
     (tmp_path / "call.py").write_text(result.stdout)
-    done = subprocess.run([sys.executable, tmp_path / "call.py"], check=False, capture_output=True)
+    done = python(tmp_path / "call.py")
     assert done.returncode == 0, done.stderr
 
 
@@ -118,11 +110,5 @@ def test_a_shell_completes_commands_and_options(words: str, completion: str) -> 
     count = len(words.split()) - 1
     asked = {"COMP_WORDS": words, "COMP_CWORD": f"{count}", "_OPCERT_COMPLETE": "complete_bash"}
     program = "import sys; sys.argv[0] = 'opcert'; from opcert.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, **asked},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", program, env={**os.environ, **asked})
     assert done.stdout.split() == [completion], done.stderr

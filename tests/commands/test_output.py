@@ -8,14 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.at_length import at_length
-from tests.small_suite import write
 
 Done = subprocess.CompletedProcess[str]
-
-
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("suites") / "suite")
 
 
 def run_of(suite: Path) -> tuple[str | Path, ...]:

@@ -1,8 +1,6 @@
 """Exploring a backend in a process of its own: what ends that process is found and printed."""
 
-import shlex
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,16 +14,11 @@ from opcert.backends.lookup import setup_code
 from opcert.errors import BackendError
 from opcert.exploration.explore import Counterexample, ExplorationResult, explore
 from opcert.settings import RunSettings
-from tests.command_line import MISBEHAVING, WRONG, started
+from tests.command_line import MISBEHAVING, WRONG, driver, python, started
 
 pytestmark = pytest.mark.slow
 
-HERE = Path(__file__).parents[1]
 DML = "directml/DML_OPERATOR_SPLIT"
-
-
-def driver(how: str) -> str:
-    return f"driver:{shlex.join([sys.executable, str(HERE / 'driver' / 'misbehaving.py'), how])}"
 
 
 def alone(
@@ -46,11 +39,6 @@ def program(counterexample: Counterexample, backend: str, folder: Path, **option
     target = folder / "shows.py"
     target.write_text(counterexample.program(setup_code(backend, options)))
     return target
-
-
-def run(path: Path, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +64,7 @@ def test_a_crash_is_found_reduced_and_printed(
     assert text in counterexample.fault.text
     (step,) = counterexample.steps
     assert step.inputs["InputTensor"].ndim == 3
-    done = run(program(counterexample, backend, tmp_path, how=how))
+    done = python(program(counterexample, backend, tmp_path, how=how))
     # Its last line is not reached.
     assert (done.returncode, done.stdout) == (code, "")
 
@@ -88,7 +76,7 @@ def test_a_hang_is_found_and_printed(tmp_path: Path) -> None:
     assert "no answer within 1 s" in counterexample.fault.text
     assert counterexample.steps[-1].inputs["InputTensor"].ndim == 3
     with pytest.raises(subprocess.TimeoutExpired):
-        run(program(counterexample, backend, tmp_path, how="sleep"), seconds=3)
+        python(program(counterexample, backend, tmp_path, how="sleep"), timeout=3)
 
 
 @pytest.mark.parametrize(
@@ -106,10 +94,10 @@ def test_a_driver_that_misbehaves_is_found_and_printed(
     counterexample = counterexample_of(driver(how), minutes=0.1)
     assert counterexample.fault.kind == kind
     assert text in counterexample.fault.text
-    done = run(program(counterexample, driver(how), tmp_path))
+    done = python(program(counterexample, driver(how), tmp_path))
     assert done.returncode == 1
     assert text in done.stderr
-    right = run(program(counterexample, driver("right"), tmp_path))
+    right = python(program(counterexample, driver("right"), tmp_path))
     assert (right.returncode, right.stdout) == (0, "the last call has returned\n")
 
 

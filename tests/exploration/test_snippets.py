@@ -1,7 +1,5 @@
 """The text of a counterexample: a program that fails likewise."""
 
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from opcert.exploration.explore import Counterexample, ExplorationResult, explor
 from opcert.run.comparison import Difference
 from opcert.run.session import Step
 from opcert.settings import RunSettings
+from tests.command_line import python
 from tests.faults.catalogue import FAULTS
 from tests.faults.fault import Fault, the_right_one
 from tests.layouts import LAYOUTS
@@ -120,8 +119,6 @@ def test_the_program_needs_numpy_and_the_backend_alone(tmp_path: Path) -> None:
     backend = setup_code(f"{tmp_path / 'wrong.py'}:Backend", {})
     text = made_up(np.zeros(2, np.int8)).program(backend)
     (tmp_path / "shows.py").write_text(f"import sys\n\nsys.modules['opcert'] = None\n{text}")
-    done = subprocess.run(
-        [sys.executable, "shows.py"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = python("shows.py", cwd=tmp_path)
     assert done.returncode == 1
     assert "AssertionError" in done.stderr

@@ -14,7 +14,6 @@ from tests.misbehaving import SLEEPS
 @pytest.fixture(autouse=True)
 def _no_process_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(supervised, "EXIT_TIMEOUT", 0.5)
-    monkeypatch.setattr(supervised, "EXIT_TIMEOUT", 0.5)
     before = set(psutil.Process().children(recursive=True))
     yield
     assert set(psutil.Process().children(recursive=True)) <= before

@@ -1,7 +1,5 @@
 """Configurations: the values that `all` means, and a certificate for each."""
 
-import subprocess
-import sys
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +13,7 @@ from opcert.backends import lookup
 from opcert.backends.lookup import ENTRY_POINT_GROUP, load
 from opcert.certificate.file import read_certificate
 from opcert.errors import BackendError
-from tests.command_line import MISBEHAVING, interrupts, opcert, opcert_program
+from tests.command_line import MISBEHAVING, interrupts, opcert, opcert_program, python
 from tests.isolation.configured import Several
 
 FILE = str(Path(__file__).with_name("configured.py"))
@@ -164,7 +162,5 @@ def test_reading_configurations_imports_no_runtime() -> None:
         "print([each.name for each in configurations('openvino', {'feed': 'all'})], "
         "'openvino' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "['feed=dynamic', 'feed=static', 'feed=constant'] False\n"
+    done = python("-c", program)
+    assert done.stdout == "['feed=dynamic', 'feed=static', 'feed=constant'] False\n", done.stderr

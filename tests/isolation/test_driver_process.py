@@ -4,8 +4,6 @@ No test may leave a process running.
 """
 
 import re
-import shlex
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +18,11 @@ from opcert.isolation.process import WorkerFailure
 from opcert.isolation.supervised import SupervisedBackend, start_backend
 from opcert.settings import RunSettings
 from tests.at_length import at_length
+from tests.command_line import driver
 from tests.isolation.judging import SUITE, judged
 
 MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"
 CASES = "dml-split/drawn-f32-[23]-*"
-
-
-def driver(how: str) -> str:
-    return f"driver:{shlex.join([sys.executable, str(MISBEHAVING), how])}"
 
 
 @pytest.mark.parametrize(

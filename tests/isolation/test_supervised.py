@@ -139,12 +139,14 @@ def test_a_leak_in_quick_calls_meets_the_limit_of_memory(monkeypatch: pytest.Mon
     assert "MiB of memory; the limit is 256" in crash.reason
 
 
+def wait_for_the_end(verdict: Verdict, *_: int) -> None:
+    """Wait until the process has ended after the call of a case that it is to end."""
+    if verdict.case.startswith("dml-split/drawn-f32-3") and verdict.status == "pass":
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+
+
 @pytest.mark.slow
 def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None:
-    def wait_for_the_end(verdict: Verdict, *_: int) -> None:
-        if verdict.case.startswith("dml-split/drawn-f32-3"):
-            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-
     certificate = isolated("abort-later", progress=wait_for_the_end)
     assert_others_pass(certificate)
     for verdict in of_rank_3(certificate):
@@ -154,10 +156,6 @@ def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None
 
 @pytest.mark.slow
 def test_crashes_after_the_answer_count_towards_the_limit() -> None:
-    def wait_for_the_end(verdict: Verdict, *_: int) -> None:
-        if verdict.case.startswith("dml-split/drawn-f32-3") and verdict.status == "pass":
-            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-
     certificate = isolated("abort-later", progress=wait_for_the_end, max_crashes=1)
     assert certificate.counts["crash"] == 1
     assert certificate.counts["not-run"] > 0

@@ -1,7 +1,5 @@
 """Where the system lacks what only POSIX or Linux has, opcert runs backends in its own process."""
 
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +8,7 @@ from opcert.errors import BackendError
 from opcert.isolation import supervised
 from opcert.isolation.supervised import SupervisedBackend, start_backend
 from opcert.settings import RunSettings
-from tests.command_line import WRONG
+from tests.command_line import WRONG, python
 
 # What Windows lacks. The standard library and other packages are imported before it is gone.
 PROGRAM = """
@@ -40,8 +38,7 @@ for backend in ("reference", sys.argv[1]):
 
 @pytest.mark.slow
 def test_everything_imports_and_certifies_without_posix() -> None:
-    command = [sys.executable, "-c", PROGRAM, f"{WRONG}:ReturnsViews"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = python("-c", PROGRAM, f"{WRONG}:ReturnsViews")
     assert done.stdout.split() == ["True", "False"], done.stderr
 
 

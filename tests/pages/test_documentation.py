@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from html import unescape
 from pathlib import Path
@@ -15,6 +13,7 @@ from opcert.report.documentation import operator_markdown, plain, render_docs
 from opcert.specification.files import read_specs_in
 from opcert.specification.model import Ambiguity, Erratum, Example, Law, Rule, Spec
 from opcert.system import write_files
+from tests.command_line import python
 from tests.faults.finding import core_suite
 from tests.guides.guides import Guide
 from tests.shipped import CORE, SPECS, spec
@@ -155,10 +154,8 @@ def test_without_cases_the_page_says_so(tmp_path: Path) -> None:
 def test_the_strict_build_of_sphinx_makes_a_site_that_needs_no_network(tmp_path: Path) -> None:
     pytest.importorskip("myst_parser", reason="Sphinx is missing: pip install 'opcert[docs]'")
     write_files(tmp_path / "docs", render_docs([spec("VariadicSplit-1")], core_suite()).items())
-    sphinx = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"]
-    result = subprocess.run(
-        [*sphinx, tmp_path / "docs", tmp_path / "site"], capture_output=True, text=True, check=False
-    )
+    sphinx = "-m", "sphinx", "-q", "-W", "--keep-going"
+    result = python(*sphinx, tmp_path / "docs", tmp_path / "site")
     assert result.returncode == 0, result.stderr
     page = (tmp_path / "site" / "operators" / "openvino-VariadicSplit-1.html").read_text()
     assert "variadic-split-1/axis-range" in page

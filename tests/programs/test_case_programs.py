@@ -1,7 +1,5 @@
 """The program of a case runs unchanged, and passes exactly the arguments of the suite."""
 
-import subprocess
-import sys
 from contextlib import nullcontext
 from dataclasses import fields
 from functools import cache
@@ -21,6 +19,7 @@ from opcert.programs import CallText, InputText, write_program
 from opcert.report.explain import case_program
 from opcert.suite.format import DigestedArray, GeneratedArray, IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
+from tests.command_line import python
 from tests.faults.finding import core_suite
 
 SUITE = core_suite()
@@ -107,9 +106,7 @@ def _name(golden: StoredArray | DigestedArray) -> str:
 def test_a_program_without_a_backend_needs_no_opcert(kind: str, tmp_path: Path) -> None:
     program = f"import sys\n\nsys.modules['opcert'] = None\n{case_program(*first_case(kind))}"
     (tmp_path / "program.py").write_text(program)
-    done = subprocess.run(
-        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = python("program.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 

@@ -144,7 +144,7 @@ def test_documented_examples_that_fail_are_named_first() -> None:
 
 def test_a_folded_bug_has_a_title_operators_kinds_a_call_and_what_came_of_it() -> None:
     text = normal(page(samples.faulty).text)
-    verdicts = {verdict.case: verdict for verdict in samples.faulty().verdicts}
+    verdicts = samples.faulty().by_case
     for number, bug in enumerate(bugs_of(samples.faulty().causes), 1):
         operator, case = samples.suite().cases[bug.causes[0].representative]
         first_line, _, _ = verdicts[case.id].detail.partition("\n")
@@ -227,7 +227,7 @@ def test_every_cause_has_its_sentence_and_a_case_with_the_expectation_and_the_ob
     certificate, text = samples.faulty(), normal(page(samples.faulty).text)
     causes = certificate.causes
     assert len(causes) > 2
-    verdicts = {verdict.case: verdict for verdict in certificate.verdicts}
+    verdicts = certificate.by_case
     for number, cause in enumerate(causes, 1):
         part = text.partition(f" {number} {bugs_of([cause])[0].title} ")[2]
         head, _, part = part.partition(" List the ")
@@ -357,7 +357,7 @@ def test_an_operator_that_is_not_supported_has_no_feature_levels() -> None:
 def test_feature_levels_count_their_cases() -> None:
     operator = samples.suite().operators["directml/DML_OPERATOR_SPLIT"]
     text = normal(page(samples.faulty).text)
-    verdicts = {verdict.case: verdict for verdict in samples.faulty().verdicts}
+    verdicts = samples.faulty().by_case
     assert operator.index.feature_levels
     for level in operator.index.feature_levels:
         inside = [

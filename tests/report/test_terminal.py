@@ -113,8 +113,7 @@ def test_bugs_are_sentences_with_an_observation_the_most_frequent_first(
     places = [text(screen).index(cause.sentence) for cause in wrong.causes[:MAX_LISTED]]
     assert places == sorted(places)
     assert len(places) > 1
-    verdicts = {verdict.case: verdict for verdict in wrong.verdicts}
-    first_line = verdicts[wrong.causes[0].representative].detail.partition("\n")[0]
+    first_line = wrong.by_case[wrong.causes[0].representative].detail.partition("\n")[0]
     assert f"    {wrong.causes[0].representative}: {first_line[:60]}" in text(screen)
 
 

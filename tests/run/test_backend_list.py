@@ -1,7 +1,5 @@
 """The list of backends, which imports no runtime."""
 
-import subprocess
-import sys
 from importlib.metadata import EntryPoint, PackageNotFoundError
 
 import pytest
@@ -10,6 +8,7 @@ from opcert.backends.lookup import BUILT_IN_BACKENDS, ENTRY_POINT_GROUP
 from opcert.commands import backends
 from opcert.commands.backends import available_backends, packages_of_extra
 from opcert.specification.files import shipped_operators
+from tests.command_line import python
 
 
 def test_every_built_in_backend_is_listed() -> None:
@@ -77,5 +76,5 @@ def test_no_runtime_is_imported() -> None:
         "list(available_backends()); "
         "print([m for m in ('torch', 'jax', 'array_api_compat') if m in sys.modules])"
     )
-    process = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert process.stdout.strip() == b"[]"
+    done = python("-c", program)
+    assert done.stdout == "[]\n", done.stderr

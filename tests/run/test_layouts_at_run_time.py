@@ -133,7 +133,7 @@ def kind(outcome: Outcome) -> str | None:
     return outcome.fault.kind if outcome.fault else None
 
 
-@odd_layouts
+@each_layout
 @pytest.mark.parametrize("at", [1, 2, 3])
 @pytest.mark.parametrize("change", ["first_element", "last_element", "writeable", "order"])
 def test_a_changed_input_fails_in_every_layout(part: str, at: int, change: str) -> None:
