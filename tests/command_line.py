@@ -37,9 +37,11 @@ def python(*arguments: object, **how: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, **how)
 
 
-def opcert(*arguments: str | Path | int) -> Result:
-    """Call opcert within this process."""
-    return CliRunner().invoke(app, [str(each) for each in arguments])
+def opcert(*arguments: str | Path | int, exits: int | None = None) -> Result:
+    """Call opcert within this process, and check its exit code if `exits` states one."""
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert exits in (None, result.exit_code), result.output
+    return result
 
 
 def limited(answers: Connection, *arguments: str | Path) -> None:

@@ -85,7 +85,9 @@ def test_a_failure_before_the_first_move_changes_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("error", [OpcertError("a spec has mistakes"), KeyboardInterrupt("an interrupt")])
+@pytest.mark.parametrize(
+    "error", [OpcertError("a spec has mistakes"), KeyboardInterrupt("an interrupt")]
+)
 def test_an_error_or_an_interrupt_while_files_are_made_changes_nothing(
     error: BaseException, tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

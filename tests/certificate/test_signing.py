@@ -48,7 +48,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def original(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("signed") / "out"
-    assert opcert("certify", *CASES, "--out", folder).exit_code == 0
+    opcert("certify", *CASES, "--out", folder, exits=0)
     result = opcert("sign", folder, "--key", keys / "key.pem")
     assert (result.exit_code, result.output) == (0, f"wrote {folder / 'certificate.json.sig'}\n")
     return folder
@@ -61,8 +61,7 @@ def folder(original: Path, tmp_path: Path) -> Path:
 
 def test_a_signed_certificate_is_sound(folder: Path, keys: Path) -> None:
     for path in (folder, folder / "certificate.json"):
-        result = opcert("verify", path, "--key", keys / "key.pub.pem")
-        assert result.exit_code == 0
+        result = opcert("verify", path, "--key", keys / "key.pub.pem", exits=0)
         assert result.stdout.startswith("sound: CONFORMANT")
         # A certificate that is named alone is checked without its report.
         assert "the signature" not in result.stdout
@@ -90,9 +89,8 @@ def test_any_changed_byte_is_found(folder: Path, keys: Path) -> None:
 def test_a_signature_finds_what_no_recomputation_finds(folder: Path, keys: Path) -> None:
     path = folder / "certificate.json"
     path.write_text(path.read_text().replace('"python": "3', '"python": "9'))
-    assert opcert("verify", path).exit_code == 0
-    result = opcert("verify", path, "--key", keys / "key.pub.pem")
-    assert result.exit_code == 1
+    opcert("verify", path, exits=0)
+    result = opcert("verify", path, "--key", keys / "key.pub.pem", exits=1)
     assert "certificate.json.sig: does not match this certificate and this key" in result.stdout
 
 
@@ -120,8 +118,7 @@ def test_a_replaced_or_removed_signature_is_found(
         opcert("sign", folder, "--key", keys / "other.pem")
     else:
         signature.write_text(text)
-    result = opcert("verify", folder, "--key", keys / "key.pub.pem")
-    assert result.exit_code == 1
+    result = opcert("verify", folder, "--key", keys / "key.pub.pem", exits=1)
     assert any(each in result.stdout for each in message.split("|"))
 
 
@@ -129,13 +126,12 @@ def test_a_signature_that_is_a_link_is_refused(folder: Path, keys: Path) -> None
     signature = folder / "certificate.json.sig"
     signature.rename(folder.parent / "elsewhere.sig")
     signature.symlink_to(folder.parent / "elsewhere.sig")
-    result = opcert("verify", folder, "--key", keys / "key.pub.pem")
-    assert result.exit_code == 2
+    result = opcert("verify", folder, "--key", keys / "key.pub.pem", exits=2)
     assert "a link, which is not followed" in result.stderr
 
 
 def test_an_unsigned_run_removes_an_earlier_signature(folder: Path) -> None:
-    assert opcert("certify", *CASES, "--out", folder).exit_code == 0
+    opcert("certify", *CASES, "--out", folder, exits=0)
     assert "certificate.json.sig" not in {each.name for each in folder.iterdir()}
 
 
@@ -153,8 +149,7 @@ def test_an_unsigned_run_removes_an_earlier_signature(folder: Path) -> None:
 )
 def test_a_wrong_key_does_not_sign(keys: Path, folder: Path, name: str, message: str) -> None:
     (folder / "certificate.json.sig").unlink()
-    result = opcert("sign", folder, "--key", keys / name)
-    assert result.exit_code == 2
+    result = opcert("sign", folder, "--key", keys / name, exits=2)
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert not (folder / "certificate.json.sig").exists()
@@ -170,16 +165,14 @@ def test_a_wrong_key_does_not_sign(keys: Path, folder: Path, name: str, message:
     ],
 )
 def test_a_wrong_public_key_is_reported(folder: Path, keys: Path, name: str, message: str) -> None:
-    result = opcert("verify", folder, "--key", keys / name)
-    assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in opcert("verify", folder, "--key", keys / name, exits=2).stderr
 
 
 def test_a_signature_replaces_an_earlier_one(keys: Path, folder: Path) -> None:
     signature = folder / "certificate.json.sig"
     before = signature.read_bytes()
     opcert("sign", folder / "certificate.json", "--key", keys / "other.pem")
-    assert opcert("verify", folder, "--key", keys / "other.pub.pem").exit_code == 0
+    opcert("verify", folder, "--key", keys / "other.pub.pem", exits=0)
     opcert("sign", folder, "--key", keys / "key.pem")
     # Ed25519 signatures of the same bytes are equal.
     assert signature.read_bytes() == before
@@ -191,14 +184,13 @@ def test_an_encrypted_key_is_decrypted_into_a_pipe(keys: Path, folder: Path) -> 
     decrypted = f"<(openssl pkey -in {keys / 'locked.pem'} -passin 'pass:open sesame')"
     shell = ["bash", "-c", f'"$@" {decrypted}', "bash", *command]
     subprocess.run(shell, check=True)
-    assert opcert("verify", folder, "--key", keys / "other.pub.pem").exit_code == 0
+    opcert("verify", folder, "--key", keys / "other.pub.pem", exits=0)
 
 
 def test_what_is_no_certificate_is_not_signed(keys: Path, folder: Path) -> None:
     (folder / "certificate.json").write_text("{}")
     (folder / "certificate.json.sig").unlink()
-    done = opcert("sign", folder, "--key", keys / "key.pem")
-    assert done.exit_code == 2
+    done = opcert("sign", folder, "--key", keys / "key.pem", exits=2)
     assert done.stderr.count("\n") == 1
     assert not (folder / "certificate.json.sig").exists()
 

@@ -38,8 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_an_untouched_folder_is_sound_even_if_not_conformant(folder: Path) -> None:
-    result = opcert("verify", folder)
-    assert result.exit_code == 0
+    result = opcert("verify", folder, exits=0)
     waived = handed_in.certificate().counts["waived"]
     assert waived > 0
     start = f"sound: NOT CONFORMANT, {waived} failures waived: right 1 on core suite "
@@ -48,8 +47,7 @@ def test_an_untouched_folder_is_sound_even_if_not_conformant(folder: Path) -> No
 
 
 def test_the_certificate_alone_is_checked_without_the_files(folder: Path) -> None:
-    result = opcert("verify", folder / "certificate.json")
-    assert result.exit_code == 0
+    result = opcert("verify", folder / "certificate.json", exits=0)
     assert "not checked: who made it (no signature), the files next to it (name the folder)" in (
         result.stdout
     )
@@ -190,8 +188,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_a_tampering_with_the_folder_is_found(folder: Path, name: str) -> None:
     change, expected = TAMPERINGS[name]
     change(folder)
-    result = opcert("verify", folder)
-    assert result.exit_code == 1
+    result = opcert("verify", folder, exits=1)
     *findings, last = result.stdout.splitlines()
     assert [each for each in findings if re.search(expected, each)], result.stdout
     assert last.startswith(f"not sound: {len(findings)} finding")
@@ -218,8 +215,7 @@ def test_a_certificate_that_contradicts_itself_is_refused_with_one_message(
 ) -> None:
     change, expected = REFUSED[name]
     change(folder)
-    result = opcert("verify", folder)
-    assert result.exit_code == 2
+    result = opcert("verify", folder, exits=2)
     assert expected in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
@@ -231,9 +227,8 @@ def test_files_that_are_too_large_are_not_read(folder: Path) -> None:
 
 def test_only_so_many_files_are_checked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification, "MAX_FILES", 2)
-    assert (
-        "found 2 files or more; only the first ones were checked" in opcert("verify", folder).stdout
-    )
+    result = opcert("verify", folder)
+    assert "found 2 files or more; only the first ones were checked" in result.stdout
 
 
 # What the command writes for a finished run.
@@ -244,11 +239,10 @@ def test_the_submission_has_copies_of_claim_and_waivers(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(f"# mine\n{GIVEN['claim.yaml']}")
     # An earlier submission is replaced with all its files.
     out = write(tmp_path / "out").parent
-    result = opcert("certify", *CASES, "--claim", tmp_path / "mine.yaml", "--out", out)
-    assert result.exit_code == 0
+    opcert("certify", *CASES, "--claim", tmp_path / "mine.yaml", "--out", out, exits=0)
     assert {each.name for each in out.iterdir()} == {"claim.yaml", *REPORTED}
     assert (out / "claim.yaml").read_bytes() == (tmp_path / "mine.yaml").read_bytes()
-    assert opcert("verify", out).exit_code == 0
+    opcert("verify", out, exits=0)
 
 
 def test_nested_files_are_written_named_and_removed_again(tmp_path: Path) -> None:
@@ -298,9 +292,7 @@ def test_other_files_are_left_alone(
 ) -> None:
     change(folder)
     before = {each: each.lstat().st_mtime_ns for each in folder.iterdir()}
-    result = opcert("certify", *CASES, "--out", folder)
-    assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in opcert("certify", *CASES, "--out", folder, exits=2).stderr
     assert {each: each.lstat().st_mtime_ns for each in folder.iterdir()} == before
 
 
@@ -317,8 +309,7 @@ def test_files_outside_the_folder_are_not_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ['{"files": {"mine": "0"}}', "my own", "[]"])
 def test_another_file_of_its_name_is_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / "certificate.json").write_text(text)
-    result = opcert("certify", *CASES, "--out", tmp_path)
-    assert result.exit_code == 2
+    result = opcert("certify", *CASES, "--out", tmp_path, exits=2)
     assert "contains certificate.json, not part of a submission" in result.stderr
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
         ("certificate.json", text)
@@ -365,8 +356,7 @@ def test_files_of_others_are_not_read(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_the_report_of_another_version_is_not_compared(folder: Path) -> None:
     forge("report.html")(folder)
     write_changed(folder, lambda data: data["platform"].update(opcert="99.1"))
-    result = opcert("verify", folder)
-    assert result.exit_code == 0
+    result = opcert("verify", folder, exits=0)
     assert "; made by opcert 99.1, checked with the rules of " in result.stdout
     assert "the report (another version of opcert made it)" in result.stdout
 
@@ -381,8 +371,7 @@ def test_an_unfinished_run_has_no_report(tmp_path: Path) -> None:
         == 1
     )
     assert {each.name for each in out.iterdir()} == {"certificate.json"}
-    assert opcert("verify", out).exit_code == 0
+    opcert("verify", out, exits=0)
     forge("report.html")(out)
-    result = opcert("verify", out)
-    assert result.exit_code == 1
+    result = opcert("verify", out, exits=1)
     assert "opcert writes no such file for an unfinished run" in result.stdout

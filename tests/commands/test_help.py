@@ -31,8 +31,7 @@ def test_every_command_is_in_the_help_once_below_its_group(option: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_help_of_a_command_has_examples_and_words_for_people(name: str) -> None:
-    result = opcert(name, "-h")
-    assert result.exit_code == 0
+    result = opcert(name, "-h", exits=0)
     assert "\nExamples:\n  opcert " in result.stdout
     # Types of Python, such as <path>, list[Path] or TEXT.
     assert not re.search(r"<\w+>|list\[|\bTEXT\b|\bPATH\b \(|\bFLOAT\b|INTEGER", result.stdout)
@@ -79,8 +78,7 @@ def test_a_change_of_the_backend_is_a_warning(suite: Path, tmp_path: Path) -> No
 
 
 def test_a_program_is_all_that_explain_prints_if_nothing_else_is_requested(tmp_path: Path) -> None:
-    result = opcert("explain", "gather-8/example-1", "--program", "-b", "reference")
-    assert result.exit_code == 0
+    result = opcert("explain", "gather-8/example-1", "--program", "-b", "reference", exits=0)
     (tmp_path / "call.py").write_text(result.stdout)
     done = python(tmp_path / "call.py")
     assert done.returncode == 0, done.stderr

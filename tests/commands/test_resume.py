@@ -44,11 +44,10 @@ def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
 
 def test_a_refused_certificate_stays_as_it_is(tmp_path: Path) -> None:
     backend = "--backend", f"{WRONG}:AcceptsEverything", "--case", "dml-split/axis-range*"
-    assert opcert("certify", *backend, "--out", tmp_path, "-x").exit_code == 1
+    opcert("certify", *backend, "--out", tmp_path, "-x", exits=1)
     path = tmp_path / "certificate.json"
     before = path.read_bytes()
-    result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path)
-    assert result.exit_code == 2
+    result = opcert("certify", "--operator", SPLIT, "--resume", "--out", tmp_path, exits=2)
     assert "cannot resume, the certificate is of another run" in result.stderr
     assert path.read_bytes() == before
 
@@ -62,17 +61,16 @@ def test_a_run_saves_what_it_has_reached_with_copies_of_its_files(
     with monkeypatch.context() as patch:
         # It ends before it writes its certificate.
         patch.setattr("opcert.commands.certify._warn_of_doubts", lambda _: sys.exit(9))
-        assert opcert("certify", *arguments, "--out", tmp_path / "out").exit_code == 9
+        opcert("certify", *arguments, "--out", tmp_path / "out", exits=9)
     saved = read_certificate(tmp_path / "out" / "certificate.json")
     assert saved.counts["not-run"] == 0
-    assert opcert("verify", tmp_path / "out" / "certificate.json").exit_code == 0
+    opcert("verify", tmp_path / "out" / "certificate.json", exits=0)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "certificate.json",
         "claim.yaml",
     ]
-    result = opcert("certify", *arguments, "--out", tmp_path / "out", "--resume")
-    assert result.exit_code == 0
-    assert opcert("verify", tmp_path / "out").exit_code == 0
+    opcert("certify", *arguments, "--out", tmp_path / "out", "--resume", exits=0)
+    opcert("verify", tmp_path / "out", exits=0)
 
 
 @pytest.mark.slow
@@ -88,13 +86,11 @@ def test_a_run_that_is_killed_goes_on_from_what_it_saved(tmp_path: Path) -> None
             wait_until(lambda: path.exists() and verdicts(path) > reached + 50)  # noqa: B023
             run.kill()
         reached = verdicts(path)
-    result = opcert(*arguments, "--resume")
-    assert result.exit_code == 0, result.output
-    assert f"{reached} cases have run already" in result.stderr
+    assert f"{reached} cases have run already" in opcert(*arguments, "--resume", exits=0).stderr
     resumed = read_certificate(path)
     assert resumed.conformant
     assert len(resumed.run.resumed) == 3
-    assert opcert("verify", out).exit_code == 0
+    opcert("verify", out, exits=0)
 
 
 def verdicts(path: Path) -> int:

@@ -30,8 +30,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_it_is_certified_bit_exact(driver: Path, tmp_path: Path) -> None:
-    done = opcert("certify", "--backend", f"driver:'{driver}'", "--out", str(tmp_path))
-    assert done.exit_code == 0, done.stdout
+    opcert("certify", "--backend", f"driver:'{driver}'", "--out", str(tmp_path), exits=0)
     found = json.loads((tmp_path / "certificate.json").read_text())
     assert (found["conformant"], found["grade"]) == (True, "bit-exact")
     backend = found["backend"]
@@ -46,8 +45,7 @@ def test_it_is_certified_bit_exact(driver: Path, tmp_path: Path) -> None:
 
 
 def test_it_passes_driver_check(driver: Path) -> None:
-    done = opcert("driver-check", f"'{driver}'")
-    assert done.exit_code == 0, done.stdout
+    opcert("driver-check", f"'{driver}'", exits=0)
 
 
 @pytest.mark.slow
@@ -86,8 +84,7 @@ def test_the_conversation_in_the_guide_takes_place(driver: Path) -> None:
 
 def test_an_unknown_option_is_refused(driver: Path) -> None:
     arguments = ["--backend", f"driver:'{driver}'", "--backend-option", 'a "b"=c']
-    done = opcert("certify", *arguments)
-    assert done.exit_code == 2
+    done = opcert("certify", *arguments, exits=2)
     assert "refuses to run: there is no option 'a \"b\"'" in done.stderr
 
 

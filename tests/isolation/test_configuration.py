@@ -58,8 +58,7 @@ def test_an_entry_point_may_have_configurations(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_run_of_an_unknown_backend_reports_the_error() -> None:
     assert len(configurations("no_such_module:Backend", {"device": "all"})) == 1
-    result = opcert("certify", "--backend", "openvin", "--backend-option", "feed=all")
-    assert result.exit_code == 2
+    result = opcert("certify", "--backend", "openvin", "--backend-option", "feed=all", exits=2)
     assert "did you mean 'openvino'?" in result.stderr
 
 
@@ -75,8 +74,7 @@ def test_the_run_of_an_unknown_backend_reports_the_error() -> None:
 )
 def test_malformed_configurations_are_an_error(name: str, message: str) -> None:
     backend = ("--backend", f"{FILE}:{name}", "--backend-option", "device=all")
-    result = opcert("certify", *backend)
-    assert result.exit_code == 2
+    result = opcert("certify", *backend, exits=2)
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
@@ -88,8 +86,9 @@ def test_load_needs_one_configuration() -> None:
 
 
 def test_explore_needs_one_configuration() -> None:
-    result = opcert("explore", "--backend", f"{FILE}:Several", "--backend-option", "device=all")
-    assert result.exit_code == 2
+    result = opcert(
+        "explore", "--backend", f"{FILE}:Several", "--backend-option", "device=all", exits=2
+    )
     text = "device=all means several configurations; choose one: device=CPU, device=GPU.0, "
     assert text in result.stderr
 
@@ -98,8 +97,7 @@ def test_each_configuration_has_a_certificate_and_the_worst_exit_code_counts(
     tmp_path: Path,
 ) -> None:
     arguments = ("--backend", f"{FILE}:Several", "--backend-option", "device=all", "--case", CASE)
-    result = opcert("certify", *arguments, "--out", tmp_path)
-    assert result.exit_code == 2
+    result = opcert("certify", *arguments, "--out", tmp_path, exits=2)
     assert "ValueError: no such device" in result.stderr
     assert result.stdout.splitlines()[-1] == (
         "3 configurations: device=CPU conformant; device=GPU.0 not conformant; "
@@ -114,8 +112,7 @@ def test_each_configuration_has_a_certificate_and_the_worst_exit_code_counts(
 
 def test_without_out_each_conclusion_is_printed() -> None:
     arguments = ("--backend", f"{FILE}:made", "--backend-option", "device=all", "--case", CASE)
-    result = opcert("certify", *arguments, "--in-process")
-    assert result.exit_code == 1
+    result = opcert("certify", *arguments, "--in-process", exits=1)
     assert "\ndevice=GPU.0:\n" in result.stdout
     assert result.stdout.count("CONFORMANT") == 2
 
@@ -135,8 +132,7 @@ def test_an_interrupt_ends_all_configurations_and_each_resumes(tmp_path: Path) -
         "which=other",
     ]
     before = (tmp_path / "out" / "which=one" / "certificate.json").read_bytes()
-    result = opcert("certify", *arguments, "--resume")
-    assert result.exit_code == 0
+    opcert("certify", *arguments, "--resume", exits=0)
     report = (tmp_path / "out" / "side-by-side.html").read_text("utf-8")
     assert "3 certificates side by side" in report
     found = {
@@ -149,8 +145,7 @@ def test_an_interrupt_ends_all_configurations_and_each_resumes(tmp_path: Path) -
 
 def test_resuming_needs_a_configuration_that_was_started(tmp_path: Path) -> None:
     backend = ("--backend", f"{MISBEHAVING}:Interrupts", "--backend-option", "which=all")
-    result = opcert("certify", *backend, "--out", tmp_path / "out", "--resume")
-    assert result.exit_code == 2
+    result = opcert("certify", *backend, "--out", tmp_path / "out", "--resume", exits=2)
     assert "expected a certificate that `opcert certify --out` wrote" in result.stderr
     assert not (tmp_path / "out").exists()
 

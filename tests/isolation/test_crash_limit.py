@@ -14,8 +14,7 @@ BACKEND = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=abo
 
 
 def test_after_too_many_crashes_the_rest_of_each_operator_is_not_run(tmp_path: Path) -> None:
-    done = opcert("certify", *BACKEND, "--max-crashes", 2, "--out", tmp_path)
-    assert done.exit_code == 1
+    done = opcert("certify", *BACKEND, "--max-crashes", 2, "--out", tmp_path, exits=1)
     certificate = read_certificate(tmp_path / "certificate.json")
     for operator, counts in certificate.operators.items():
         assert counts["crash"] == 2
@@ -35,6 +34,6 @@ def test_a_run_that_gave_up_is_finished_and_can_be_resumed(tmp_path: Path) -> No
         v.case for v in certificate.verdicts if v.status in FAILURE_STATUSES
     }
     assert (tmp_path / "report.html").exists()
-    assert opcert("verify", tmp_path).exit_code == 0
+    opcert("verify", tmp_path, exits=0)
     opcert("certify", *BACKEND, "--out", tmp_path, "--resume")
     assert not read_certificate(tmp_path / "certificate.json").counts["not-run"]

@@ -97,8 +97,7 @@ def test_a_reference_that_rejects_a_fresh_call_is_a_mistake_of_the_spec() -> Non
 
 
 def test_check_shows_both_sorts_of_faults_and_the_same_each_time(tmp_path: Path) -> None:
-    result = opcert("check", spec(tmp_path))
-    assert result.exit_code == 0, result.stderr
+    result = opcert("check", spec(tmp_path), exits=0)
     strength, lines = whole(), result.stdout.splitlines()
     systematic = f"{strength.systematic_found} of {strength.systematic}"
     assert f"example/Take-1: systematic faults found: {systematic}" in lines
