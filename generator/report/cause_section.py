@@ -31,9 +31,9 @@ _IN_OTHER_PLACES = ("    in ", CONTRACT_LINE, "    confirmed: ")
 
 
 def cause_section(
-    number: int, cause: Cause, verdict: Verdict, certificate: Certificate, suite: Suite
+    number: int, cause: Cause, certificate: Certificate, suite: Suite
 ) -> dict[str, Any]:
-    """Return what a report says of a cause; `verdict` is that of its representative case.
+    """Return what a report says of a cause.
 
     `number` is the position of the cause in the certificate, from 1. `kinds` are the kinds of the
     failures with their meanings, the most frequent first. All else is about the representative:
@@ -43,6 +43,7 @@ def cause_section(
     would need the pack. `native` is the same in the API of the runtime, if the backend has written
     it.
     """
+    verdict = certificate.by_case[cause.representative]
     operator, case = suite.cases[verdict.case]
     description = describe_case(operator, case)
     contract = BACKEND_CONTRACT.get(verdict.kind, "") if verdict.kind else ""

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from math import prod
 from typing import Any
 
@@ -175,7 +174,7 @@ def find_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
     cases = suite.cases
     if name in cases:
         return cases[name]
-    matches = [case for case in cases if fnmatchcase(case, name)]
+    matches = suite.select("*", name)
     if len(matches) == 1:
         return cases[matches[0]]
     if matches:

@@ -273,15 +273,12 @@ class ReportPage:
     @cached_property
     def bugs(self) -> list[tuple[Bug, list[dict[str, Any]]]]:
         """The bugs, the most severe first, each with a section for each of its causes."""
-        verdicts = self.certificate.by_case
+        causes = self.certificate.causes
         sections = {
-            id(cause): cause_section(
-                number, cause, verdicts[cause.representative], self.certificate, self._suite
-            )
-            for number, cause in enumerate(self.certificate.causes, 1)
+            id(cause): cause_section(number, cause, self.certificate, self._suite)
+            for number, cause in enumerate(causes, 1)
         }
-        bugs = bugs_of(self.certificate.causes)
-        return [(bug, [sections[id(cause)] for cause in bug.causes]) for bug in bugs]
+        return [(bug, [sections[id(cause)] for cause in bug.causes]) for bug in bugs_of(causes)]
 
     @cached_property
     def list_data(self) -> dict[str, Any]:

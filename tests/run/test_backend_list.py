@@ -39,28 +39,25 @@ def test_undeclared_operators_are_unsupported(monkeypatch: pytest.MonkeyPatch) -
     assert how["openvino/Gather-8"] == "unsupported"
 
 
-def test_a_missing_package_comes_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def version(package: str) -> str:
-        if package != "opcert":
-            raise PackageNotFoundError(package)
-        return "1.0"
-
-    monkeypatch.setattr(backends, "version", version)
-    monkeypatch.setattr(backends, "packages_distributions", dict)
-    backend = next(entry for entry in available_backends() if entry.name == "torch")
-    assert backend.packages == "not installed: pip install 'opcert[torch]'"
-
-
-def test_a_build_under_another_name_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("builds", "packages"),
+    [
+        ({}, "not installed: pip install 'opcert[torch]'"),
+        ({"torch": ["torch-xpu"]}, "torch 2.0 (torch-xpu)"),
+    ],
+)
+def test_a_missing_package_can_be_installed_unless_a_build_has_another_name(
+    builds: dict[str, list[str]], packages: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def version(package: str) -> str:
         if package == "torch":
             raise PackageNotFoundError(package)
         return "2.0"
 
     monkeypatch.setattr(backends, "version", version)
-    monkeypatch.setattr(backends, "packages_distributions", lambda: {"torch": ["torch-xpu"]})
+    monkeypatch.setattr(backends, "packages_distributions", lambda: builds)
     backend = next(entry for entry in available_backends() if entry.name == "torch")
-    assert backend.packages == "torch 2.0 (torch-xpu)"
+    assert backend.packages == packages
 
 
 def test_entry_points_are_listed_and_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
