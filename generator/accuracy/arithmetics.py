@@ -82,15 +82,6 @@ class Row:
     transform: float = 0.0
     kept: bool = False
 
-    @property
-    def units(self) -> tuple[float, float]:
-        """By how much of itself an operation may err, and an addition within a sum."""
-        factor = 2.0 if self.faithful else 1.0
-        one, two = (
-            0.0 if bits == _EXACT else factor * 2.0**-bits for bits in (self.bits, self.sum_bits)
-        )
-        return one, two
-
 
 # What computes in f32, whatever its inputs were.
 _IN_F32 = Row(24, 24, faithful=True, functions="f32")
@@ -152,12 +143,16 @@ class Arithmetics:
     @cached_property
     def unit(self) -> Array:
         """By how much of itself an operation may err."""
-        return np.array([row.units[0] for row in self.rows])
+        return self._unit_of("bits")
 
     @cached_property
     def sum_unit(self) -> Array:
         """By how much of the sum of absolute values each addition within a sum may err."""
-        return np.array([row.units[1] for row in self.rows])
+        return self._unit_of("sum_bits")
+
+    def _unit_of(self, bits: str) -> Array:
+        # It is 0 where the bits are those of exact operations.
+        return np.where(self.column["faithful"], 2.0, 1.0) * np.exp2(-self.column[bits])
 
     @cached_property
     def column(self) -> Mapping[str, Array]:
@@ -173,13 +168,9 @@ class Arithmetics:
     def keeps_width(self) -> Array:
         """Where inputs and sums are as wide as the type, and nothing else may be open."""
         # A narrower one overflows sooner.
-        own = PRECISION[self.element_type]
-        return np.array(
-            [
-                row.sum_bits >= own and not (row.leaf or row.slope or row.transform)
-                for row in self.rows
-            ]
-        )
+        others = self.column["leaf"] + self.column["slope"] + self.column["transform"]
+        is_wide = self.column["sum_bits"] >= PRECISION[self.element_type]
+        return np.asarray(is_wide & (others == 0))
 
     @cached_property
     def has_units_of_results(self) -> Array:
@@ -231,10 +222,9 @@ class Arithmetics:
     @cached_property
     def flushed(self) -> Mapping[str, Array]:
         """Below which size a result may be flushed before it is an operand: of sums, of others."""
-        sums, others = self.column["sum_bits"], self.column["bits"]
         return {
-            "sum": np.where(self.kept, 0.0, [_NORMAL.get(bits, 0.0) for bits in sums]),
-            "": np.where(self.kept, 0.0, [_NORMAL.get(bits, 0.0) for bits in others]),
+            kind: np.where(self.kept, 0.0, [_NORMAL.get(bits, 0.0) for bits in self.column[key]])
+            for kind, key in (("sum", "sum_bits"), ("", "bits"))
         }
 
     @cached_property

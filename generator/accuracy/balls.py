@@ -77,8 +77,9 @@ class Ball:
         rounding: str = "",
         number: float | None = None,
     ) -> None:
-        self.of, self.value, self.error, self.rounding = of, value, error, rounding
-        self.number = number
+        self.of, self.value, self.rounding, self.number = of, value, rounding, number
+        # Most errors are 0 in each arithmetic.
+        self.error = error if np.any(error) else 0.0
         self.growth: Error = 0.0
         self.largest: float | None = None
         self.may_be_infinite = self.may_be_anything = self.may_be_zero = False
@@ -240,7 +241,7 @@ class Ball:
             error = np.where(self.of.column["slope"], np.inf, error)
         if not np.isfinite(error).any():
             raise Undecided
-        result = Ball(self.of, quotient, error if error.any() else 0.0, "/")
+        result = Ball(self.of, quotient, error, "/")
         # What is divided by infinity is 0.
         result.may_be_zero = self.may_be_zero or other.overflows
         if self.is_leaf and other.is_leaf and quotient.is_zero():
@@ -254,15 +255,103 @@ class Ball:
 
     def total(self, terms: Sequence[Any]) -> "Ball":
         """Return the sum of terms, of which this is one, in any order."""
-        return total([ball(self.of, term) for term in terms])
+        of, balls = self.of, [ball(self.of, term) for term in terms]
+        transform = _of_transform(balls)
+        if len(balls) == 1:
+            # An implementation may have begun with 0, which a zero of either sign does not change.
+            return balls[0] if balls[0].number != 0 else Ball(of, arb(0), balls[0].error)
+        if special := [one for one in balls if one.value is None]:
+            number = sum(_double(one) for one in special)
+            finite = sum(one.magnitude for one in balls if one.value is not None)
+            if not math.isnan(number) and finite * _SLACK >= of.limits[0]:
+                # The others may sum to the opposite infinity before.
+                raise Undecided
+            result = special[0]._special(number, *balls)
+            result.error = transform
+            return result
+        if len(balls) == 2:
+            # Where the sum is a zero, an implementation may have begun with either.
+            one, two = balls
+            error = one.as_operand + two.as_operand + transform
+            return Ball(of, one.value + two.value, error, "sum")._with_flags(one, two)
+        errors = sum((one.as_operand for one in balls), start=np.zeros(len(of.rows)))
+        last = min(one.mantissa[1] for one in balls)
+        # Partial sums are multiples of the last bit; below the least normal one, they may flush.
+        flushed, more = of.flushed["sum"], len(balls) - 2
+        errors = errors + np.where(2.0 ** max(last, -1074) < flushed, more * flushed, 0.0)
+        size = sum(one.magnitude for one in balls) + errors
+        value = sum((one.value for one in balls), start=arb(0))
+        # On a grid every order is exact.
+        grid = np.log2(np.maximum(size, 2.0**-1074)) - last if last > -(1 << 20) else np.inf
+        is_exact = (errors == 0) & (grid <= of.column["sum_bits"])
+        error = errors + np.where(is_exact, 0.0, more * of.sum_unit * size * _SLACK)
+        result = Ball(of, value, error + transform, "sum")._with_flags(*balls)
+        most = float(np.max(np.where(of.keeps_width, size, 0.0)))
+        if most * (1 + 2 * len(balls) * 2.0 ** -PRECISION[of.element_type]) >= of.overflow:
+            signs = {math.copysign(1, float(one.value)) for one in balls if not one.value.is_zero()}
+            result.may_be_infinite = True
+            result.may_be_anything |= len(signs) > 1
+        return result
 
     def running(self, terms: Sequence[Any]) -> "Ball":
-        """Return the running mean of terms, of which this is one."""
-        return running_mean([ball(self.of, term) for term in terms])
+        """Return the mean of terms, of which this is one, as a running mean gives it.
+
+        That is m + (x - m) / k for each x in any order. Of the errors of step k, a k-th of n
+        reaches the end: a rounding of m, and those of a k-th of a difference, which is at most that
+        of the greatest and the least x.
+        """
+        of, count, balls = self.of, len(terms), [ball(self.of, term) for term in terms]
+        if any(one.value is None for one in balls):
+            return self.total(balls) / count
+        values = [float(one.value) for one in balls]
+        errors = np.max([np.broadcast_to(one.as_operand, len(of.rows)) for one in balls], axis=0)
+        most, spread = max(map(abs, values)) + errors, max(values) - min(values) + 2 * errors
+        relative, absolute, units = of.rounding_errors["/"]
+        steps = of.unit * (count + 1) / 2
+        of_spread = 2 * of.unit + 2 * relative * units
+        # Errors of m are part of what is rounded.
+        room = 1 - steps - of_spread
+        own = (steps * most + of_spread * spread + count * absolute * units) / room
+        error = (errors + np.where(room > 0, own, np.inf)) * _SLACK
+        value = sum((one.value for one in balls), start=arb(0)) / count
+        return Ball(of, value, error, "+")._with_flags(*balls)
 
     def extreme(self, items: Sequence[Any], sign: int) -> "Ball":
-        """Return the greatest of items, of which this is one, or the least."""
-        return extreme([ball(self.of, item) for item in items], sign)
+        """Return the greatest of items, of which this is one, or the least.
+
+        IEEE 754 has three ways to treat NaN, so with one among them any of the others is allowed.
+
+        Raises:
+            Undecided: there are NaN and infinity.
+        """
+        balls = [ball(self.of, item) for item in items]
+        numbers = [one for one in balls if not math.isnan(_double(one))]
+        if not numbers:
+            return balls[0]
+        has_nan = len(numbers) < len(balls) or any(one.may_be_anything for one in balls)
+        if has_nan and any(one.value is None for one in numbers):
+            raise Undecided
+        best = numbers[0]
+        for one in numbers[1:]:
+            if sign * _double(one) > sign * _double(best):
+                best = one
+        if best.value is None:
+            return best
+        of, error = best.of, best.as_operand
+        finite = [one for one in numbers if one.value is not None]
+        for one in finite:
+            error = np.maximum(error, one.as_operand)
+            is_flushed = max(one.magnitude, best.magnitude) < of.limits[1]
+            if has_nan or (is_flushed and not of.kept.all()):
+                # Where there is NaN, or both are flushed, it may be this one.
+                apart = abs(float(best.value - one.value))
+                error = np.maximum(error, np.where(of.kept & (not has_nan), 0.0, apart))
+        result = Ball(of, best.value, error)._with_flags(*finite)
+        if has_nan:
+            result.may_be_anything = True
+            sizes = [(float(one.value), float(np.max(one.as_operand))) for one in finite]
+            result.ends = min(n - e for n, e in sizes), max(n + e for n, e in sizes)
+        return result
 
     @property
     def exact(self) -> Fraction:
@@ -282,12 +371,50 @@ class Ball:
     @_remembered
     def exp(self) -> "Ball":
         """Return e to its power."""
-        return exponential(self)
+        of, power = self.of, _double(self)
+        if self.value is None or power > _MOST_EXPONENT:
+            # Whatever the arithmetic, e^-infinity is 0, and such powers are infinite.
+            if power == -math.inf:
+                return Ball(of, arb(0))
+            return self._special(math.nan if math.isnan(power) else math.inf)
+        own = self.as_operand
+        # Far below every subnormal, and with an exponent of few digits.
+        value = (self.value if power > _LEAST_EXPONENT else arb(_LEAST_EXPONENT)).exp()
+        size = float(value) * _SLACK
+        if math.isinf(size):
+            if np.any(own):
+                raise Undecided
+            return Ball(of, None, number=math.inf)
+        # The least positive double, since infinity may not multiply 0.
+        error = max(size, 2.0**-1074) * np.expm1(own)
+        error = np.minimum(error, np.exp(power + own)) * _SLACK
+        result = Ball(of, value, error, "exp")._with_flags(self)
+        result.growth = of.column["slope"] * np.minimum(self.magnitude + own, 2.0**1000)
+        # An argument that overflows to -infinity gives 0.
+        result.may_be_infinite &= bool(np.any(power + own >= 0))
+        result.ends = 0.0, math.inf
+        return result
 
     @_remembered
     def sqrt(self) -> "Ball":
-        """Return its square root."""
-        return square_root(self)
+        """Return its square root.
+
+        Raises:
+            Undecided: it is, or may be, of a negative number.
+        """
+        of, number = self.of, _double(self)
+        if self.number is not None:
+            if number < 0:
+                raise Undecided
+            return Ball(of, None if number else arb(0), rounding="sqrt", number=number)
+        own = self.as_operand
+        if number < 0 or np.all(number < own):
+            raise Undecided
+        root = np.sqrt(np.maximum(number - own, 0.0))
+        error = np.where(number < own, np.inf, own / (math.sqrt(number) + root) * _SLACK)
+        result = Ball(of, self.value.sqrt(), error, "sqrt")._with_flags(self)
+        result.ends = 0.0, math.inf
+        return result
 
     @_remembered
     def tanh(self) -> "Ball":
@@ -397,47 +524,6 @@ def ball(of: Arithmetics, number: Any) -> Ball:
     return Ball(of, arb(number), number=float(number) if number == 0 else None)
 
 
-def total(balls: Sequence[Ball]) -> Ball:
-    """Return the sum of balls in any order."""
-    of, transform = balls[0].of, _of_transform(balls)
-    if len(balls) == 1:
-        # An implementation may have begun with 0, which a zero of either sign does not change.
-        return balls[0] if balls[0].number != 0 else Ball(of, arb(0), balls[0].error)
-    if special := [one for one in balls if one.value is None]:
-        number = sum(_double(one) for one in special)
-        finite = sum(one.magnitude for one in balls if one.value is not None)
-        if not math.isnan(number) and finite * _SLACK >= of.limits[0]:
-            # The others may sum to the opposite infinity before.
-            raise Undecided
-        result = special[0]._special(number, *balls)
-        result.error = transform
-        return result
-    if len(balls) == 2:
-        # Where the sum is a zero, an implementation may have begun with either.
-        one, two = balls
-        error = one.as_operand + two.as_operand + transform
-        return Ball(of, one.value + two.value, error, "sum")._with_flags(one, two)
-    errors = sum((one.as_operand for one in balls), start=np.zeros(len(of.rows)))
-    last = min(one.mantissa[1] for one in balls)
-    # Partial sums are multiples of the last bit; those below the least normal one may be flushed.
-    flushed = of.flushed["sum"]
-    errors = errors + np.where(2.0 ** max(last, -1074) < flushed, (len(balls) - 2) * flushed, 0.0)
-    size = sum(one.magnitude for one in balls) + errors
-    value = sum((one.value for one in balls), start=arb(0))
-    # On a grid every order is exact.
-    grid = np.log2(np.maximum(size, 2.0**-1074)) - last if last > -(1 << 20) else np.inf
-    is_exact = (errors == 0) & (grid <= of.column["sum_bits"])
-    error = errors + np.where(is_exact, 0.0, (len(balls) - 2) * of.sum_unit * size * _SLACK)
-    error = error + transform
-    result = Ball(of, value, error if error.any() else 0.0, "sum")._with_flags(*balls)
-    most = float(np.max(np.where(of.keeps_width, size, 0.0)))
-    if most * (1 + 2 * len(balls) * 2.0 ** -PRECISION[of.element_type]) >= of.overflow:
-        signs = {math.copysign(1, float(one.value)) for one in balls if not one.value.is_zero()}
-        result.may_be_infinite = True
-        result.may_be_anything |= len(signs) > 1
-    return result
-
-
 def _of_transform(balls: Sequence[Ball]) -> Error:
     """Return how far a sum of products may be off where inputs are transformed before."""
     sizes = [one.largest for one in balls if one.rounding == "*" and one.largest is not None]
@@ -447,109 +533,3 @@ def _of_transform(balls: Sequence[Ball]) -> Error:
     size, share = len(balls) * max(sizes), balls[0].of.column["transform"]
     # Where it is infinite, or NaN, what is not finite may reach any result.
     return share * size if math.isfinite(size) else np.where(share > 0, np.inf, 0.0)
-
-
-def running_mean(balls: Sequence[Ball]) -> Ball:
-    """Return the mean of balls, as m + (x - m) / k for each x in any order gives it.
-
-    Of the errors of step k, a k-th of n reaches the end: a rounding of m, and those of a k-th of a
-    difference, which is at most that of the greatest and the least x.
-    """
-    of, count = balls[0].of, len(balls)
-    if any(one.value is None for one in balls):
-        return total(balls) / count
-    values = [float(one.value) for one in balls]
-    errors = np.max([np.broadcast_to(one.as_operand, len(of.rows)) for one in balls], axis=0)
-    most, spread = max(map(abs, values)) + errors, max(values) - min(values) + 2 * errors
-    relative, absolute, units = of.rounding_errors["/"]
-    steps = of.unit * (count + 1) / 2
-    of_spread = 2 * of.unit + 2 * relative * units
-    # Errors of m are part of what is rounded.
-    room = 1 - steps - of_spread
-    own = (steps * most + of_spread * spread + count * absolute * units) / room
-    error = (errors + np.where(room > 0, own, np.inf)) * _SLACK
-    value = sum((one.value for one in balls), start=arb(0)) / count
-    return Ball(of, value, error if error.any() else 0.0, "+")._with_flags(*balls)
-
-
-def extreme(balls: Sequence[Ball], sign: int) -> Ball:
-    """Return the greatest of balls, or the least.
-
-    IEEE 754 has three ways to treat NaN, so with one among them any of the others is allowed.
-
-    Raises:
-        Undecided: there are NaN and infinity.
-    """
-    numbers = [one for one in balls if not math.isnan(_double(one))]
-    if not numbers:
-        return balls[0]
-    has_nan = len(numbers) < len(balls) or any(one.may_be_anything for one in balls)
-    if has_nan and any(one.value is None for one in numbers):
-        raise Undecided
-    best = numbers[0]
-    for one in numbers[1:]:
-        if sign * _double(one) > sign * _double(best):
-            best = one
-    if best.value is None:
-        return best
-    of, error = best.of, best.as_operand
-    finite = [one for one in numbers if one.value is not None]
-    for one in finite:
-        error = np.maximum(error, one.as_operand)
-        is_flushed = max(one.magnitude, best.magnitude) < of.limits[1]
-        if has_nan or (is_flushed and not of.kept.all()):
-            # Where there is NaN, or both are flushed, it may be this one.
-            apart = abs(float(best.value - one.value))
-            error = np.maximum(error, np.where(of.kept & (not has_nan), 0.0, apart))
-    result = Ball(of, best.value, error)._with_flags(*finite)
-    if has_nan:
-        result.may_be_anything = True
-        sizes = [(float(one.value), float(np.max(one.as_operand))) for one in finite]
-        result.ends = min(n - e for n, e in sizes), max(n + e for n, e in sizes)
-    return result
-
-
-def exponential(x: Ball) -> Ball:
-    """Return e to the power of a ball."""
-    if x.value is None or float(x.value) > _MOST_EXPONENT:
-        number = _double(x)
-        # Whatever the arithmetic, e^-infinity is 0, and such powers are infinite.
-        if number == -math.inf:
-            return Ball(x.of, arb(0))
-        return x._special(math.nan if math.isnan(number) else math.inf)
-    # Far below every subnormal, and with an exponent of few digits.
-    value = x.value.exp() if float(x.value) > _LEAST_EXPONENT else arb(_LEAST_EXPONENT).exp()
-    size = float(value) * _SLACK
-    if math.isinf(size):
-        if np.any(x.as_operand):
-            raise Undecided
-        return Ball(x.of, None, number=math.inf)
-    # The least positive double, since infinity may not multiply 0.
-    error = max(size, 2.0**-1074) * np.expm1(x.as_operand)
-    error = np.minimum(error, np.exp(float(x.value) + x.as_operand)) * _SLACK
-    result = Ball(x.of, value, error if np.any(error) else 0.0, "exp")._with_flags(x)
-    result.growth = x.of.column["slope"] * np.minimum(x.magnitude + x.as_operand, 2.0**1000)
-    # An argument that overflows to -infinity gives 0.
-    result.may_be_infinite &= bool(np.any(float(x.value) + x.as_operand >= 0))
-    result.ends = 0.0, math.inf
-    return result
-
-
-def square_root(x: Ball) -> Ball:
-    """Return the square root of a ball.
-
-    Raises:
-        Undecided: it is, or may be, of a negative number.
-    """
-    if x.number is not None:
-        if x.number < 0:
-            raise Undecided
-        return Ball(x.of, None if x.number else arb(0), rounding="sqrt", number=x.number)
-    number, own = float(x.value), x.as_operand
-    if number < 0 or np.all(number < own):
-        raise Undecided
-    root = np.sqrt(np.maximum(number - own, 0.0))
-    error = np.where(number < own, np.inf, own / (math.sqrt(number) + root) * _SLACK)
-    result = Ball(x.of, x.value.sqrt(), error if np.any(error) else 0.0, "sqrt")._with_flags(x)
-    result.ends = 0.0, math.inf
-    return result

@@ -81,7 +81,7 @@ def within(values: Sequence[int], low: int, high: int) -> bool:
 
 
 def extent_kinds(extents: Sequence[int], taken: int) -> tuple[str, ...]:
-    """Return the kinds of extents that describe `extents`; `Sampler.dims` draws these kinds.
+    """Return the kinds of extents that describe `extents`.
 
     `taken` is the number of elements of the other dimensions.
     """
