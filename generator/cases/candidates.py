@@ -26,13 +26,7 @@ from opcert.cases.mutations import Mutation, mutations_of
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.roles.data import DataRole
 from opcert.settings import Profile
-from opcert.specification.expressions import (
-    evaluate_in,
-    evaluate_integer,
-    evaluation_scope,
-    parse_expression,
-)
-from opcert.specification.files import bind_names
+from opcert.specification.expressions import evaluate, evaluate_integer, names_in
 from opcert.specification.model import Spec
 from opcert.yaml_files import YamlPath
 
@@ -133,14 +127,14 @@ def apply_violation(conditions: Conditions, call: Call, violation: Violation) ->
         ExpressionError: an expression of the change cannot be evaluated.
     """
     defaults = conditions.spec.defaults
-    scope = evaluation_scope(conditions.names(call), {**TENSOR_BUILDERS, **TENSOR_CHANGES})
+    names, values = conditions.names(call), conditions.spec.names
+    functions = {**TENSOR_BUILDERS, **TENSOR_CHANGES}
     changed = call
     for target, text in violation.items():
-        expression = parse_expression(bind_names(text, conditions.spec.names))
-        if any(scope[name] is None for name in expression.names & defaults.keys()):
+        if any(names[name] is None for name in names_in(text, values) & defaults.keys()):
             return None
         try:
-            value = evaluate_in(scope, expression)
+            value = evaluate(text, names, functions, values)
         except Inapplicable:
             return None
         changed = changed.changed(target, value, defaults)

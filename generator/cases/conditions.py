@@ -12,14 +12,15 @@ from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import ExpressionError, Inapplicable, abbreviate
 from opcert.specification.expressions import (
     EvaluationScope,
+    Expression,
     evaluate_condition_in,
     evaluate_in,
     evaluation_scope,
+    names_in,
+    needed_names,
     parse_expression,
 )
-from opcert.specification.files import needed_names, with_named_values
 from opcert.specification.model import Spec
-from opcert.yaml_files import YamlPath
 
 _MAX_OUTPUTS = 1000
 
@@ -36,19 +37,17 @@ class RuleCheck:
     violated: tuple[str, ...]
 
 
-class _Condition:
-    """A condition of a spec with its place, and the arguments that it names."""
+class _Expression:
+    """A condition of a spec, or another expression, with its place and the names in it."""
 
     def __init__(self, spec: Spec, text: str, *place: str | int) -> None:
-        expression = parse_expression(text)
         # Most rules apply always, and need no evaluation.
         self.is_always_true = text == "True"
-        self._expression = expression
-        self._place: YamlPath = place
+        self._expression = parse_expression(text)
+        self.text, self.place = text, place
         named = needed_names(text, spec.names)
         self._named = {name: parse_expression(spec.names[name]) for name in named}
-        used = [expression, *self._named.values()]
-        self.names = frozenset().union(*(part.names for part in used)).difference(named)
+        self.names = names_in(text, spec.names).difference(named)
         self.required = self.names & {arg.name for arg in spec.arguments if arg.required}
 
     def holds(self, scope: EvaluationScope) -> bool:
@@ -59,11 +58,24 @@ class _Condition:
         """
         if self.is_always_true:
             return True
+        is_true: bool = self.value(scope, evaluate_condition_in)
+        return is_true
+
+    def value(
+        self,
+        scope: EvaluationScope,
+        evaluate: Callable[[EvaluationScope, Expression], Any] = evaluate_in,
+    ) -> Any:
+        """Return the value of the expression.
+
+        Raises:
+            ExpressionError: it has none.
+        """
         try:
             self._add_named(scope)
-            return evaluate_condition_in(scope, self._expression)
+            return evaluate(scope, self._expression)
         except (ExpressionError, Inapplicable) as error:
-            raise ExpressionError(str(error), self._place) from None
+            raise ExpressionError(str(error), self.place) from None
 
     def comparison(self, scope: EvaluationScope) -> str | None:
         """Return how the sides relate, if the condition compares two numbers."""
@@ -93,19 +105,22 @@ class Conditions:
         self.spec = spec
         self._arguments = [*spec.defaults]
         self._fixed = evaluation_scope({**spec.fixed_names, **spec.defaults})
-        self._outputs = with_named_values(spec).outputs
+        self._outputs = [
+            {key: _Expression(spec, getattr(output, key), "outputs", k, key) for key in _EXPECTED}
+            for k, output in enumerate(spec.outputs)
+        ]
         self._required = {argument.name for argument in spec.arguments if argument.required}
         self.ranges = {item.name: item.range for item in spec.arguments if item.range is not None}
         # By id, the condition under which a rule applies, and the condition that it then demands.
         self._rules = {
             rule.id: (
-                _Condition(spec, rule.when, "rules", i, "when"),
-                _Condition(spec, rule.holds or "True", "rules", i, "holds"),
+                _Expression(spec, rule.when, "rules", i, "when"),
+                _Expression(spec, rule.holds or "True", "rules", i, "holds"),
             )
             for i, rule in enumerate(spec.rules)
         }
         self._ambiguities = {
-            ambiguity.id: _Condition(spec, ambiguity.touches, "ambiguities", i, "touches")
+            ambiguity.id: _Expression(spec, ambiguity.touches, "ambiguities", i, "touches")
             for i, ambiguity in enumerate(spec.ambiguities)
         }
         self._latest: tuple[Call | None, EvaluationScope] = None, {}
@@ -240,7 +255,7 @@ class Conditions:
             ExpressionError: a count cannot be evaluated, or is no number of outputs.
         """
         scope = self._scope(call)
-        return [_value(k, "count", output.count, scope) for k, output in enumerate(self._outputs)]
+        return [_value(output, "count", scope) for output in self._outputs]
 
     def outputs(self, call: Call) -> list[Tensor]:
         """Return the type and shape of each output of a valid `call`, as the spec declares them.
@@ -261,13 +276,13 @@ class Conditions:
             if declared.required
         }
         outputs: list[Tensor] = []
-        for k, output in enumerate(self._outputs):
-            for i in range(_value(k, "count", output.count, scope)):
+        for declared, output in zip(self.spec.outputs, self._outputs, strict=True):
+            for i in range(_value(output, "count", scope)):
                 scope["i"] = i
-                element_type = types.get(output.type, output.type)
+                element_type = types.get(declared.type, declared.type)
                 if element_type not in ELEMENT_TYPES:
-                    element_type = _value(k, "type", output.type, scope)
-                outputs.append(Tensor(element_type, _value(k, "shape", output.shape, scope)))
+                    element_type = _value(output, "type", scope)
+                outputs.append(Tensor(element_type, _value(output, "shape", scope)))
         return outputs
 
     def has_small_outputs(self, call: Call, most: int) -> bool:
@@ -328,14 +343,11 @@ _EXPECTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _value(output: int, key: str, text: str, scope: EvaluationScope) -> Any:
+def _value(output: Mapping[str, _Expression], key: str, scope: EvaluationScope) -> Any:
     """Return the value of the expression that an output has under a key."""
-    place, (is_expected, expected) = ("outputs", output, key), _EXPECTED[key]
-    try:
-        value = evaluate_in(scope, parse_expression(text))
-    except (ExpressionError, Inapplicable) as error:
-        raise ExpressionError(str(error), place) from None
+    expression, (is_expected, expected) = output[key], _EXPECTED[key]
+    value = expression.value(scope)
     if not is_expected(value):
-        problem = f"{abbreviate(text)} is {abbreviate(value)}; expected {expected}"
-        raise ExpressionError(problem, place)
+        problem = f"{abbreviate(expression.text)} is {abbreviate(value)}; expected {expected}"
+        raise ExpressionError(problem, expression.place)
     return value

@@ -38,7 +38,7 @@ from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError,
 from opcert.roles.drawing import Drawing
 from opcert.roles.role import Attribute, is_plain_value
 from opcert.settings import Profile
-from opcert.specification.expressions import evaluate, parse_expression
+from opcert.specification.expressions import evaluate, names_in
 from opcert.specification.files import Reference, SpecFile, golden_outputs
 from opcert.specification.model import Spec
 
@@ -60,13 +60,10 @@ def draw_call(spec: Spec, choices: Choices, *, large: bool = False) -> Call:
 
     def evaluate_over_arguments(text: str) -> Any:
         named = dict(spec.fixed_names)
-        for name in parse_expression(text).names:
-            if name in roles:
-                value = drawing.fact(roles[name].draw)
-                named[name] = spec.defaults[name] if value is None else value
-            elif name in spec.names:
-                named[name] = evaluate_over_arguments(spec.names[name])
-        return evaluate(text, named)
+        for name in names_in(text, spec.names) & roles.keys():
+            value = drawing.fact(roles[name].draw)
+            named[name] = spec.defaults[name] if value is None else value
+        return evaluate(text, named, values=spec.names)
 
     drawing = Drawing(choices, evaluate_over_arguments, large=large)
     drawn = {role.name: drawing.fact(role.draw) for role in spec.bound_roles}

@@ -40,9 +40,10 @@ from opcert.specification.expressions import (
     Expression,
     evaluate_in,
     evaluation_scope,
+    needed_names,
     parse_expression,
 )
-from opcert.specification.files import SpecFile, needed_names
+from opcert.specification.files import SpecFile
 from opcert.specification.model import Spec
 from opcert.yaml_files import YamlPath
 

@@ -36,13 +36,7 @@ from opcert.errors import (
     did_you_mean,
 )
 from opcert.specification.expressions import EXPRESSION_FUNCTIONS, evaluate, evaluate_condition
-from opcert.specification.files import (
-    Reference,
-    RejectedError,
-    SpecFile,
-    golden_outputs,
-    with_named_values,
-)
+from opcert.specification.files import Reference, RejectedError, SpecFile, golden_outputs
 from opcert.specification.model import LawCall
 from opcert.yaml_files import YamlPath
 
@@ -226,7 +220,7 @@ class Laws:
     """The laws of one spec, checked on valid calls with the outputs of the reference."""
 
     def __init__(self, spec_file: SpecFile, references: References) -> None:
-        self._spec = with_named_values(spec_file.spec)
+        self._spec = spec_file.spec
         self._conditions = Conditions(spec_file.spec)
         self._references = {**references, spec_file.spec.operator: spec_file.reference}
 
@@ -241,7 +235,7 @@ class Laws:
         law, place = self._spec.laws[i], ("laws", i)
         names = self._conditions.names(call)
         with _located((*place, "when")):
-            if not evaluate_condition(law.when, names):
+            if not evaluate_condition(law.when, names, values=self._spec.names):
                 return False
         tensors = {
             key: tensor_of_array(array, call.inputs[key].values) for key, array in inputs.items()
@@ -255,7 +249,7 @@ class Laws:
                 names[name] = tuple(map(tensor_of_array, self._called(law_call, names, path)))
         with _located((*place, "holds")):
             functions = {**EXPRESSION_FUNCTIONS, **LAW_FUNCTIONS}
-            if not evaluate_condition(law.holds, names, functions):
+            if not evaluate_condition(law.holds, names, functions, self._spec.names):
                 raise ExpressionError(f"the law '{law.id}' does not hold for the reference")
         return True
 
@@ -263,13 +257,13 @@ class Laws:
         self, law_call: LawCall, names: Mapping[str, Any], place: YamlPath
     ) -> Sequence[Array]:
         """Return the outputs of the reference for a further call of a law."""
-        tensors = flatten_variadic(dict(_arguments(law_call.inputs, names, (*place, "inputs"))))
-        attributes = dict(_arguments(law_call.attributes, names, (*place, "attributes")))
+        tensors = self._arguments(law_call.inputs, names, (*place, "inputs"))
+        attributes = self._arguments(law_call.attributes, names, (*place, "attributes"))
         operator = law_call.operator or self._spec.operator
         if operator not in self._references:
             hint = did_you_mean(operator, sorted(self._references))
             raise ExpressionError(f"unknown operator '{operator}'{hint}", (*place, "operator"))
-        inputs = {name: elements_of(tensor) for name, tensor in tensors.items()}
+        inputs = {name: elements_of(item) for name, item in flatten_variadic(tensors).items()}
         # A Call turns the tuples of expressions into plain lists.
         call = Call({}, attributes)
         try:
@@ -277,21 +271,23 @@ class Laws:
         except OpcertError as error:
             raise ExpressionError(str(error)) from None
 
-
-def _arguments(
-    expressions: Mapping[str, str], names: Mapping[str, Any], place: YamlPath
-) -> Iterator[tuple[str, Any]]:
-    """Yield the value of each argument that is not omitted."""
-    functions = {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **LAW_FUNCTIONS}
-    for name, text in expressions.items():
-        with _located((*place, name)):
-            value = evaluate(text, names, functions)
-            parts = value if isinstance(value, tuple) else (value,)
-            if place[-1] == "inputs" and not all(isinstance(part, Tensor | None) for part in parts):
-                problem = f"{abbreviate(text)} is {abbreviate(value)}; expected a tensor"
-                raise ExpressionError(problem)
-        if value is not None:
-            yield name, value
+    def _arguments(
+        self, expressions: Mapping[str, str], names: Mapping[str, Any], place: YamlPath
+    ) -> dict[str, Any]:
+        """Return the values of the arguments that are not omitted."""
+        functions = {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **LAW_FUNCTIONS}
+        values: dict[str, Any] = {}
+        for name, text in expressions.items():
+            with _located((*place, name)):
+                value = evaluate(text, names, functions, self._spec.names)
+                parts = value if isinstance(value, tuple) else (value,)
+                is_input = place[-1] == "inputs"
+                if is_input and not all(isinstance(part, Tensor | None) for part in parts):
+                    problem = f"{abbreviate(text)} is {abbreviate(value)}; expected a tensor"
+                    raise ExpressionError(problem)
+            if value is not None:
+                values[name] = value
+        return values
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
 from math import prod
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Annotated, Any, TypeAlias, Union
 
 from pydantic import BeforeValidator, PlainValidator, ValidationInfo
@@ -171,16 +171,48 @@ def evaluation_scope(
     return {**names, **_BASE_SCOPE, **further}
 
 
+def needed_names(text: str, values: Mapping[str, str]) -> list[str]:
+    """Return the named values that an expression needs, in the order of `values`.
+
+    Raises:
+        ExpressionError: an expression cannot be parsed.
+    """
+    needed = parse_expression(text).names & values.keys()
+    for name in reversed([*values]):
+        if name in needed:
+            needed |= parse_expression(values[name]).names & values.keys()
+    return [name for name in values if name in needed]
+
+
+def names_in(text: str, values: Mapping[str, str]) -> frozenset[str]:
+    """Return the names in an expression and in the named values that it needs."""
+    texts = [text, *(values[name] for name in needed_names(text, values))]
+    return frozenset().union(*(parse_expression(each).names for each in texts))
+
+
 def evaluate(
-    text: str, names: Mapping[str, Any], functions: Functions = EXPRESSION_FUNCTIONS
+    text: str,
+    names: Mapping[str, Any],
+    functions: Functions = EXPRESSION_FUNCTIONS,
+    values: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
-    """Return the value of an expression; a list becomes a tuple.
+    """Return the value of an expression, which may use named `values`; a list becomes a tuple.
 
     Raises:
         ExpressionError: it cannot be parsed, or evaluated with these names.
         Inapplicable: it does not apply to them: an index is out of range, a value does not fit.
     """
-    return evaluate_in(evaluation_scope(names, functions), parse_expression(text))
+    scope = _scope_with_values(text, names, functions, values)
+    return evaluate_in(scope, parse_expression(text))
+
+
+def _scope_with_values(
+    text: str, names: Mapping[str, Any], functions: Functions, values: Mapping[str, str]
+) -> EvaluationScope:
+    scope = evaluation_scope(names, functions)
+    for name in needed_names(text, values):
+        scope[name] = evaluate_in(scope, parse_expression(values[name]))
+    return scope
 
 
 def evaluate_in(scope: EvaluationScope, expression: Expression) -> Any:
@@ -223,14 +255,18 @@ def evaluate_integer(text: str, names: Mapping[str, Any]) -> int:
 
 
 def evaluate_condition(
-    text: str, names: Mapping[str, Any], functions: Functions = EXPRESSION_FUNCTIONS
+    text: str,
+    names: Mapping[str, Any],
+    functions: Functions = EXPRESSION_FUNCTIONS,
+    values: Mapping[str, str] = MappingProxyType({}),
 ) -> bool:
-    """Return whether an expression holds.
+    """Return whether an expression, which may use named `values`, holds.
 
     Raises:
         ExpressionError: it cannot be evaluated, or is neither true nor false.
     """
-    return evaluate_condition_in(evaluation_scope(names, functions), parse_expression(text))
+    scope = _scope_with_values(text, names, functions, values)
+    return evaluate_condition_in(scope, parse_expression(text))
 
 
 def evaluate_condition_in(scope: EvaluationScope, expression: Expression) -> bool:

@@ -17,16 +17,14 @@ from pydantic import ValidationError
 from opcert.arrays.calls import group_variadic, plain_copy
 from opcert.arrays.element_types import Array, same_bytes
 from opcert.errors import (
-    ExpressionError,
     Mistake,
     OpcertError,
     SpecError,
     describe_error,
     did_you_mean,
 )
-from opcert.roles.role import Role, SpecModel
-from opcert.specification.expressions import parse_expression
-from opcert.specification.model import LawCall, Spec
+from opcert.roles.role import Role
+from opcert.specification.model import Spec
 from opcert.specification.role_rules import (
     complete_from_roles,
     derivation_mistakes,
@@ -300,58 +298,3 @@ def read_specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:
     """
     specs = {file.spec.operator: file for file in read_specs(find_spec_files(folder))}
     return [specs[name] for name in select_operators(specs, operator)]
-
-
-def with_named_values(spec: Spec) -> Spec:
-    """Return the spec with variables for `names` in the expressions of outputs and laws.
-
-    Conditions of rules and ambiguities, of which many are evaluated on one call, share the values
-    instead.
-    """
-    if not spec.names:
-        return spec
-
-    def bound(value: Any) -> Any:
-        """Bind the names in an expression, in several by name, or in those of a further call."""
-        if isinstance(value, dict):
-            return {name: bound(item) for name, item in value.items()}
-        if isinstance(value, LawCall):
-            return bound_parts(value, "inputs", "attributes")
-        return bind_names(value, spec.names) if isinstance(value, str) else value
-
-    def bound_parts(part: SpecModel, *keys: str) -> Any:
-        return part.model_copy(update={key: bound(getattr(part, key)) for key in keys})
-
-    outputs = tuple(bound_parts(output, "type", "shape", "count") for output in spec.outputs)
-    laws = tuple(bound_parts(law, "when", "holds", "calls") for law in spec.laws)
-    return spec.with_parts(outputs=outputs, laws=laws)
-
-
-def bind_names(text: str, values: Mapping[str, str]) -> str:
-    """Return `text` with variables for the named values that it needs, in their order.
-
-    An expression E that uses a name becomes `[E for name in [value]][0]`: the value is computed
-    once, and only for expressions that need it.
-    """
-    if not values:
-        return text
-    try:
-        needed = needed_names(text, values)
-    except ExpressionError:
-        # The checks of the spec report it.
-        return text
-    variables = [f"for {name} in [{values[name].strip()}]" for name in needed]
-    return f"[({text.strip()}) {' '.join(variables)}][0]" if variables else text
-
-
-def needed_names(text: str, values: Mapping[str, str]) -> list[str]:
-    """Return the named values that an expression needs, in the order of `values`.
-
-    Raises:
-        ExpressionError: an expression cannot be parsed.
-    """
-    needed = parse_expression(text).names & values.keys()
-    for name in reversed([*values]):
-        if name in needed:
-            needed |= parse_expression(values[name]).names & values.keys()
-    return [name for name in values if name in needed]

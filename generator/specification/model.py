@@ -268,6 +268,12 @@ class Spec(SpecModel):
         return (*self.inputs, *self.attributes)
 
     @cached_property
+    def located_arguments(self) -> list[tuple[tuple[str, int], Argument]]:
+        """The arguments with their paths in the spec."""
+        parts = (("inputs", self.inputs), ("attributes", self.attributes))
+        return [((part, i), argument) for part, own in parts for i, argument in enumerate(own)]
+
+    @cached_property
     def bound_roles(self) -> tuple[Role, ...]:
         """The arguments that have a role."""
         return tuple(argument for argument in self.arguments if isinstance(argument, Role))

@@ -42,12 +42,7 @@ def _signature(spec: Spec) -> Signature:
 
 
 def _roles_with_paths(spec: Spec) -> list[tuple[tuple[str, int], Role]]:
-    return [
-        ((part, i), argument)
-        for part, arguments in (("inputs", spec.inputs), ("attributes", spec.attributes))
-        for i, argument in enumerate(arguments)
-        if isinstance(argument, Role)
-    ]
+    return [(path, role) for path, role in spec.located_arguments if isinstance(role, Role)]
 
 
 def _relation_mistakes(spec: Spec) -> Mistakes:

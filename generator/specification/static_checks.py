@@ -84,8 +84,7 @@ def type_symbol_mistakes(spec: Spec) -> Mistakes:
 
 def _name_mistakes(spec: Spec) -> Mistakes:
     arguments: list[tuple[YamlPath, str]] = [
-        *((("inputs", i, "name"), argument.name) for i, argument in enumerate(spec.inputs)),
-        *((("attributes", i, "name"), argument.name) for i, argument in enumerate(spec.attributes)),
+        ((*path, "name"), argument.name) for path, argument in spec.located_arguments
     ]
     identified = list(arguments)
     for key in ("rules", "ambiguities", "errata", "laws", "examples"):
@@ -109,15 +108,14 @@ def _named_value_mistakes(spec: Spec) -> Mistakes:
 
 def _argument_mistakes(spec: Spec) -> Mistakes:
     known = call_names(spec)
-    for part, arguments in (("inputs", spec.inputs), ("attributes", spec.attributes)):
-        for i, argument in enumerate(arguments):
-            yield from _variadic_mistakes((part, i, "variadic"), argument)
-            for key in ("rank", "range"):
-                for j, bound in enumerate(getattr(argument, key, None) or ()):
-                    yield from expression_mistakes((part, i, key, j), bound, known)
-            extents = getattr(argument, "extents", None)
-            if isinstance(extents, str):
-                yield from expression_mistakes((part, i, "extents"), extents, known)
+    for path, argument in spec.located_arguments:
+        yield from _variadic_mistakes((*path, "variadic"), argument)
+        for key in ("rank", "range"):
+            for j, bound in enumerate(getattr(argument, key, None) or ()):
+                yield from expression_mistakes((*path, key, j), bound, known)
+        extents = getattr(argument, "extents", None)
+        if isinstance(extents, str):
+            yield from expression_mistakes((*path, "extents"), extents, known)
     for i, attribute in enumerate(spec.attributes):
         if attribute.range is not None and attribute.type != "int":
             text = f"'range' of an attribute of type {attribute.type}; only integers have a range"
@@ -126,8 +124,8 @@ def _argument_mistakes(spec: Spec) -> Mistakes:
             text = f"'elements' of an attribute of type {attribute.type}; only lists have elements"
             yield ("attributes", i, "elements", KEY_STEP), text
         if attribute.default is not None:
-            path = ("attributes", i, "default")
-            yield from _value_mistakes(path, attribute, attribute.default)
+            here = ("attributes", i, "default")
+            yield from _value_mistakes(here, attribute, attribute.default)
 
 
 def _variadic_mistakes(path: YamlPath, argument: Argument) -> Mistakes:

@@ -165,25 +165,23 @@ def _unviolated_declarations(spec_file: SpecFile, negative: Sequence[Case]) -> I
         for bound in unexceeded if path[-1] != "variadic" else ():
             text = f"no negative case has '{name}' {'of a rank ' * (path[-1] == 'rank')}{bound}"
             yield spec_file.mistake(path, text)
-    for part, declared in (("inputs", spec.inputs), ("attributes", spec.attributes)):
-        for i, declaration in enumerate(declared):
-            name = declaration.name
-            if declaration.required and all(name not in scope["omitted"] for scope in scopes):
-                text = f"no negative case omits the required '{name}'"
-                yield spec_file.mistake((part, i, "required"), text)
+    for path, declared in spec.located_arguments:
+        name = declared.name
+        if declared.required and all(name not in scope["omitted"] for scope in scopes):
+            text = f"no negative case omits the required '{name}'"
+            yield spec_file.mistake((*path, "required"), text)
 
 
 def _declared_bounds(spec: Spec) -> Iterator[tuple[YamlPath, str, BoundExpressions]]:
     """Yield each rank, number of tensors and range: its path, its argument, and its bounds."""
-    for part, arguments in (("inputs", spec.inputs), ("attributes", spec.attributes)):
-        for i, argument in enumerate(arguments):
-            if isinstance(argument, Input | Role) and part == "inputs":
-                yield (part, i, "rank"), argument.name, argument.rank
-            if argument.variadic is not None:
-                least, most = map(str, argument.variadic)
-                yield (part, i, "variadic"), argument.name, (least, most)
-            if argument.range is not None:
-                yield (part, i, "range"), argument.name, argument.range
+    for path, argument in spec.located_arguments:
+        if isinstance(argument, Input | Role) and path[0] == "inputs":
+            yield (*path, "rank"), argument.name, argument.rank
+        if argument.variadic is not None:
+            least, most = map(str, argument.variadic)
+            yield (*path, "variadic"), argument.name, (least, most)
+        if argument.range is not None:
+            yield (*path, "range"), argument.name, argument.range
 
 
 def _bounded_values(path: YamlPath, value: Any) -> Sequence[Any]:
