@@ -245,9 +245,7 @@ def accuracy_of_call(golden: Sequence[Array], outputs: Sequence[Array]) -> Accur
     return None
 
 
-def undistinguished(
-    outputs: Iterable[Sequence[Array]],
-) -> dict[str, list[tuple[str, str]]]:
+def undistinguished(outputs: Iterable[Sequence[Array]]) -> dict[str, list[tuple[str, str]]]:
     """Return, by element type, neighbouring arithmetics that no golden output distinguishes.
 
     An output distinguishes two if the looser one allows a result that the tighter one refuses.

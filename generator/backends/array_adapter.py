@@ -69,10 +69,7 @@ class ArrayAdapter(ArrayFunctions):
             outputs = [traced._array_code(tensor) for tensor in compute()]
             trace.lines.append(f"return [{', '.join(outputs)}]")
         return render_native(
-            "native_calls.py.j2",
-            module=self._library.__name__,
-            setup=self.setup,
-            lines=trace.lines,
+            "native_calls.py.j2", module=self._library.__name__, setup=self.setup, lines=trace.lines
         )
 
     def _prepare(self, operator: str) -> Callable[..., Compute]:

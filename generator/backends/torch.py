@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.element_types import (
-    ELEMENT_TYPES,
-    FOUR_BIT_TYPES,
-    Array,
-    bits_dtype,
-    type_name,
-)
+from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bits_dtype, type_name
 from opcert.backends import composition as host
 from opcert.backends.array_adapter import ArrayAdapter
 from opcert.backends.array_functions import COMPOSED, FLOATS, MOVED, Compute, declared_support

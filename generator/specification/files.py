@@ -16,13 +16,7 @@ from pydantic import ValidationError
 
 from opcert.arrays.calls import group_variadic, plain_copy
 from opcert.arrays.element_types import Array, same_bytes
-from opcert.errors import (
-    Mistake,
-    OpcertError,
-    SpecError,
-    describe_error,
-    did_you_mean,
-)
+from opcert.errors import Mistake, OpcertError, SpecError, describe_error, did_you_mean
 from opcert.roles.role import Role
 from opcert.specification.model import Spec
 from opcert.specification.role_rules import (

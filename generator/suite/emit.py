@@ -211,9 +211,7 @@ def _indexed_cases(
             },
             outputs=pack.add_outputs(f"{stem}/output", vector.outputs, stores=stores),
             inverted_data_outputs=pack.add_outputs(
-                f"{stem}/inverted_data_output",
-                vector.inverted_data_outputs,
-                stores=stores,
+                f"{stem}/inverted_data_output", vector.inverted_data_outputs, stores=stores
             ),
         )
         # Free its arrays, which may be large, before the next vector allocates its own.

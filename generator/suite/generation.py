@@ -8,12 +8,7 @@ from time import perf_counter
 
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.settings import PROFILES
-from opcert.specification.files import (
-    SpecFile,
-    is_selected,
-    read_specs_in,
-    shipped_operators,
-)
+from opcert.specification.files import SpecFile, is_selected, read_specs_in, shipped_operators
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import OperatorPart, suite_files
 from opcert.suite.format import SuiteEntry

@@ -120,11 +120,7 @@ def test_another_shape_is_inapplicable_where_the_values_do_not_fill_it() -> None
 
 def test_attributes_of_a_call_are_plain_lists_and_mappings() -> None:
     call = Call({}, {"sizes": (1, (2, 3)), "outputs": ({"Sizes": (4,)},), "mode": "numpy"})
-    assert call.attributes == {
-        "sizes": [1, [2, 3]],
-        "outputs": [{"Sizes": [4]}],
-        "mode": "numpy",
-    }
+    assert call.attributes == {"sizes": [1, [2, 3]], "outputs": [{"Sizes": [4]}], "mode": "numpy"}
 
 
 def test_a_changed_call_differs_in_one_argument_and_shares_the_others() -> None:

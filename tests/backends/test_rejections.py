@@ -15,10 +15,7 @@ ADAPTERS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "onnxruntime": (("onnx", "onnxruntime"), {}),
     "torch": (("torch",), {}),
     "jax": (("jax",), {}),
-    "array-api": (
-        ("array_api_compat", "array_api_strict"),
-        {"namespace": "array_api_strict"},
-    ),
+    "array-api": (("array_api_compat", "array_api_strict"), {"namespace": "array_api_strict"}),
 }
 CUBE = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
 

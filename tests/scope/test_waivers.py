@@ -99,8 +99,7 @@ def values(certificate: Certificate) -> int:
 
 def test_case_and_rule_both_have_to_match(file: Path) -> None:
     waivers = read_text(
-        file,
-        f"- {{case: 'dml-split/axis-range.*', rule: '*/axis-range', {REST}}}\n",
+        file, f"- {{case: 'dml-split/axis-range.*', rule: '*/axis-range', {REST}}}\n"
     )
     (waiver,) = waivers.content
     assert waiver.matches("dml-split/axis-range.x", ["dml-split/axis-range"])

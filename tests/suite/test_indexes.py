@@ -68,10 +68,7 @@ def chain(index: Any) -> None:
 
 RECORD = "dml-split/example-1, outputs.0.StoredArray."
 WRONG: list[tuple[Edit, str]] = [
-    (
-        lambda index: index.update(operator="openvino/Slice-8"),
-        "expected the index of directml",
-    ),
+    (lambda index: index.update(operator="openvino/Slice-8"), "expected the index of directml"),
     (
         lambda index: index.update(format=FORMAT - 1),
         f"found format {FORMAT - 1}, expected {FORMAT}",
