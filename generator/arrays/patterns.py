@@ -40,7 +40,7 @@ _GAMMA, _STATES = 0x9E3779B97F4A7C15, (1 << 64) - 1
 # Seeds are numbers that every reader of JSON reads exactly.
 _SEEDS = (1 << 32) - 1
 # The number up to which a type represents every whole number.
-_MAX_WHOLE = {"boolean": 1, "f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
+_MAX_WHOLE = {"f8e4m3": 16, "f8e5m2": 8, "bf16": 256, "f16": 2048, "i4": 7, "u4": 15}
 # The most bytes of an array that a pack stores.
 MAX_STORED_BYTES = 3 << 9
 
@@ -259,12 +259,7 @@ def materialize_numbered(tensor: Tensor) -> Array:
     limit = _MAX_WHOLE.get(tensor.type, 1 << 24)
     limit = min(highest(tensor.type), limit) if tensor.type in INTEGERS else limit
     numbers = np.arange(tensor.size, dtype=np.int64)
-    if tensor.type == "boolean":
-        numbers = (numbers + 1) % 2
-    elif tensor.size > limit:
-        numbers = numbers % limit + 1
-    else:
-        numbers += 1
+    numbers = (numbers + 1) % 2 if tensor.type == "boolean" else numbers % limit + 1
     return numbers.astype(ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
 
 

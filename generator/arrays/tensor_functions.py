@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from opcert.arrays.calls import Tensor
@@ -15,6 +14,7 @@ from opcert.arrays.element_types import (
     INTEGERS,
     Array,
     fits,
+    highest,
     same_bytes,
     type_name,
 )
@@ -27,13 +27,7 @@ MAX_ELEMENTS = 1 << 25
 # The values that a message lists.
 _LISTED = 64
 # The greatest absolute value of each type that is not an integer type.
-_MAGNITUDES = {
-    "boolean": 1,
-    **{
-        name: int(float(ml_dtypes.finfo(ELEMENT_TYPES[name]).max))  # type: ignore[no-untyped-call]
-        for name in FLOATS
-    },
-}
+_MAGNITUDES = {"boolean": 1, **{name: highest(name) for name in FLOATS}}
 
 
 # -- to build

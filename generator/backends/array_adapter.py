@@ -105,13 +105,11 @@ class ArrayAdapter(ArrayFunctions):
         self, data: Array, start: Array, stop: Array, step: Array, axes: Array | None = None
     ) -> Compute:
         slices = host.slices_by_dimension(data.ndim, start, stop, step, axes)
-        region = self._function("region")
-        return lambda: [region(self._tensor(data), slices)]
+        return self._applied("region", data, slices)
 
     def _dml_operator_slice1(self, InputTensor: Array, **window: Any) -> Compute:
         slices = host.window_slices(InputTensor.shape, **window)
-        region = self._function("region")
-        return lambda: [region(self._tensor(InputTensor), slices)]
+        return self._applied("region", InputTensor, slices)
 
     def _region(self, tensor: Any, slices: tuple[slice, ...]) -> Any:
         """Return the elements that a slice of each dimension selects."""
@@ -129,9 +127,9 @@ class ArrayAdapter(ArrayFunctions):
 
     def _broadcast(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
         """Prepare `data` in shape `target`, with axes mapped to `axes` or aligned at the end."""
-        reshape, broadcast = self._function("reshape"), self._function("broadcast_to")
         if axes is None:
-            return lambda: [broadcast(self._tensor(data), tuple(target))]
+            return self._applied("broadcast_to", data, tuple(target))
+        reshape, broadcast = self._function("reshape"), self._function("broadcast_to")
         shape = tuple(host.spread_shape(data.shape, axes, len(target)))
         return lambda: [broadcast(reshape(self._tensor(data), shape), tuple(target))]
 
@@ -172,8 +170,7 @@ class ArrayAdapter(ArrayFunctions):
         return self._concat_1(InputTensors[:InputCount], Axis)
 
     def _tile_1(self, data: Array, repeats: Array) -> Compute:
-        tile, times = self._function("tile"), tuple(host.to_list(repeats))
-        return lambda: [tile(self._tensor(data), times)]
+        return self._applied("tile", data, tuple(host.to_list(repeats)))
 
     def _pad_1(
         self,
@@ -186,18 +183,15 @@ class ArrayAdapter(ArrayFunctions):
         host.check_padding(data, [pads_begin, pads_end], pad_mode, pad_value)
         pads = list(zip(host.to_list(pads_begin), host.to_list(pads_end), strict=True))
         fill = np.zeros((), data.dtype) if pad_value is None else pad_value
-        pad = self._function("pad")
-        return lambda: [pad(self._tensor(data), pads, pad_mode, fill)]
+        return self._applied("pad", data, pads, pad_mode, fill)
 
     def _transpose_1(self, arg: Array, input_order: Array) -> Compute:
-        permute = self._function("permute_dims")
         order = tuple(host.axes_order(arg.ndim, input_order))
-        return lambda: [permute(self._tensor(arg), order)]
+        return self._applied("permute_dims", arg, order)
 
     def _reshape_1(self, data: Array, shape: Array, special_zero: Any) -> Compute:
-        reshape = self._function("reshape")
         sizes = tuple(host.copied_sizes(data.shape, shape, special_zero))
-        return lambda: [reshape(self._tensor(data), sizes)]
+        return self._applied("reshape", data, sizes)
 
     def _gather_elements_6(self, data: Array, indices: Array, axis: Any) -> Compute:
         host.check_element_indices(data, indices, axis)

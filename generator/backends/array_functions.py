@@ -132,6 +132,11 @@ class ArrayFunctions(ABC):
         function: Callable[..., Any] = attrgetter(path.removeprefix("."))(owner)
         return function
 
+    def _applied(self, name: str, data: Array, *arguments: Any) -> Compute:
+        """Prepare the call of a function of data, whose result is the output."""
+        function = self._function(name)
+        return lambda: [function(self._tensor(data), *arguments)]
+
     # The methods below prepare the call of an operator. Their own exceptions are the adapter's
     # rejections; those of the functions that they return are the library's.
 
@@ -163,9 +168,8 @@ class ArrayFunctions(ABC):
         return lambda: [convert(self._tensor(data), self._dtype(destination_type))]
 
     def _clamp_1(self, data: Array, min: float, max: float) -> Compute:  # noqa: A002
-        clamp = self._function("clip")
         bounds = host.clamp_bounds(type_name(data.dtype), min, max)
-        return lambda: [clamp(self._tensor(data), *bounds)]
+        return self._applied("clip", data, *bounds)
 
     def _reduce(self, operator: str, data: Array, axes: Array, keep_dims: bool = False) -> Compute:
         function = self._function(COMPUTES[operator])
@@ -197,8 +201,7 @@ class ArrayFunctions(ABC):
         return permute(self._tensor(array), (*batches, column, row))
 
     def _softmax_8(self, data: Array, axis: Any = 1) -> Compute:
-        softmax = self._function("softmax")
-        return lambda: [softmax(self._tensor(data), axis)]
+        return self._applied("softmax", data, axis)
 
     def _convolution_1(
         self,

@@ -28,7 +28,7 @@ from opcert.cases.vectors import Vector
 from opcert.errors import printable_line, visible_text
 from opcert.specification.expressions import DocumentedTensor
 from opcert.specification.files import SpecFile
-from opcert.specification.model import Spec
+from opcert.specification.model import Ambiguity, Rule, Spec
 from opcert.suite.format import (
     FORMAT,
     MANIFEST,
@@ -135,8 +135,9 @@ def _index(spec_file: SpecFile, pack: str) -> Index:
     """Return the first line of an index, with everything that cases refer to."""
     spec = spec_file.spec
 
-    def errata_of(name: str) -> tuple[str, ...]:
-        return spec.full_ids(*(erratum.id for erratum in spec.errata if name in erratum.affects))
+    def text_of(part: Rule | Ambiguity) -> dict[str, Any]:
+        errata = (erratum.id for erratum in spec.errata if part.id in erratum.affects)
+        return {"clause": part.clause, "text": part.text, "errata": spec.full_ids(*errata)}
 
     return Index(
         format=FORMAT,
@@ -145,20 +146,12 @@ def _index(spec_file: SpecFile, pack: str) -> Index:
         document=DocumentText(**dict(spec.document)),
         pack=pack,
         feature_levels=tuple(level.name for level in spec.feature_levels),
-        rules={
-            spec.full_id(rule.id): RuleText(
-                clause=rule.clause, text=rule.text, errata=errata_of(rule.id)
-            )
-            for rule in spec.rules
-        },
+        rules={spec.full_id(rule.id): RuleText(**text_of(rule)) for rule in spec.rules},
         ambiguities={
             spec.full_id(ambiguity.id): AmbiguityText(
-                clause=ambiguity.clause,
-                text=ambiguity.text,
-                valid=ambiguity.readings.valid if ambiguity.readings else "",
-                invalid=ambiguity.readings.invalid if ambiguity.readings else "",
+                **text_of(ambiguity),
+                **dict(ambiguity.readings or ()),
                 elements=ambiguity.elements,
-                errata=errata_of(ambiguity.id),
             )
             for ambiguity in spec.ambiguities
         },
