@@ -145,8 +145,7 @@ def golden_outputs(
         outputs = call_reference(reference, copies, attributes)
     except (Exception, SystemExit) as error:
         raise RejectedError(error) from None
-    is_list = isinstance(outputs, list)
-    if not is_list or not all(isinstance(output, np.ndarray) for output in outputs):
+    if not (isinstance(outputs, list) and all(isinstance(item, np.ndarray) for item in outputs)):
         returned = type(outputs).__name__
         raise OpcertError(f"the reference returns {returned}; expected a list of arrays")
     for name, array in inputs.items():

@@ -50,16 +50,15 @@ def _relation_mistakes(spec: Spec) -> Mistakes:
     arguments = {argument.name: argument for argument in spec.arguments}
     for path, role in _roles_with_paths(spec):
         for key, expected in role.relations.items():
-            value = getattr(role, key)
-            for j, name in enumerate(value if isinstance(value, tuple) else (value,)):
-                if name is None:
-                    continue
-                here = (*path, key, j) if isinstance(value, tuple) else (*path, key)
-                argument = arguments.get(name)
-                if argument is None:
-                    yield from unknown_name(here, "argument", name, arguments)
-                elif not isinstance(argument, Role) or argument.role not in expected:
-                    yield here, f"'{name}' does not have the role {' or '.join(expected)}"
+            name = getattr(role, key)
+            if name is None:
+                continue
+            argument = arguments.get(name)
+            if argument is None:
+                yield from unknown_name((*path, key), "argument", name, arguments)
+            elif not isinstance(argument, Role) or argument.role not in expected:
+                text = f"'{name}' does not have the role {' or '.join(expected)}"
+                yield (*path, key), text
 
 
 def complete_from_roles(spec: Spec) -> Spec:

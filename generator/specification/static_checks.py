@@ -325,17 +325,14 @@ def _example_mistakes(spec: Spec) -> Mistakes:
         yield from _example_argument_mistakes(spec, example, path)
         variadic = {argument.name: argument.variadic is not None for argument in spec.inputs}
         for name, value in example.inputs.items():
-            here = (*path, "inputs", name)
-            if isinstance(value, tuple) != variadic.get(name, isinstance(value, tuple)):
-                is_not, expected = (
-                    ("", "a list of tensors") if variadic[name] else ("not ", "one tensor")
-                )
+            here: YamlPath = (*path, "inputs", name)
+            is_list = isinstance(value, tuple)
+            if is_list != variadic.get(name, is_list):
+                is_not, expected = ("not ", "one tensor") if is_list else ("", "a list of tensors")
                 yield here, f"'{name}' is {is_not}variadic; expected {expected}"
-            elif isinstance(value, tuple):
-                for k, tensor in enumerate(value):
-                    yield from _tensor_mistakes((*here, k), tensor)
-            else:
-                yield from _tensor_mistakes(here, value)
+                continue
+            for k, tensor in enumerate(value if isinstance(value, tuple) else [value]):
+                yield from _tensor_mistakes((*here, k) if is_list else here, tensor)
         for j, tensor in enumerate(example.outputs):
             yield from _tensor_mistakes((*path, "outputs", j), tensor)
 
