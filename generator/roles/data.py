@@ -215,8 +215,7 @@ class PlainDataRole(DataRole):
             return (call.extent(self, "batches", room // channels), channels, *space)
         if not self.computed:
             return call.extents(self, rank, call.room(self), empty=self.empty, huge=True)
-        is_many = call.choices.rarely(f"{self.name} many", 16)
-        room = min(call.room(self), _MANY_READ if is_many else _MAX_READ)
+        room = min(call.room(self), call.few_or_many(self, _MAX_READ, _MANY_READ))
         is_long = self._is_long(call)
         shape = call.extents(self, rank, room, empty=self.empty and not is_long)
         if not is_long:
@@ -234,8 +233,7 @@ class PlainDataRole(DataRole):
         """Draw numbers that are read: many are 0, or equal; some need all bits of the type."""
         if self.computed or not self.read:
             return super().draw_values(call, tensor)
-        is_many = call.choices.rarely(f"{self.name} many", 16)
-        if tensor.size > (_MANY_READ if is_many else _MAX_READ):
+        if tensor.size > call.few_or_many(self, _MAX_READ, _MANY_READ):
             raise Inapplicable(f"{self.name} has too many elements to be read")
         wide = [n for n in (*_WIDE, *(-n for n in _WIDE), *_FRACTIONS) if fits(tensor.type, n)]
         few: Sequence[float] = [n for n in (-1, 0, 1) if fits(tensor.type, n)]
@@ -299,6 +297,10 @@ class OfDataRole(Role):
         """The data that it is about."""
         return self.related(self.of, DataRole)
 
+    def axes_in(self, call: Call) -> int | Sequence[int | None] | None:
+        """Return all axes."""
+        return range(self.data.tensor_of(call).rank)
+
 
 class PerAxis(ListRole, OfDataRole):
     """One number for each axis of data: a list attribute, or a one-dimensional tensor."""
@@ -309,10 +311,6 @@ class PerAxis(ListRole, OfDataRole):
         if self.is_attribute and self.type != "list":
             text = f"an attribute of type '{self.type}' has no number for each axis"
             yield "type", f"{text}; expected the type 'list', or a tensor"
-
-    def axes_in(self, call: Call) -> Sequence[int | None]:
-        """Return all axes."""
-        return range(self.data.tensor_of(call).rank)
 
     @property
     def list_keys(self) -> tuple[str, ...]:

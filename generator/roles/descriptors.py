@@ -172,10 +172,6 @@ class DescriptorRole(RecordRole):
         sizes: Sequence[int] = call.attributes[self.name][self.sizes]
         return sizes
 
-    def axes_in(self, call: Call) -> Sequence[int | None]:
-        """Return all axes."""
-        return range(self.data.tensor_of(call).rank)
-
     def draw(self, call: Drawing) -> dict[str, Any]:
         """Return the record of the output: what windows reach, or less of it."""
         if self._windows is None:

@@ -129,6 +129,10 @@ class Drawing:
             return self.pick(role, "most", (129, 258, 258, 300, 1000))
         return self.integer(role, "many", 17, 64)
 
+    def few_or_many(self, role: Named, few: int, many: int) -> int:
+        """Return how many elements are computed with at most, of which many take long."""
+        return many if self.choices.rarely(f"{role.name} many", 16) else few
+
     def room(self, role: Named) -> int:
         """Return how many elements a tensor may have."""
         common, rare = (_LARGE_ROOMS, {}) if self._is_large else (_ROOMS, _RARE_ROOMS)

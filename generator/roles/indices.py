@@ -55,6 +55,10 @@ class LeadingDimsRole(OfDataRole):
             return self.name
         return f"wrap({self.name}, {self.negative_from}.rank)"
 
+    def axes_in(self, call: Call) -> None:
+        """Return none: it is a number of axes."""
+        del call
+
     def extent_in(self, call: Call, axis: int) -> int:
         """Return the rank of the tensor that shares dimensions of data."""
         del axis

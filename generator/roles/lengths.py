@@ -44,8 +44,6 @@ class PartitionRole(AlongRole, ListRole):
             rest = call.one(self, "rest", {"none": None, **places(len(lengths))})
             if rest is not None:
                 lengths[rest] = -1
-        if not all(fits(element_type, length) for length in lengths):
-            raise Inapplicable("a length does not fit its type")
         return self.drawn_list(call, lengths)
 
     def requirements(self) -> Iterator[Requirement]:

@@ -379,7 +379,11 @@ class ListRole(Role):
         return f"len({self.name})" if self.is_attribute else f"{self.name}.size"
 
     def drawn_list(self, call: Drawing, values: Sequence[int]) -> Any:
-        """Return drawn values as an attribute, or as a tensor of its type in some layout."""
+        """Return drawn values as an attribute, or as a tensor of its type in some layout.
+
+        Raises:
+            Inapplicable: a value does not fit the type.
+        """
         if self.is_attribute:
             return [*values]
         return call.laid_out(self, vector(call.fact(self.draw_type), tuple(values)))

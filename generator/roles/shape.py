@@ -63,10 +63,6 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
         listed = call.fact(self.draw_places)
         return None if listed is None else self.drawn_list(call, listed)
 
-    def axes_in(self, call: Call) -> Sequence[int]:
-        """Return all axes of data."""
-        return range(call.inputs[self.of].rank)
-
     def extent_in(self, call: Call, axis: int) -> int:
         """Return the number of axes of the target."""
         del axis
@@ -148,9 +144,6 @@ class ShapeRole(ListRole, OfDataRole):
                 target[place] = extent
             elif target[place] == 1:
                 target[place] = 2
-        element_type = call.fact(self.draw_type)
-        if not all(fits(element_type, extent) for extent in target):
-            raise Inapplicable("an extent does not fit its type")
         return self.drawn_list(call, target)
 
     def axes_in(self, call: Call) -> Sequence[int | None]:

@@ -261,7 +261,7 @@ class MaskRole(ListRole):
     def requirements(self) -> Iterator[Requirement]:
         """Yield that it has no other elements than 0 and 1, and marks the rest once."""
         name = self.name
-        group = [role.name for role in self.related(self.of, SlicingStepsRole).masks.values()]
+        group = [role.name for role in self._steps.masks.values()]
         # The first mask yields what holds for all.
         if name == group[0]:
             text = f"The elements of {series(group)} are 0 and 1."

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import fits
 from opcert.errors import Inapplicable
-from opcert.roles.data import DataRole, OfDataRole, PartRole, PerAxis
+from opcert.roles.data import DataRole, PartRole, PerAxis
 from opcert.roles.drawing import Drawing, distinct, near, parted, places
 from opcert.roles.plain_values import ModeRole
-from opcert.roles.role import ElementKind, ListRole, Requirement
+from opcert.roles.role import ElementKind, Requirement
 
 Interval = tuple[int, int, int]
 
@@ -166,7 +166,7 @@ class Window(NamedTuple):
         return window._replace(stride=stride, number=rest // stride + 1)
 
 
-class SlidingRole(ListRole, OfDataRole):
+class SlidingRole(PartRole):
     """One number for each axis of data after the first two, a list attribute.
 
     `part` says what it is of a window that slides along the axis. The word `explicit` of `mode`
@@ -175,6 +175,8 @@ class SlidingRole(ListRole, OfDataRole):
     """
 
     relations: ClassVar = {"of": ("data",), "mode": ("mode",)}
+    # None must be there: those of a filter have no size, and those that pool no dilation.
+    part_names: ClassVar = ()
 
     role: Literal["sliding"]
     type: Literal["list"] = "list"
@@ -183,17 +185,13 @@ class SlidingRole(ListRole, OfDataRole):
     mode: str
     whole: bool = False
 
-    @property
-    def _group(self) -> list["SlidingRole"]:
-        return self.data.referrers("of", SlidingRole)
-
     def draw_windows(self, call: Drawing) -> list[Window]:
         """Draw the windows along all axes."""
         shape = call.fact(self.data.draw_shape)
         space = shape[2:]
         word = call.fact(self.related(self.mode, ModeRole).draw_meant)
         keeps_size = word not in ("explicit", "valid")
-        parts = {role.part for role in self._group}
+        parts = {role.part for role in self.group}
 
         def numbers(aspect: str, least: int, most: int) -> list[int]:
             return call.choices.integers(f"{self.name} {aspect}", least, most, len(space))
@@ -216,7 +214,7 @@ class SlidingRole(ListRole, OfDataRole):
             after = numbers("beyond", size, size + 2)
         lists = numbers("sizes", 1, size), numbers("strides", 1, stride)
         windows = [*map(Window, *lists, numbers("dilations", 1, dilation), before, after)]
-        is_whole = any(role.whole for role in self._group)
+        is_whole = any(role.whole for role in self.group)
         for axis, (n, window) in enumerate(zip(space, windows, strict=True)):
             room = n + (window.before + window.after if word == "explicit" else 0)
             # What keeps the size has room for any window.
@@ -233,7 +231,7 @@ class SlidingRole(ListRole, OfDataRole):
 
     def draw(self, call: Drawing) -> Any:
         """Return its number for each axis."""
-        windows = call.fact(self._group[0].draw_windows)
+        windows = call.fact(self.group[0].draw_windows)
         return [getattr(window, self.part) for window in windows]
 
     def axes_in(self, call: Call) -> Sequence[int | None]:
@@ -275,10 +273,9 @@ class FilterRole(DataRole):
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:
         """Draw the number of outputs; data and the windows determine the rest."""
         batches, channels, *_ = call.fact(self._sliding.data.draw_shape)
-        windows = call.fact(self._sliding._group[0].draw_windows)
+        windows = call.fact(self._sliding.group[0].draw_windows)
         sizes, sums = [w.size for w in windows], batches * prod(w.number for w in windows) or 1
-        is_many = call.choices.rarely(f"{self.name} many", 16)
-        most = (_MANY_SUMS if is_many else _MOST_SUMS) // sums
+        most = call.few_or_many(self, _MOST_SUMS, _MANY_SUMS) // sums
         room = min(most, _MOST_PRODUCTS // (sums * channels * prod(sizes)))
         if not room:
             raise Inapplicable(f"{self.name} is multiplied with too many elements")

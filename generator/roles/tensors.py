@@ -170,8 +170,7 @@ class MatricesRole(DataRole):
         """Draw the shapes of both factors."""
         factors = self, *self.referrers("times", MatricesRole)[:1]
         ranks = [factor._draw_usual_rank(call) for factor in factors]
-        is_many = call.choices.rarely(f"{self.name} many", 16)
-        room = min(call.room(self), _MANY_PRODUCTS if is_many else _MOST_PRODUCTS)
+        room = min(call.room(self), call.few_or_many(self, _MOST_PRODUCTS, _MANY_PRODUCTS))
         # The length of sums, rows of the first, columns of the second, and what broadcasts.
         count, batch_rank = 1 + sum(rank > 1 for rank in ranks), max(*ranks, 2) - 2
         length, *others = call.extents(self, count + batch_rank, room, empty=self.empty)
