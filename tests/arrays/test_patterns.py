@@ -226,8 +226,12 @@ def test_special_values_are_only_at_elements_that_reach_an_output(
     assert len(moved) <= (len(set(reached)) + 1) // 2
 
 
-def test_repeating_data_gets_no_special_values() -> None:
-    tensor = Tensor("u8", (300,), pattern="any")
+@pytest.mark.parametrize(
+    "tensor",
+    [Tensor("u8", (300,), pattern="any"), Tensor("f32", (5000,), pattern="any")],
+    ids=["repeating", "large"],
+)
+def test_repeating_and_large_data_get_no_special_values(tensor: Tensor) -> None:
     array = pattern_array(tensor)
     assert with_special_values({"x": array}, {"x": tensor}, [array])["x"] is array
 

@@ -21,7 +21,6 @@ from opcert.arrays.patterns import (
     is_large,
     pattern_array,
     recipe_of,
-    with_special_values,
 )
 from opcert.errors import SuiteError
 from opcert.suite.format import GeneratedArray, ListedArray, StoredArray
@@ -139,12 +138,6 @@ def test_another_pattern_has_another_seed() -> None:
     seeds = {recipe_of(Tensor("i8", (5000,), pattern=str(i))).seed for i in range(100)}
     assert len(seeds) == 100
     assert all(0 <= seed < 1 << 32 for seed in seeds)
-
-
-def test_seeded_data_gets_no_special_values() -> None:
-    tensor = Tensor("f32", (5000,), pattern="any")
-    array = pattern_array(tensor)
-    assert with_special_values({"x": array}, {"x": tensor}, [array])["x"] is array
 
 
 def elements(record: ListedArray | GeneratedArray) -> bytes:

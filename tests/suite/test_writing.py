@@ -1,6 +1,7 @@
 """Writing a suite: the folder has exactly its files, or stays as it was."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -27,14 +28,10 @@ def test_a_suite_replaces_a_former_one(suite: Path) -> None:
     assert [path.name for path in suite.parent.iterdir()] == ["suite"]
 
 
-def test_a_suite_can_be_written_to_an_empty_folder(tmp_path: Path) -> None:
-    write_suite(tmp_path, files().items())
-    assert contents(tmp_path) == dict(files())
-
-
-def test_missing_parents_are_created(tmp_path: Path) -> None:
-    write_suite(tmp_path / "a" / "b" / "c", files().items())
-    assert contents(tmp_path / "a" / "b" / "c") == dict(files())
+@pytest.mark.parametrize("folder", ["", "a/b/c"])
+def test_a_suite_can_be_written_to_an_empty_or_missing_folder(folder: str, tmp_path: Path) -> None:
+    write_suite(tmp_path / folder, files().items())
+    assert contents(tmp_path / folder) == dict(files())
 
 
 def test_a_damaged_suite_can_be_generated_again(suite: Path) -> None:
@@ -67,25 +64,12 @@ def test_a_suite_below_a_read_only_parent_is_replaced(suite: Path) -> None:
     assert contents(suite) == dict(other_files())
 
 
-def test_a_file_as_parent_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["file", "file/suite"])
+def test_a_file_instead_of_the_folder_or_its_parent_is_refused(folder: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(OpcertError, match="is not a folder; expected a folder"):
-        write_suite(tmp_path / "file" / "suite", files().items())
+    with pytest.raises(OpcertError, match="file: is not a folder; expected a folder"):
+        write_suite(tmp_path / folder, files().items())
     assert (tmp_path / "file").read_text() == "mine"
-
-
-def test_a_file_instead_of_the_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "suite").write_text("mine")
-    with pytest.raises(OpcertError, match="suite: is not a folder; expected a folder"):
-        write_suite(tmp_path / "suite", files().items())
-    assert (tmp_path / "suite").read_text() == "mine"
-
-
-def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(OpcertError, match=r"contains thesis\.txt, not part of a suite"):
-        write_suite(tmp_path, files().items())
-    assert contents(tmp_path) == {"thesis.txt": b"mine"}
 
 
 def test_a_suite_with_another_file_is_refused_with_its_name(suite: Path) -> None:
@@ -95,12 +79,17 @@ def test_a_suite_with_another_file_is_refused_with_its_name(suite: Path) -> None
     assert contents(suite) == {**files(), "directml/thesis.txt": b"mine"}
 
 
-@pytest.mark.parametrize("text", ["mine", '{"format": 99}', "[]"])
-def test_a_folder_with_another_manifest_is_refused(text: str, tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(OpcertError, match=r"contains manifest\.json, not part of a suite"):
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("thesis.txt", "mine"), *((MANIFEST, text) for text in ("mine", '{"format": 99}', "[]"))],
+)
+def test_a_folder_with_another_file_or_manifest_is_refused(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(OpcertError, match=f"contains {re.escape(name)}, not part of a suite"):
         write_suite(tmp_path, files().items())
-    assert contents(tmp_path) == {"manifest.json": text.encode()}
+    assert contents(tmp_path) == {name: text.encode()}
 
 
 @pytest.mark.parametrize("number", range(1, 6))
