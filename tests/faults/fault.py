@@ -9,8 +9,8 @@ import numpy as np
 
 from opcert.arrays.element_types import Array
 from opcert.backends.contract import Backend
-from opcert.backends.reference import Reference
 from opcert.reference import RuleBroken
+from tests.wrong_backends import Right
 
 SPLIT = "openvino/VariadicSplit-1"
 DML = "directml/DML_OPERATOR_SPLIT"
@@ -26,7 +26,8 @@ SLUGS = {
 }
 OPERATORS = tuple(SLUGS)
 
-_REFERENCE = Reference()
+# Processes that make faults start quickly, since it reads no spec.
+_REFERENCE = Right()
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def right(operator: str, call: Call) -> Outputs:
     Raises:
         RuleBroken: the call breaks a rule.
     """
-    return _REFERENCE.run(operator, call.inputs, call.attributes)
+    return [*_REFERENCE.run(operator, call.inputs, call.attributes)]
 
 
 def given_axis(call: Call) -> int:
