@@ -46,6 +46,8 @@ _LATER_CASES = 20
 # for the reduction of all calls of a run.
 _SEARCH_SECONDS, _REDUCTION_SECONDS = 180.0, 60.0
 _EARLIER_SECONDS, _RELATION_SECONDS, _DEPENDENT_SECONDS = 20.0, 45.0, 30.0
+# Failures of these kinds follow from other cases, not from their own calls.
+_OF_OTHER_CASES = {"uncredited", "undeclared"}
 # How often causes are looked for and confirmed.
 _MAX_ROUNDS = 5
 # How many failures are made alone to have a relation explain others.
@@ -100,6 +102,9 @@ class Confirmation:
         A backend that cannot be restarted ends the confirmation.
         """
         failures = [v for v in self._verdicts.values() if v.status in FAILURE_STATUSES]
+        # The search for their causes takes long, and whoever confirms them may be another process.
+        if {failure.kind for failure in failures} <= _OF_OTHER_CASES:
+            return self._confirmed
         try:
             # Failures that turn out to need an earlier call leave others with other causes.
             for _ in range(_MAX_ROUNDS):
@@ -140,8 +145,7 @@ class Confirmation:
         """Confirm a failure of each cause that has no confirmed one."""
         reproductions = self._confirmed.reproductions
         for cause in self._causes():
-            # Failures of these two kinds follow from other cases, not from their own calls.
-            if {"uncredited", "undeclared"} & set(cause.kinds):
+            if _OF_OTHER_CASES & set(cause.kinds):
                 continue
             operator = self._suite.operators[cause.operator]
             by_effort = easiest_to_read(operator, cause.cases)
@@ -275,7 +279,7 @@ class Confirmation:
 
     def _is_known(self, verdict: Verdict) -> bool:
         """Whether nothing is left to find out about a failure."""
-        kinds = (*KINDS_OF_SEVERAL_CALLS, "uncredited", "undeclared", "state")
+        kinds = {*KINDS_OF_SEVERAL_CALLS, *_OF_OTHER_CASES, "state"}
         return verdict.case in self._confirmed.verdicts or verdict.kind in kinds
 
     def _passes_alone(self, verdict: Verdict) -> bool:
