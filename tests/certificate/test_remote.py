@@ -5,6 +5,7 @@ import pickle
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,12 @@ EITHER = pytest.mark.parametrize(
 def run(backend: str | Right = "reference", **settings: Any) -> Certificate:
     """Certify a backend on cases of two types, unless `settings` say otherwise."""
     return certify(backend, few_cases(), **{"operator": SPLIT, "case": CASES, **settings})
+
+
+@cache
+def run_alone(backend: str, **options: str) -> Certificate:
+    """Certify a backend in one process, once for all that is compared with it."""
+    return run(backend, options=options)
 
 
 def results(certificate: Certificate) -> Mapping[str, tuple[str, str | None]]:
@@ -83,7 +90,7 @@ def test_cases_of_one_signature_are_in_one_batch() -> None:
 def test_the_verdicts_are_those_of_one_process(
     backend: str, options: Mapping[str, str], how: Mapping[str, Any]
 ) -> None:
-    alone = run(backend, options=options)
+    alone = run_alone(backend, **options)
     divided = run(backend, options=options, **how)
     assert results(divided) == results(alone)
     # On a busy machine, processes have no time for fresh calls that crash.
