@@ -68,31 +68,35 @@ Levels = tuple[str, Iterable[str]]
 Place = tuple[int | None, Mapping[str, int]]
 
 
-def of_integers(call: Call, own: Integers) -> Iterator[Levels]:
+def levels_of_integers(call: Call, own: Integers) -> Iterator[Levels]:
     """Yield the aspects of the integers of an argument as a whole, and their levels."""
     values = own.values
     if len(values) == 1 and own.axes is None:
         yield "value", _values(values[0], own.role.extent_in(call, 0), "i64")
         yield "sign", [_sign(values[0])]
-    yield from of_list(values)
-    # Axes below 0 count from the end.
+    yield from levels_of_list(values)
     axes = own.axes if isinstance(own.role, AxesRole) else None
-    yield from of_order([k or 0 for k in axes] if isinstance(axes, Sequence) else values)
+    # Axes below 0 count from the end.
+    in_order = [k for k in axes if k is not None] if isinstance(axes, Sequence) else values
+    yield from levels_of_order(in_order)
 
 
-def of_list(values: Sequence[int]) -> Iterator[Levels]:
+def levels_of_list(values: Sequence[int]) -> Iterator[Levels]:
     """Yield the aspects of a list of integers that need no role, and their levels."""
-    if values:
-        greatest = [range_of(max(values))] if max(values) > 1 else []
-        yield "greatest" if len(values) > 1 else "range", greatest
-        if len(values) > 1:
-            yield "positive", [range_of(sum(value > 0 for value in values))]
-        negative = "below 0" if max(values) < 0 else "with some below 0"
-        signs = [negative] if min(values) < 0 else []
-        yield "signs", [*signs, *(f"with {k}" for k in _LISTED if int(k) in values)]
+    if not values:
+        return
+    negative = "below 0" if max(values) < 0 else "with some below 0"
+    signs = [negative] if min(values) < 0 else []
+    yield "signs", [*signs, *(f"with {k}" for k in _LISTED if int(k) in values)]
+    greatest = [range_of(max(values))] if max(values) > 1 else []
+    if len(values) == 1:
+        yield "range", greatest
+    else:
+        yield "greatest", greatest
+        yield "positive", [range_of(sum(value > 0 for value in values))]
 
 
-def of_order(values: Sequence[int]) -> Iterator[Levels]:
+def levels_of_order(values: Sequence[int]) -> Iterator[Levels]:
     """Yield the order of several integers."""
     if len(values) > 1:
         yield "order", [*_orders(values)]
@@ -100,7 +104,7 @@ def of_order(values: Sequence[int]) -> Iterator[Levels]:
         yield "list", [str([*values])]
 
 
-def of_invalid(call: Call, role: Role, integers: Sequence[int]) -> Iterator[Levels]:
+def levels_of_invalid(call: Call, role: Role, integers: Sequence[int]) -> Iterator[Levels]:
     """Yield the levels of any of the integers of an argument, as far as axes are known."""
     yield "sign", {_sign(value) for value in integers}
     # What is invalid may concern no axis, or more than there are.
@@ -111,14 +115,15 @@ def of_invalid(call: Call, role: Role, integers: Sequence[int]) -> Iterator[Leve
         yield "region", {_region(*pair) for pair in zip(integers, sizes, strict=False)}
 
 
-def of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) -> Iterator[Levels]:
+def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) -> Iterator[Levels]:
     """Yield the levels of the elements at a place."""
     axis, elements = place
-    for name, k in elements.items():
-        own = lists[name]
-        if k >= len(own.values):
-            continue
-        value, n = own.values[k], own.role.extent_in(call, axis or 0)
+    values = {
+        name: lists[name].values[k] for name, k in elements.items() if k < len(lists[name].values)
+    }
+    for name, value in values.items():
+        own, k = lists[name], elements[name]
+        n = own.role.extent_in(call, axis or 0)
         element_type = call.inputs[name].type if name in call.inputs else "i64"
         if element_type not in INTEGERS:
             element_type = "i64"
@@ -131,21 +136,22 @@ def of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) -> Iter
             alike = ["alike"] if others == {value} else []
             alike += [f"all {number}" for number in _LISTED if others == {int(number)}]
             yield f"{name} others", alike or ["different"]
-            yield f"{name} before", [_run(own.values[:k])]
-            yield f"{name} after", [_run(own.values[k + 1 :])]
+            yield f"{name} before", [_side(own.values[:k])]
+            yield f"{name} after", [_side(own.values[k + 1 :])]
             # Where each element has the axis of its own place, the axis says it.
             each = own.axes if isinstance(own.axes, Sequence) else ()
             if [*each] != [*range(len(own.values))]:
                 yield f"{name} place", place_names(k, len(own.values))
-    values = {name: lists[name].values[k : k + 1] for name, k in elements.items()}
-    for one, other in combinations([name for name, found in values.items() if found], 2):
+    equality: dict[str, list[str]] = {}
+    for one, other in combinations(values, 2):
         # Only lists of one role have elements that are about the same.
         if lists[one].role.role == lists[other].role.role:
             how = "equal to" if values[one] == values[other] else "other than"
-            yield f"{one} {other} equality", [f"{one} {how} {other}"]
+            equality.setdefault(f"{one} equality", []).append(f"{how} {other}")
+    yield from equality.items()
 
 
-def _run(elements: Sequence[int]) -> str:
+def _side(elements: Sequence[int]) -> str:
     """Return what the elements on one side of another one are."""
     return "nothing" if not elements else "other elements" if any(elements) else "only zeros"
 

@@ -14,12 +14,12 @@ from opcert.cases.integer_levels import (
     Integers,
     Levels,
     Place,
+    levels_of_elements,
+    levels_of_integers,
+    levels_of_invalid,
+    levels_of_list,
+    levels_of_order,
     multiple_of,
-    of_elements,
-    of_integers,
-    of_invalid,
-    of_list,
-    of_order,
     place_names,
     places_of,
     range_of,
@@ -37,7 +37,8 @@ _LAYOUT_WORDS = {
     "gaps": "with gaps",
     "offset": "after other elements",
 }
-OUTPUT_LENGTH, EQUAL_SHAPES, RANKS = "output length", "equal shapes", "ranks"
+OUTPUT_LENGTH = "output length"
+EQUAL_SHAPES, DIFFERENT_RANKS = "equal shapes", "different ranks"
 _CONTENTS = {"no": "different elements", "some": "one repeated element", "zero": "zeros"}
 
 
@@ -65,26 +66,22 @@ class Properties:
             for role in self._spec.bound_roles
             if role.name in call.arguments or isinstance(role.default, int)
         }
-        whole: list[Levels] = [(EQUAL_SHAPES, self._equal_shapes(call))]
+        whole: list[Levels] = []
         for argument in self._spec.arguments:
             levels = [*self._of_value(argument, call.arguments.get(argument.name))]
             if argument.name in lists:
-                levels += of_integers(call, lists[argument.name])
+                levels += levels_of_integers(call, lists[argument.name])
             whole += [(f"{argument.name} {aspect}", names) for aspect, names in levels]
         located = [own for own in lists.values() if own.axes is not None]
         data = self._data(located)
-        whole.append((RANKS, self._ranks(call)))
-        if data is not None and data.name in call.inputs:
-            whole += self._shorter(call, data.name)
         shape = () if data is None else data.tensor_of(call).shape
+        whole += self._comparisons(call, shape)
         points: list[Point] = []
         of_call = _point(whole)
         for place in _places_in(located, len(shape)):
-            levels = [*of_elements(call, place, lists)]
+            levels = [*levels_of_elements(call, place, lists)]
             if data is not None:
                 levels += _of_axis(data.name, shape, place, lists, outputs)
-                if data.name in call.inputs and place[0] is not None:
-                    levels += self._extents(call, data.name, place[0])
             points.append({**of_call, **_point(levels)})
         return points
 
@@ -96,59 +93,27 @@ class Properties:
                 value = call.arguments.get(argument.name)
                 has_integers = not isinstance(value, Tensor) or value.type in INTEGERS
                 integers = integers_in(value) if has_integers else ()
-                own = [*self._of_value(argument, value), *of_list(integers), *of_order(integers)]
+                own = [
+                    *self._of_value(argument, value),
+                    *levels_of_list(integers),
+                    *levels_of_order(integers),
+                ]
                 if isinstance(argument, Role):
-                    own += of_invalid(call, argument, integers)
+                    own += levels_of_invalid(call, argument, integers)
                 levels |= {f"{argument.name} {aspect}": frozenset(found) for aspect, found in own}
         return levels
 
-    def _equal_shapes(self, call: Call) -> Iterator[str]:
-        """Yield which pairs of inputs with dimensions have the same shape, and which have not."""
+    def _comparisons(self, call: Call, shape: Sequence[int]) -> Iterator[Levels]:
+        """Yield how the shapes of inputs with dimensions compare, also with that of the data."""
         named = {argument.name: call.inputs.get(argument.name) for argument in self._spec.inputs}
         shapes = {n: tensor.shape for n, tensor in named.items() if tensor and tensor.shape}
-        for one, other in combinations(shapes, 2):
-            is_equal = shapes[one] == shapes[other]
-            yield f"{'the same shape' if is_equal else 'different shapes'} of {one} and {other}"
-
-    def _ranks(self, call: Call) -> Iterator[str]:
-        """Yield how the ranks of inputs with dimensions compare, pair by pair."""
-        named = {argument.name: call.inputs.get(argument.name) for argument in self._spec.inputs}
-        ranks = {n: tensor.rank for n, tensor in named.items() if tensor and tensor.rank}
-        for one, other in combinations(ranks, 2):
-            if ranks[one] == ranks[other]:
-                yield f"the same rank of {one} and {other}"
-            else:
-                yield f"different ranks of {one} and {other}"
-                higher, lower = sorted((one, other), key=ranks.__getitem__, reverse=True)
-                yield f"a higher rank of {higher} than of {lower}"
-
-    def _shorter(self, call: Call, data: str) -> Iterator[Levels]:
-        """Yield on which axes other inputs of the same rank have less than data."""
-        shape = call.inputs[data].shape
-        for argument in self._spec.inputs:
-            tensor = call.inputs.get(argument.name)
-            if argument.name != data and tensor and tensor.rank == len(shape):
-                axes = [
-                    k for k, (m, n) in enumerate(zip(tensor.shape, shape, strict=True)) if m < n
-                ]
-                names = {name for axis in axes for name in place_names(axis, len(shape))}
-                yield f"{argument.name} shorter", names
-
-    def _extents(self, call: Call, data: str, axis: int) -> Iterator[Levels]:
-        """Yield how the extents of other inputs of the same rank compare with that of data."""
-        shape = call.inputs[data].shape
-        for argument in self._spec.inputs:
-            tensor = call.inputs.get(argument.name)
-            if argument.name != data and tensor and tensor.rank == len(shape):
-                extent, length = tensor.shape[axis], shape[axis]
-                how = (
-                    "less than"
-                    if extent < length
-                    else "more than"
-                    if extent > length
-                    else "equal to"
-                )
-                yield f"{argument.name} extent", [f"{how} that of {data}"]
+        pairs = [*combinations(shapes.items(), 2)]
+        yield EQUAL_SHAPES, [f"{a} and {b}" for (a, m), (b, n) in pairs if m == n]
+        yield DIFFERENT_RANKS, [f"{a} and {b}" for (a, m), (b, n) in pairs if len(m) != len(n)]
+        for name, own in shapes.items():
+            if len(own) == len(shape):
+                axes = [k for k, (m, n) in enumerate(zip(own, shape, strict=True)) if m < n]
+                yield f"{name} shorter", {x for k in axes for x in place_names(k, len(shape))}
 
     def _data(self, located: Sequence[Integers]) -> DataRole | None:
         """Return the data whose axes integers concern; without any, the first data."""

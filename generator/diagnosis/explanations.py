@@ -44,10 +44,10 @@ def separate_causes(table: LevelTable, failing: BoolArray, passing: BoolArray) -
     """Return the separate levels with which every case fails; to find them needs no search."""
     remaining = failing.copy()
     conditions: list[Condition] = []
-    levels = [((n, (x,)),) for n in table.separate for x in table.factors.get(n, ())]
+    levels = [(name, (x,)) for name in table.separate for x in table.factors.get(name, ())]
+    candidates = [((term,), table.matching((term,))) for term in levels]
     # The most general one first.
-    for condition in sorted(levels, key=lambda one: -int((table.matching(one) & failing).sum())):
-        matched = table.matching(condition)
+    for condition, matched in sorted(candidates, key=lambda pair: -int((pair[1] & failing).sum())):
         if (matched & remaining).sum() >= _MIN_SEPARATE and not (matched & passing).any():
             conditions.append(condition)
             remaining &= ~matched
@@ -137,7 +137,7 @@ def _completed(
         for start, end in zip(ends[::2], ends[1::2], strict=True):
             if chosen[start:end].any():
                 failed = start + np.flatnonzero((chosen | fails)[start:end])
-                # After several that fail, the others may be rare.
+                # Where several fail and none passes up to the last one, there is no bound.
                 is_open = end > last and len(failed) > 1
                 taken[failed[0] : 1 + (last if is_open else failed[-1])] = True
         if (is_present & ~taken).any():

@@ -31,20 +31,24 @@ from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.support import CallProperties
 from opcert.verdicts.reduction import StepMaker, call_of
 
-# Larger calls and outputs are not computed.
-MAX_ELEMENTS = 1 << 18
+# Larger calls and outputs are not computed, and the outputs of fresh calls are smaller.
+MAX_ELEMENTS, _MAX_FRESH_ELEMENTS = 1 << 18, 1 << 12
+# The seed of fresh calls; suites are not likely to have it.
+_SEED = 0xF4E54
+# To how many bits integers may be narrowed.
+_WIDTHS = (8, 16, 32)
 # Factors that no spec declares.
 VIOLATED_RULE, MUTATED, CHANGE = "violated rule", "mutated argument", "change"
 COMPARISON, POSITION = "comparison", "position"
 NEIGHBOUR, BEHAVIOUR = "neighbour", "behaviour "
 OUTPUT_SIZE, OUTPUT_RANK = "output elements", "output rank"
 OUTPUT_MULTIPLE, SPECIAL = "output multiple", "special elements"
-MAGNITUDE = "magnitude"
+GREATEST = "greatest element"
 NARROWED = "narrowed integers"
 # Where the spec is missing, whose factors say more.
 TYPE, RANK = "type of the first input", "rank of the first input"
 # What follows from other properties of a call.
-DERIVED = (OUTPUT_LENGTH, OUTPUT_SIZE, OUTPUT_MULTIPLE, OUTPUT_RANK, NEIGHBOUR, MAGNITUDE)
+DERIVED = (OUTPUT_LENGTH, OUTPUT_SIZE, OUTPUT_MULTIPLE, OUTPUT_RANK, NEIGHBOUR, GREATEST)
 # What an invalid call does not have.
 _OF_RESULTS = (*DERIVED, NARROWED, SPECIAL)
 # Which mutations change the same property of an argument, by what their names contain.
@@ -60,14 +64,6 @@ _CHANGES = {
     "values above the bounds": r"above|greatest|plus",
     "values below the bounds": r"below|least|minus|negated|inverted",
 }
-
-
-# To how many bits integers may be narrowed.
-_WIDTHS = (8, 16, 32)
-# The seed of fresh calls; suites are not likely to have it.
-_SEED = 0xF4E54
-# The most elements of the outputs of a fresh call.
-_MAX_FRESH_ELEMENTS = 1 << 12
 
 
 class LevelledCalls:
@@ -123,8 +119,10 @@ class LevelledCalls:
         with suppress(OpcertError, Inapplicable):
             shapes, step = [output.shape for output in self._conditions.outputs(call)], make_step()
             own = {
-                **of_data(step.inputs[name] for name in step.data_inputs),
-                **of_outputs(shapes, self._spec.full_ids(*self._conditions.behaviours(call))),
+                **levels_of_data(step.inputs[name] for name in step.data_inputs),
+                **levels_of_outputs(
+                    shapes, self._spec.full_ids(*self._conditions.behaviours(call))
+                ),
                 **self.narrowing(call, True, lambda: step),
             }
             return [{**levels, **own} for levels in self.properties.points(call, shapes)]
@@ -135,25 +133,30 @@ class LevelledCalls:
 
         They are those of one argument, or of all together.
         """
-        integers = {name: [*_integers(value)] for name, value in call.arguments.items()}
-        groups = {"integers": [*integers], **{name: [name] for name in integers}}
-        candidates = [
-            (words, names, bits)
-            for words, names in groups.items()
+        integers = {name: [0, *_integers(value)] for name, value in call.arguments.items()}
+        wide = {
+            bits: [
+                name
+                for name, own in integers.items()
+                if min(own) < -1 << (bits - 1) or max(own) >= 1 << (bits - 1)
+            ]
             for bits in _WIDTHS
-            if any(not -1 << (bits - 1) <= k < 1 << (bits - 1) for n in names for k in integers[n])
-        ]
-        if not candidates or not are_small(call.inputs.values(), MAX_ELEMENTS):
+        }
+        if not any(wide.values()) or not are_small(call.inputs.values(), MAX_ELEMENTS):
             return {NARROWED: frozenset()}
         step = make_step()
         own = self._result(step) if is_valid else ()
-        return {
-            NARROWED: frozenset(
-                f"{words} out of the {bits}-bit range"
-                for words, names, bits in candidates
-                if self._result(_narrowed(step, names, bits)) != own
-            )
-        }
+
+        def has_effect(names: Collection[str], bits: int) -> bool:
+            return self._result(_narrowed(step, names, bits)) != own
+
+        levels: set[str] = set()
+        for bits, names in wide.items():
+            found = [name for name in names if has_effect([name], bits)]
+            if has_effect(names, bits) if len(names) > 1 else found:
+                found.append("integers")
+            levels |= {f"{words} out of the {bits}-bit range" for words in found}
+        return {NARROWED: frozenset(levels)}
 
     def _result(self, step: Step) -> Sequence[object]:
         """Return what determines the outputs of a call; nothing if the reference rejects it."""
@@ -175,7 +178,7 @@ class LevelledCalls:
         """Return the levels of an invalid call, which is a `valid` one with a `change`."""
         call, changed, rule = call_of(step), {change.argument}, step.rule or ""
         own = {
-            **of_change(change, changed, rule, call_of(valid)),
+            **levels_of_change(change, changed, rule, call_of(valid)),
             **self.violation(call, rule, changed),
             **self.narrowing(call, False, lambda: step),
         }
@@ -224,7 +227,9 @@ def _integers(value: Any) -> Iterator[int]:
         yield value
 
 
-def of_outputs(shapes: Sequence[Sequence[int]], rules: Iterable[str]) -> dict[str, frozenset[str]]:
+def levels_of_outputs(
+    shapes: Sequence[Sequence[int]], rules: Iterable[str]
+) -> dict[str, frozenset[str]]:
     """Return the levels of outputs, and the behaviours that a call exhibits."""
     size = sum(map(prod, shapes))
     return {
@@ -235,16 +240,15 @@ def of_outputs(shapes: Sequence[Sequence[int]], rules: Iterable[str]) -> dict[st
     }
 
 
-def of_data(moved: Iterable[Array]) -> dict[str, frozenset[str]]:
-    """Return which special values are among floats, and the magnitude of the largest finite one."""
+def levels_of_data(moved: Iterable[Array]) -> dict[str, frozenset[str]]:
+    """Return which special values are among floats, and the range of the greatest finite one."""
     special: set[str] = set()
-    largest = 0
+    greatest = 0
     for array in moved:
-        if type_name(array.dtype) in FLOATS and 0 < array.size <= MAX_ELEMENTS:
+        if type_name(array.dtype) in FLOATS and array.size <= MAX_ELEMENTS:
             # A signalling NaN is converted as well.
             with np.errstate(invalid="ignore"):
                 floats = array.astype(np.float64)
-            magnitudes = np.abs(floats)
             found = {
                 "-0.0": np.signbit(floats) & (floats == 0),
                 "NaN": np.isnan(floats),
@@ -252,11 +256,11 @@ def of_data(moved: Iterable[Array]) -> dict[str, frozenset[str]]:
                 "a number below 0": floats < 0,
             }
             special |= {name for name, flags in found.items() if flags.any()}
-            largest = max(largest, int(magnitudes.max(initial=0, where=np.isfinite(floats))))
-    return {SPECIAL: frozenset(special), MAGNITUDE: frozenset([range_of(largest)])}
+            greatest = max(greatest, int(floats.max(initial=0, where=np.isfinite(floats))))
+    return {SPECIAL: frozenset(special), GREATEST: frozenset([range_of(greatest)])}
 
 
-def of_change(
+def levels_of_change(
     change: Change, changed: Collection[str], rule: str, valid: Call
 ) -> dict[str, frozenset[str]]:
     """Return the levels of the change that makes a valid call violate a rule."""

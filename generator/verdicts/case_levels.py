@@ -33,9 +33,9 @@ from opcert.verdicts.call_levels import (
     TYPE,
     VIOLATED_RULE,
     LevelledCalls,
-    of_change,
-    of_data,
-    of_outputs,
+    levels_of_change,
+    levels_of_data,
+    levels_of_outputs,
     shared_points,
 )
 from opcert.verdicts.reproduction import VALUE_KINDS, FreshCall
@@ -111,8 +111,8 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
         call, is_valid = calls[case.id], case.expects == "outputs"
         if is_valid:
             shapes = [output.shape for output in case.outputs]
-            own = of_outputs(shapes, case.rules)
-            own |= of_data(
+            own = levels_of_outputs(shapes, case.rules)
+            own |= levels_of_data(
                 operator.read_array(case.inputs[name])
                 for name in case.data_inputs
                 if case.inputs[name].type in FLOATS
@@ -130,7 +130,7 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
             # A violation that the spec lists may change several arguments.
             changed = {change.argument} if change.argument else _differing(calls[baseline], call)
             rule = case.violated_rule or ""
-            own = of_change(change, changed, rule, calls[baseline])
+            own = levels_of_change(change, changed, rule, calls[baseline])
             own |= {} if of_spec is None else of_spec.violation(call, rule, changed)
             points[case.id] = [
                 {**point, **own} for point in shared_points(points[baseline], changed)
@@ -142,6 +142,7 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
 
 
 def _table(points: Mapping[str, Sequence[Point]]) -> LevelTable:
+    """Return the levels of cases as a table."""
     # Of conditions that are worth the same, that of the first factors is preferred.
     factors: dict[str, dict[str, None]] = {
         name: {} for name in (VIOLATED_RULE, NARROWED, COMPARISON, MUTATED, CHANGE, POSITION)

@@ -7,14 +7,14 @@ from typing import ClassVar
 from pydantic import ConfigDict
 
 from opcert.cases.integer_levels import NOT, number_of
-from opcert.cases.properties import EQUAL_SHAPES, OUTPUT_LENGTH, RANKS
+from opcert.cases.properties import DIFFERENT_RANKS, EQUAL_SHAPES, OUTPUT_LENGTH
 from opcert.diagnosis.table import Condition, LevelTable
 from opcert.errors import listed
 from opcert.verdicts.call_levels import (
     BEHAVIOUR,
     CHANGE,
     COMPARISON,
-    MAGNITUDE,
+    GREATEST,
     MUTATED,
     NARROWED,
     NEIGHBOUR,
@@ -38,10 +38,10 @@ _PHRASES = {
     POSITION: "a change at the position {1}",
     NARROWED: "{1}",
     NEIGHBOUR: "the difference '{1}' from the previous call",
-    EQUAL_SHAPES: "{1}",
-    RANKS: "{1}",
+    EQUAL_SHAPES: "the same shape of {1}",
+    DIFFERENT_RANKS: "different ranks of {1}",
     SPECIAL: "{1} in the data",
-    MAGNITUDE: "a largest magnitude of {1} in the data",
+    GREATEST: "a greatest element of {1} in the data",
     OUTPUT_LENGTH: "outputs with {1}",
     OUTPUT_MULTIPLE: "outputs whose number of elements is {1}",
     OUTPUT_RANK: "an output of rank {1}",
@@ -49,8 +49,6 @@ _PHRASES = {
     RANK: "a first input of rank {1}",
     TYPE: "a first input of {1}",
     "rank": "{0} of rank {1}",
-    "equality": "{1}",
-    "extent": "{0} with an extent {1}",
     "extents": "{0} with an extent of {1}",
     "empty": "an empty {1} tensor of {0}",
     "positive": "{1} positive elements of {0}",
@@ -69,7 +67,8 @@ _PHRASES = {
     "neighbours": "{1} extents next to it",
     **dict.fromkeys(("content", "range", "sign", "type"), "{0} of {1}"),
     **dict.fromkeys(("list", "value"), "{0} = {1}"),
-    **dict.fromkeys(("given", "layout", "order", "parity", "region", "signs"), "{0} {1}"),
+    **dict.fromkeys(("equality", "given", "layout", "order", "parity"), "{0} {1}"),
+    **dict.fromkeys(("region", "signs"), "{0} {1}"),
 }
 # How many alternatives a phrase lists.
 _MOST_LISTED = 6

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-import numpy as np
-
 from opcert.diagnosis.explanations import Explanation, explain_failures
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
 
@@ -65,19 +63,22 @@ def drafts_of(
 ) -> list[Draft]:
     """Return the causes of the failures of one kind.
 
-    A case in which the failure need not be `visible` says nothing. What explains no other failures
-    is compared with all passes.
+    Cases in which a failure of this kind would be `visible` are searched first: other passes say
+    nothing. What is left of the other failures is compared with all passes.
     """
     drafts: list[Draft] = []
     left = failing.copy()
-    for counted, share in ((visible, 0.0), (np.ones_like(visible), _MIN_HIDDEN)):
-        searched, passes = left & counted, passing & counted
-        for found in explain_failures(table, searched, passes, known) if searched.any() else ():
+    for within, passes, share in (
+        (visible, passing & visible, 0.0),
+        (~visible, passing, _MIN_HIDDEN),
+    ):
+        searched = left & within
+        for found in explain_failures(table, searched, passes, known):
             matched = table.matching(found.condition)
             explained = matched & left
             if found.condition and explained.sum() >= share * failing.sum():
                 # Where the other cases contradict nothing, they are further evidence.
-                agrees = not (matched & passing & ~counted).any()
+                agrees = not (matched & passing & ~passes).any()
                 masks = (failing, passing) if agrees else (searched, passes)
                 drafts.append(Draft.of(kind, replace(found, explained=explained), *masks))
                 left &= ~explained

@@ -172,3 +172,11 @@ def test_what_all_failures_have_is_found_although_others_have_it_and_pass() -> N
 
 def test_what_most_passing_cases_have_too_says_nothing() -> None:
     assert common(lambda case: case["rank"] == case["type"][1:2]) == {}
+
+
+def test_a_table_is_extended_by_cases_whose_levels_it_has() -> None:
+    cases = [[point(case)] for case in GRID]
+    extended = LevelTable(FACTORS, cases[:100]).with_cases([*cases[100:], [point({"rank": "9"})]])
+    assert (extended.matrix[:-1] == LevelTable(FACTORS, cases).matrix).all()
+    assert not extended.matrix[-1].any()
+    assert extended.owners.tolist() == [*range(len(cases) + 1)]
