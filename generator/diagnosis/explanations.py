@@ -22,8 +22,9 @@ _OWN_SHARE = 0.25
 # How many failures with a known condition outweigh a passing case; fewer than so many with a
 # separate level may have another cause.
 _KNOWN, _MIN_SEPARATE = 3, 3
-# What all failures have is stated if fewer passing cases have it; each factor halves them.
-_MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 0.25, 4, 3
+# What so many failures have in common is stated if fewer passing cases have it; each factor halves
+# them. Fewer failures have something in common by chance.
+_MIN_FAILING, _MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 6, 0.25, 4, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,8 @@ def explain_failures(
 
 def necessary_condition(table: LevelTable, failing: BoolArray, passing: BoolArray) -> Condition:
     """Return what all failing cases have, and few passing ones; () if there is nothing like it."""
+    if failing.sum() < _MIN_FAILING:
+        return ()
     seen: BoolArray = np.any(table.matrix[failing[table.owners]], axis=0)
     terms = [
         (name, tuple(np.array(levels)[seen[table.columns[name]]].tolist()))

@@ -16,7 +16,7 @@ from opcert.diagnosis.table import Point, unmatched_terms
 from opcert.errors import listed
 from opcert.suite.format import IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.call_levels import VIOLATED_RULE
+from opcert.verdicts.call_levels import NARROWED, VIOLATED_RULE
 from opcert.verdicts.condition_text import Term, condition_of
 
 # The most elements of an array that people read.
@@ -270,12 +270,20 @@ def bugs_of(causes: Sequence[Cause]) -> list[Bug]:
     return [Bug(tuple(group)) for group in groups]
 
 
+def _width(narrowed: str) -> str:
+    """Return the width that a level of narrowed integers ends with."""
+    return narrowed.rpartition(" out of ")[2]
+
+
 def _are_one(first: Cause, other: Cause) -> bool:
     """Whether two causes have the same condition.
 
-    What two operators do alike may show in some more levels of one of them.
+    What two operators do alike may show in some more levels of one of them; what narrows integers,
+    in other arguments.
     """
     own, theirs = ({t.factor: {*t.levels} for t in c.condition} for c in (first, other))
+    if own.keys() == theirs.keys() == {NARROWED}:
+        return {*map(_width, own[NARROWED])} == {*map(_width, theirs[NARROWED])}
     # Failures that no condition explains have nothing in common.
     if not own or own.keys() != theirs.keys():
         return False

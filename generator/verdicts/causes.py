@@ -24,6 +24,9 @@ from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 _SEVERE = ("crash", "hang")
+# How many of the failures of a kind have an earlier call that explains them at least, and how many
+# of the passing cases at the most.
+_RELATED, _PASSING_RELATED = 0.9, 0.5
 
 
 class Diagnosis:
@@ -87,13 +90,13 @@ class Diagnosis:
             if verdict.case not in followed:
                 by_kind.setdefault(str(verdict.failure), []).append(verdict.case)
         causes: list[Cause] = []
+        passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
         if STATE in by_kind and any(r.relation for r in reproductions.values()):
             known = known_in_run(self.known, name, verdicts)
-            causes, left = _related(name, known, by_kind.pop(STATE), reproductions, attributed)
-            by_kind |= {STATE: left} if left else {}
+            causes = _related(name, known, by_kind, passed, reproductions, attributed)
+            by_kind = {kind: cases for kind, cases in by_kind.items() if cases}
         if not by_kind:
             return causes
-        passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
         levels, drafts = self._searched(name, by_kind, passed, fresh)
         for draft in drafts:
             # What only fresh calls show is no failure of the run.
@@ -155,26 +158,36 @@ class Diagnosis:
 def _related(
     operator: str,
     known: Mapping[str, Known],
-    dependent: Sequence[str],
+    by_kind: dict[str, list[str]],
+    passed: Sequence[str],
     reproductions: Mapping[str, Reproduction],
     attributed: Sequence[Verdict],
-) -> tuple[list[Cause], list[str]]:
-    """Return the causes of failures after related calls, and the failures that have none."""
-    causes, left = [], list(dependent)
+) -> list[Cause]:
+    """Return the causes of failures after related calls, which are taken out of `by_kind`.
+
+    Failures of other kinds are among them if nearly all of a kind have such an earlier call, and
+    most passing cases have none.
+    """
+    causes: list[Cause] = []
     for case, reproduction in reproductions.items():
         relation = reproduction.relation
-        if case not in left or relation is None:
+        if relation is None or case not in by_kind.get(STATE, ()):
             continue
-        explained = {case, *explained_by(relation, left, known)}
-        cases = tuple(other for other in left if other in explained)
-        left = [other for other in left if other not in explained]
+        is_rare = len(explained_by(relation, passed, known)) <= _PASSING_RELATED * len(passed)
+        cases = {case: STATE}
+        for kind, own in by_kind.items():
+            explained = explained_by(relation, own, known)
+            if kind == STATE or (is_rare and len(explained) >= _RELATED * len(own)):
+                cases |= dict.fromkeys(explained, kind)
+        for kind, own in by_kind.items():
+            by_kind[kind] = [other for other in own if other not in cases]
         effect = "fails" if reproduction.kind in (None, STATE) else EFFECTS[reproduction.kind]
         causes.append(
             Cause(
                 operator=operator,
-                kinds=(STATE,),
-                cases=cases,
-                attributed=tuple(v.case for v in attributed if v.attributed_to in explained),
+                kinds=(*dict.fromkeys(cases.values()),),
+                cases=(*cases,),
+                attributed=tuple(v.case for v in attributed if v.attributed_to in cases),
                 failing=len(cases),
                 representative=case,
                 statement=f"{operator.partition('/')[2]} {effect} after {relation.text}",
@@ -182,11 +195,13 @@ def _related(
             )
         )
     most = max(causes, key=lambda cause: len(cause.cases), default=None)
+    left = by_kind.get(STATE, ())
     if most is not None and left and len(left) <= MAX_UNEXPLAINED * len(most.cases):
         figures = f"{most.figures}, {unexplained(len(left))}"
         whole = replace(most, cases=(*most.cases, *left), unmatched=(*left,), figures=figures)
-        return [whole if cause is most else cause for cause in causes], []
-    return causes, left
+        causes = [whole if cause is most else cause for cause in causes]
+        by_kind[STATE] = []
+    return causes
 
 
 def _cause(

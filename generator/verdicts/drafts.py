@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-from opcert.diagnosis.explanations import Explanation, explain_failures
+from opcert.diagnosis.explanations import Explanation, explain_failures, necessary_condition
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
 
 # What one bug does to different calls. Other kinds are causes of their own, unless their conditions
@@ -30,6 +30,9 @@ STATE = "state"
 MAX_UNEXPLAINED = 0.25
 # The least share of the failures of a kind for a cause that shows only where few faults do.
 _MIN_HIDDEN = 0.05
+# If more causes explain a kind, or leave many failures, what all its failures have is its cause if
+# no more than so many times as many passing cases have it.
+_MOST_OF_A_KIND, _PASSING_OF_COMMON = 2, 2
 # The share of the failures of two kinds that a condition must match to be the cause of both, and
 # the failures that it may explain less well than two conditions do: so many, or of the terms that
 # both have a share of them, since the other terms may say no more than where the bug shows.
@@ -82,16 +85,22 @@ def drafts_of(
                 masks = (failing, passing) if agrees else (searched, passes)
                 drafts.append(Draft.of(kind, replace(found, explained=explained), *masks))
                 left &= ~explained
-    rest = Draft((kind,), (), left, failing, passing & visible, ())
-    if not drafts:
-        return [rest]
-    most = max(drafts, key=lambda draft: draft.explained.sum())
+    passes = passing & visible
+    rest = Draft((kind,), (), left, failing, passes, ())
+    most = max(drafts, key=lambda draft: draft.explained.sum(), default=rest)
     if kind == STATE:
         return [replace(most, explained=failing)]
-    if left.sum() <= max(1, MAX_UNEXPLAINED * most.explained.sum()):
-        whole = replace(most, explained=most.explained | left)
-        return [whole if draft is most else draft for draft in drafts]
-    return [*drafts, rest]
+    leaves_many = left.sum() > max(1, MAX_UNEXPLAINED * most.explained.sum())
+    if leaves_many or not drafts or len(drafts) > _MOST_OF_A_KIND:
+        # Where a bug does not always show, conditions say in which calls it does, by chance.
+        common = necessary_condition(table, failing, passes)
+        share = (table.matching(common) & passes).sum() / failing.sum()
+        if common and share <= _PASSING_OF_COMMON:
+            return [replace(rest, condition=common if share <= 1 else (), explained=failing)]
+    if leaves_many or not drafts:
+        return [*drafts, rest]
+    whole = replace(most, explained=most.explained | left)
+    return [whole if draft is most else draft for draft in drafts]
 
 
 def merged(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:

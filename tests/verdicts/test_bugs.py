@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from opcert.verdicts.cause_text import EFFECTS, bugs_of
+from opcert.verdicts.call_levels import NARROWED
+from opcert.verdicts.cause_text import EFFECTS, Cause, bugs_of
+from opcert.verdicts.condition_text import Term
 from tests import samples
 
 
@@ -30,3 +32,11 @@ def test_more_levels_of_another_operator_are_the_same_bug_only_if_it_fails_alike
     assert len(bugs_of([other, first])) == 1
     assert len(bugs_of([first, replace(other, kinds=("bits",))])) == 2
     assert len(bugs_of([first, replace(other, operator=first.operator)])) == 2
+
+
+def test_integers_that_are_cut_to_one_width_are_one_bug_whatever_arguments_show_it() -> None:
+    def narrows(argument: str, bits: int) -> Cause:
+        level = f"{argument} out of the {bits}-bit range"
+        return replace(samples.faulty().causes[0], condition=(Term(NARROWED, (level,), level),))
+
+    assert len(bugs_of([narrows("axis", 32), narrows("indices", 32), narrows("axis", 16)])) == 2

@@ -17,6 +17,8 @@ from opcert.suite.format import IndexedCase
 from opcert.suite.suite import Suite
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.dependence import Relation
+from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from tests import samples
 from tests.faults.fault import BROADCAST, GATHER, SLICE
@@ -142,6 +144,38 @@ def test_what_a_backend_keeps_from_call_to_call_is_one_cause() -> None:
     )
     assert cause.kinds == ("state",)
     assert cause.unmatched
+
+
+@pytest.mark.parametrize(
+    ("same", "kinds"),
+    [(("shape of data",), ("state", "value")), ((), ("state",))],
+    ids=["after-few-calls", "after-nearly-every-call"],
+)
+def test_failures_of_another_kind_follow_related_calls_if_passing_cases_seldom_do(
+    same: tuple[str, ...], kinds: tuple[str, ...]
+) -> None:
+    diagnosis = core()[1]
+    steps: dict[object, object] = {}
+    failed: list[str] = []
+
+    def fails(case: IndexedCase) -> str | None:
+        """Return how a backend fails that keeps the first step for each shape of the data."""
+        facts = diagnosis.known[case.id].facts
+        step = facts.get("value of step")
+        is_decided = is_valid(case) and case.ambiguity is None
+        if not is_decided or steps.setdefault(facts["shape of data"], step) == step:
+            return None
+        failed.append(case.id)
+        return "value" if len(failed) > 1 else "state"
+
+    found = verdicts(SLICE, fails)
+    relation = Relation(outcome=None, same=same, other=("value of step",), counts=(2, 0, 0, 9))
+    reproduction = Reproduction(
+        reproduced="after-other-calls", calls=(), kind="value", reduced=(), relation=relation
+    )
+    causes = diagnosis.causes(found, {failed[0]: reproduction})
+    assert kinds in [cause.kinds for cause in causes]
+    assert sorted(case for cause in causes for case in cause.cases) == sorted(failed)
 
 
 class Narrows(Right):

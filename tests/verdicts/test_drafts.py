@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
-from opcert.verdicts.drafts import Draft, merged
+from opcert.verdicts.drafts import Draft, drafts_of, merged
 
 FACTORS = {factor: [*"01234"] for factor in "abc"}
 CASES = [dict(zip(FACTORS, levels, strict=True)) for levels in product(*FACTORS.values())]
@@ -89,3 +89,14 @@ def test_what_is_kept_from_call_to_call_is_a_cause_of_its_own() -> None:
     first = draft("state", of(a="0", b="01"), has_a_0)
     second = draft("value", of(a="0", b="2"), has_a_0)
     assert len(conditions(first, second)) == 2
+
+
+def test_what_all_failures_have_is_the_cause_where_conditions_leave_many() -> None:
+    def fails(case: dict[str, str]) -> bool:
+        # No level says in which calls with a = 0 the bug shows.
+        return case["a"] == "0" and (2 * int(case["b"]) + int(case["c"])) % 5 in (0, 2, 3)
+
+    failing, visible = mask(fails), np.ones(len(CASES), bool)
+    (found,) = drafts_of(TABLE, "value", failing, ~failing, visible, ())
+    assert found.condition == of(a="0")
+    assert (found.explained == failing).all()
