@@ -28,8 +28,8 @@ STATE = "state"
 # they are one, or no more than this share of them: most often, its condition does not say exactly
 # where it applies.
 MAX_UNEXPLAINED = 0.25
-# The least share of the failures of a kind for a cause that shows only where few faults do.
-_MIN_HIDDEN = 0.05
+# How many failures a cause needs that shows only where few faults do, or which share of its kind.
+_MIN_HIDDEN, _MIN_HIDDEN_SHARE = 30, 0.05
 # If more causes explain a kind, or leave many failures, what all its failures have is its cause if
 # no more than so many times as many passing cases have it.
 _MOST_OF_A_KIND, _PASSING_OF_COMMON = 2, 2
@@ -71,15 +71,16 @@ def drafts_of(
     """
     drafts: list[Draft] = []
     left = failing.copy()
-    for within, passes, share in (
-        (visible, passing & visible, 0.0),
-        (~visible, passing, _MIN_HIDDEN),
+    few = min(_MIN_HIDDEN, _MIN_HIDDEN_SHARE * failing.sum())
+    for within, passes, least in (
+        (visible, passing & visible, 0),
+        (~visible, passing, few),
     ):
         searched = left & within
         for found in explain_failures(table, searched, passes, known):
             matched = table.matching(found.condition)
             explained = matched & left
-            if found.condition and explained.sum() >= share * failing.sum():
+            if found.condition and explained.sum() >= least:
                 # Where the other cases contradict nothing, they are further evidence.
                 agrees = not (matched & passing & ~passes).any()
                 masks = (failing, passing) if agrees else (searched, passes)
