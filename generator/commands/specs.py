@@ -19,7 +19,7 @@ from opcert.report.documentation import MARKS, render_docs
 from opcert.report.files import console, print_line, table_cell
 from opcert.settings import RunSettings
 from opcert.specification.files import find_spec_files, read_specs_in
-from opcert.specification.model import json_schema
+from opcert.specification.model import Spec
 from opcert.strength.strength import Strength, Survivor, measure_strength
 from opcert.suite.coverage import Coverage, measure_coverage
 from opcert.suite.format import StoredArray
@@ -207,7 +207,8 @@ def schema(
         opcert schema > spec.schema.json
         opcert schema --certificate
     """
-    typer.echo(json.dumps(certificate_json_schema() if certificate else json_schema(), indent=1))
+    schema = certificate_json_schema() if certificate else Spec.model_json_schema()
+    typer.echo(json.dumps(schema, indent=1))
 
 
 def print_rule_counts(counts: Sequence[RuleCounts], console: Console) -> None:

@@ -351,11 +351,6 @@ class Spec(SpecModel):
         return tuple(map(self.full_id, names))
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a spec, for editors."""
-    return Spec.model_json_schema(mode="validation")
-
-
 # Each mistake is a path into the spec and a text.
 Mistakes: TypeAlias = Iterator[tuple[YamlPath, str]]
 # The attributes that each known name has in expressions.

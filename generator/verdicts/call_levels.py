@@ -44,7 +44,7 @@ NEIGHBOUR, BEHAVIOUR = "neighbour", "behaviour "
 OUTPUT_SIZE, OUTPUT_RANK = "output elements", "output rank"
 OUTPUT_MULTIPLE, SPECIAL = "output multiple", "special elements"
 GREATEST = "greatest element"
-NARROWED = "narrowed integers"
+NARROWED, _OUT_OF = "narrowed integers", " out of the "
 # Where the spec is missing, whose factors say more.
 TYPE, RANK = "type of the first input", "rank of the first input"
 # What follows from other properties of a call.
@@ -155,7 +155,7 @@ class LevelledCalls:
             found = [name for name in names if has_effect([name], bits)]
             if has_effect(names, bits) if len(names) > 1 else found:
                 found.append("integers")
-            levels |= {f"{words} out of the {bits}-bit range" for words in found}
+            levels |= {f"{words}{_OUT_OF}{bits}-bit range" for words in found}
         return {NARROWED: frozenset(levels)}
 
     def _result(self, step: Step) -> Sequence[object]:
@@ -189,6 +189,11 @@ class LevelledCalls:
         compared = self._conditions.comparison(rule.rpartition("/")[2], call)
         levels = self.properties.of_changed(call, changed)
         return {**levels, COMPARISON: frozenset([compared] if compared else [])}
+
+
+def width_of(narrowed: str) -> str:
+    """Return the range that a level of narrowed integers names, whatever the argument."""
+    return narrowed.rpartition(_OUT_OF)[2]
 
 
 def _narrowed(step: Step, names: Collection[str], bits: int) -> Step:

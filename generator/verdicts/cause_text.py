@@ -16,7 +16,7 @@ from opcert.diagnosis.table import Point, unmatched_terms
 from opcert.errors import listed
 from opcert.suite.format import IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
-from opcert.verdicts.call_levels import NARROWED, VIOLATED_RULE
+from opcert.verdicts.call_levels import NARROWED, VIOLATED_RULE, width_of
 from opcert.verdicts.condition_text import Term, condition_of
 
 # The most elements of an array that people read.
@@ -209,7 +209,8 @@ _MAX_WORDS = 12
 class Bug:
     """Causes with the same condition, of one operator or of several; the worst one comes first.
 
-    The operators of a runtime share code, such as the conversion of an element type.
+    The operators of a runtime share code, such as the conversion of an element type. What cuts
+    integers to one width is one bug, too.
     """
 
     causes: tuple[Cause, ...]
@@ -270,20 +271,15 @@ def bugs_of(causes: Sequence[Cause]) -> list[Bug]:
     return [Bug(tuple(group)) for group in groups]
 
 
-def _width(narrowed: str) -> str:
-    """Return the width that a level of narrowed integers ends with."""
-    return narrowed.rpartition(" out of ")[2]
-
-
 def _are_one(first: Cause, other: Cause) -> bool:
     """Whether two causes have the same condition.
 
-    What two operators do alike may show in some more levels of one of them; what narrows integers,
-    in other arguments.
+    What two operators do alike may show in some more levels of one of them. Integers that are cut
+    to one width are one bug, whichever arguments show it.
     """
     own, theirs = ({t.factor: {*t.levels} for t in c.condition} for c in (first, other))
     if own.keys() == theirs.keys() == {NARROWED}:
-        return {*map(_width, own[NARROWED])} == {*map(_width, theirs[NARROWED])}
+        return {*map(width_of, own[NARROWED])} == {*map(width_of, theirs[NARROWED])}
     # Failures that no condition explains have nothing in common.
     if not own or own.keys() != theirs.keys():
         return False

@@ -1,5 +1,6 @@
 """Failures -> causes: the combinations of levels that explain them, and a case that shows each."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -24,8 +25,8 @@ from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 _SEVERE = ("crash", "hang")
-# How many of the failures of a kind have an earlier call that explains them at least, and how many
-# of the passing cases at the most.
+# A relation to earlier calls explains a kind of failures if it holds for at least this share of
+# them, and for less than this share of the passing cases.
 _RELATED, _PASSING_RELATED = 0.9, 0.5
 
 
@@ -94,7 +95,9 @@ class Diagnosis:
         if STATE in by_kind and any(r.relation for r in reproductions.values()):
             known = known_in_run(self.known, name, verdicts)
             causes = _related(name, known, by_kind, passed, reproductions, attributed)
-            by_kind = {kind: cases for kind, cases in by_kind.items() if cases}
+            explained = {case for cause in causes for case in cause.cases}
+            left = {kind: [c for c in own if c not in explained] for kind, own in by_kind.items()}
+            by_kind = {kind: own for kind, own in left.items() if own}
         if not by_kind:
             return causes
         levels, drafts = self._searched(name, by_kind, passed, fresh)
@@ -158,34 +161,34 @@ class Diagnosis:
 def _related(
     operator: str,
     known: Mapping[str, Known],
-    by_kind: dict[str, list[str]],
+    by_kind: Mapping[str, Sequence[str]],
     passed: Sequence[str],
     reproductions: Mapping[str, Reproduction],
     attributed: Sequence[Verdict],
 ) -> list[Cause]:
-    """Return the causes of failures after related calls, which are taken out of `by_kind`.
+    """Return the causes of failures that need a related earlier call.
 
-    Failures of other kinds are among them if nearly all of a kind have such an earlier call, and
+    Failures of other kinds are among them if nearly all of a kind have such a call before them, and
     most passing cases have none.
     """
     causes: list[Cause] = []
+    left = by_kind
     for case, reproduction in reproductions.items():
         relation = reproduction.relation
-        if relation is None or case not in by_kind.get(STATE, ()):
+        if relation is None or case not in left[STATE]:
             continue
-        is_rare = len(explained_by(relation, passed, known)) <= _PASSING_RELATED * len(passed)
+        is_rare = len(explained_by(relation, passed, known)) < _PASSING_RELATED * len(passed)
         cases = {case: STATE}
-        for kind, own in by_kind.items():
+        for kind, own in left.items():
             explained = explained_by(relation, own, known)
             if kind == STATE or (is_rare and len(explained) >= _RELATED * len(own)):
                 cases |= dict.fromkeys(explained, kind)
-        for kind, own in by_kind.items():
-            by_kind[kind] = [other for other in own if other not in cases]
+        left = {kind: [c for c in own if c not in cases] for kind, own in left.items()}
         effect = "fails" if reproduction.kind in (None, STATE) else EFFECTS[reproduction.kind]
         causes.append(
             Cause(
                 operator=operator,
-                kinds=(*dict.fromkeys(cases.values()),),
+                kinds=tuple(kind for kind, _ in Counter(cases.values()).most_common()),
                 cases=(*cases,),
                 attributed=tuple(v.case for v in attributed if v.attributed_to in cases),
                 failing=len(cases),
@@ -195,13 +198,12 @@ def _related(
             )
         )
     most = max(causes, key=lambda cause: len(cause.cases), default=None)
-    left = by_kind.get(STATE, ())
-    if most is not None and left and len(left) <= MAX_UNEXPLAINED * len(most.cases):
-        figures = f"{most.figures}, {unexplained(len(left))}"
-        whole = replace(most, cases=(*most.cases, *left), unmatched=(*left,), figures=figures)
-        causes = [whole if cause is most else cause for cause in causes]
-        by_kind[STATE] = []
-    return causes
+    rest = (*left[STATE],)
+    if most is None or not rest or len(rest) > MAX_UNEXPLAINED * len(most.cases):
+        return causes
+    figures = f"{most.figures}, {unexplained(len(rest))}"
+    whole = replace(most, cases=(*most.cases, *rest), unmatched=rest, figures=figures)
+    return [whole if cause is most else cause for cause in causes]
 
 
 def _cause(

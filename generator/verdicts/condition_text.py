@@ -67,8 +67,9 @@ _PHRASES = {
     "neighbours": "{1} extents next to it",
     **dict.fromkeys(("content", "range", "sign", "type"), "{0} of {1}"),
     **dict.fromkeys(("list", "value"), "{0} = {1}"),
-    **dict.fromkeys(("equality", "given", "layout", "order", "parity"), "{0} {1}"),
-    **dict.fromkeys(("region", "signs"), "{0} {1}"),
+    **dict.fromkeys(
+        ("equality", "given", "layout", "order", "parity", "region", "signs"), "{0} {1}"
+    ),
 }
 # How many alternatives a phrase lists.
 _MOST_LISTED = 6

@@ -28,10 +28,11 @@ STATE = "state"
 # they are one, or no more than this share of them: most often, its condition does not say exactly
 # where it applies.
 MAX_UNEXPLAINED = 0.25
-# How many failures a cause needs that shows only where few faults do, or which share of its kind.
+# Where few faults would be visible, a cause explains at least so many failures, or this share of
+# its kind: fewer have a condition by chance.
 _MIN_HIDDEN, _MIN_HIDDEN_SHARE = 30, 0.05
-# If more causes explain a kind, or leave many failures, what all its failures have is its cause if
-# no more than so many times as many passing cases have it.
+# Where it takes more conditions than this to explain a kind, or many failures are left, what all
+# its failures have is its cause, if no more than this many times as many passing cases have it.
 _MOST_OF_A_KIND, _PASSING_OF_COMMON = 2, 2
 # The share of the failures of two kinds that a condition must match to be the cause of both, and
 # the failures that it may explain less well than two conditions do: so many, or of the terms that
@@ -71,34 +72,31 @@ def drafts_of(
     """
     drafts: list[Draft] = []
     left = failing.copy()
-    few = min(_MIN_HIDDEN, _MIN_HIDDEN_SHARE * failing.sum())
-    for within, passes, least in (
-        (visible, passing & visible, 0),
-        (~visible, passing, few),
-    ):
+    least_hidden = min(_MIN_HIDDEN, _MIN_HIDDEN_SHARE * failing.sum())
+    passes = passing & visible
+    for within, compared, least in ((visible, passes, 0), (~visible, passing, least_hidden)):
         searched = left & within
-        for found in explain_failures(table, searched, passes, known):
+        for found in explain_failures(table, searched, compared, known):
             matched = table.matching(found.condition)
             explained = matched & left
             if found.condition and explained.sum() >= least:
                 # Where the other cases contradict nothing, they are further evidence.
-                agrees = not (matched & passing & ~passes).any()
-                masks = (failing, passing) if agrees else (searched, passes)
+                agrees = not (matched & passing & ~compared).any()
+                masks = (failing, passing) if agrees else (searched, compared)
                 drafts.append(Draft.of(kind, replace(found, explained=explained), *masks))
                 left &= ~explained
-    passes = passing & visible
     rest = Draft((kind,), (), left, failing, passes, ())
     most = max(drafts, key=lambda draft: draft.explained.sum(), default=rest)
     if kind == STATE:
         return [replace(most, explained=failing)]
-    leaves_many = left.sum() > max(1, MAX_UNEXPLAINED * most.explained.sum())
-    if leaves_many or not drafts or len(drafts) > _MOST_OF_A_KIND:
+    is_open = not drafts or left.sum() > max(1, MAX_UNEXPLAINED * most.explained.sum())
+    if is_open or len(drafts) > _MOST_OF_A_KIND:
         # Where a bug does not always show, conditions say in which calls it does, by chance.
         common = necessary_condition(table, failing, passes)
         share = (table.matching(common) & passes).sum() / failing.sum()
         if common and share <= _PASSING_OF_COMMON:
             return [replace(rest, condition=common if share <= 1 else (), explained=failing)]
-    if leaves_many or not drafts:
+    if is_open:
         return [*drafts, rest]
     whole = replace(most, explained=most.explained | left)
     return [whole if draft is most else draft for draft in drafts]

@@ -148,7 +148,7 @@ def test_what_a_backend_keeps_from_call_to_call_is_one_cause() -> None:
 
 @pytest.mark.parametrize(
     ("same", "kinds"),
-    [(("shape of data",), ("state", "value")), ((), ("state",))],
+    [(("shape of data",), ("value", "state")), ((), ("state",))],
     ids=["after-few-calls", "after-nearly-every-call"],
 )
 def test_failures_of_another_kind_follow_related_calls_if_passing_cases_seldom_do(

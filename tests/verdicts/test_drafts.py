@@ -1,9 +1,10 @@
 """Which causes of different kinds, or of one kind, are one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import numpy as np
+import pytest
 
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
 from opcert.verdicts.drafts import Draft, drafts_of, merged
@@ -91,12 +92,28 @@ def test_what_is_kept_from_call_to_call_is_a_cause_of_its_own() -> None:
     assert len(conditions(first, second)) == 2
 
 
-def test_what_all_failures_have_is_the_cause_where_conditions_leave_many() -> None:
+@pytest.mark.parametrize(
+    ("showing", "condition"), [((0, 2, 3), of(a="0")), ((0, 2), ())], ids=["most", "fewer"]
+)
+def test_what_all_failures_have_is_the_cause_if_most_such_cases_fail(
+    showing: Sequence[int], condition: Condition
+) -> None:
     def fails(case: dict[str, str]) -> bool:
         # No level says in which calls with a = 0 the bug shows.
-        return case["a"] == "0" and (2 * int(case["b"]) + int(case["c"])) % 5 in (0, 2, 3)
+        return case["a"] == "0" and (2 * int(case["b"]) + int(case["c"])) % 5 in showing
 
     failing, visible = mask(fails), np.ones(len(CASES), bool)
     (found,) = drafts_of(TABLE, "value", failing, ~failing, visible, ())
-    assert found.condition == of(a="0")
+    assert found.condition == condition
     assert (found.explained == failing).all()
+
+
+@pytest.mark.parametrize(("hidden", "count"), [(29, 1), (30, 2)])
+def test_where_few_faults_would_be_visible_a_cause_needs_many_failures(
+    hidden: int, count: int
+) -> None:
+    levels = np.repeat(["visible", "hidden", "passing"], [1000, hidden, 1000])
+    table = LevelTable({"a": [*"vhp"]}, [[{"a": frozenset(level[0])}] for level in levels])
+    failing = levels != "passing"
+    drafts = drafts_of(table, "value", failing, ~failing, levels != "hidden", ())
+    assert [draft.condition for draft in drafts] == [of(a="v"), of(a="h")][:count]
