@@ -40,7 +40,7 @@ _Rank = Annotated[ExpressionText, AfterValidator(_check_rank)]
 RankBounds = tuple[_Rank, _Rank]
 # The types of plain values; the first four are also those of the elements of a list.
 ElementKind = Literal["int", "float", "boolean", "string"]
-AttributeType = ElementKind | Literal["list", "record"]
+AttributeType = Literal[ElementKind, "list", "record"]
 KebabCaseId = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
