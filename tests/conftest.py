@@ -41,7 +41,7 @@ _NAME = re.compile(rf"(?<![\w-])({'|'.join(OPERATORS)})(?![\w-])")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _the_same_terminal_everywhere() -> Iterator[None]:
+def _the_same_environment_everywhere() -> Iterator[None]:
     """Give every test, and what it starts, interrupts and a terminal of 80 columns with colours."""
     # A process that was started in the background ignores interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -50,6 +50,8 @@ def _the_same_terminal_everywhere() -> Iterator[None]:
             patch.delenv(name, raising=False)
         for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "25"}.items():
             patch.setenv(name, value)
+        # A worker starts in half of the time without further threads.
+        patch.setenv("OPENBLAS_NUM_THREADS", "1")
         yield
 
 
