@@ -100,7 +100,7 @@ class Properties:
                     *levels_of_list(integers),
                     *levels_of_order(integers),
                 ]
-                if isinstance(argument, Role):
+                if isinstance(argument, Role) and integers:
                     own += levels_of_invalid(call, argument, integers)
                 levels |= {f"{argument.name} {aspect}": frozenset(found) for aspect, found in own}
         return levels

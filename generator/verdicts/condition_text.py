@@ -77,6 +77,12 @@ _PHRASES = {
         ("equality", "given", "layout", "order", "parity", "region", "signs"), "{0} {1}"
     ),
 }
+# What a call with one level of an aspect has.
+_OF_LEVELS = {
+    ("elements", "1"): "1 element of {0}",
+    ("extents", "0"): "{0} without elements",
+    **{("value", end): f"{{0}} = the {end} of its type" for end in ("least", "greatest")},
+}
 # How many alternatives a phrase lists.
 _MOST_LISTED = 6
 
@@ -95,12 +101,8 @@ def level_text(factor: str, level: str) -> str:
     if end != level:
         what = "an axis" if aspect == "axis" else "an element"
         return f"{what} of {argument} other than the {end}"
-    if (aspect, level) == ("elements", "1"):
-        return f"1 element of {argument}"
-    if (aspect, level) == ("extents", "0"):
-        return f"{argument} without elements"
-    if aspect == "value" and level in ("least", "greatest"):
-        return f"{argument} = the {level} of its type"
+    if (aspect, level) in _OF_LEVELS:
+        return _OF_LEVELS[aspect, level].format(argument)
     return _PHRASES[aspect].format(argument, level) if aspect in _PHRASES else f"{factor} {level}"
 
 

@@ -138,6 +138,11 @@ def test_the_integers_of_an_invalid_call_are_levels() -> None:
     assert "stop sign" not in point
 
 
+def test_an_invalid_string_is_a_level() -> None:
+    call = Call({"data": filled("f32", (1,))}, {"mode": "none"})
+    assert has(Properties(SPECS[BROADCAST]).of_changed(call, {"mode"}), {"mode value": "none"})
+
+
 def test_an_omitted_argument_is_a_level() -> None:
     call = sliced(start=0, stop=1)
     inputs = {name: tensor for name, tensor in call.inputs.items() if name != "axes"}
