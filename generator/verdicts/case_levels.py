@@ -113,11 +113,9 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
             shapes = [output.shape for output in case.outputs]
             own = levels_of_outputs(shapes, case.rules)
             own |= levels_of_data(
-                {
-                    name: operator.read_array(case.inputs[name])
-                    for name in case.data_inputs
-                    if case.inputs[name].type in FLOATS
-                }
+                operator.read_array(case.inputs[name])
+                for name in case.data_inputs
+                if case.inputs[name].type in FLOATS
             )
             if case.change is not None:
                 own[NEIGHBOUR] = frozenset([case.change.kind])
