@@ -50,7 +50,7 @@ def _the_same_environment_everywhere() -> Iterator[None]:
             patch.delenv(name, raising=False)
         for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "25"}.items():
             patch.setenv(name, value)
-        # A worker starts in half of the time without further threads.
+        # The threads of OpenBLAS take a third of the CPU time of NumPy's import.
         patch.setenv("OPENBLAS_NUM_THREADS", "1")
         yield
 
