@@ -112,7 +112,9 @@ def levels_of_invalid(call: Call, role: Role, integers: Sequence[int]) -> Iterat
         axes = role.axes_in(call)
         each = axes if isinstance(axes, Sequence) else [axes] * len(integers)
         sizes = [role.extent_in(call, axis or 0) for axis in each]
-        yield "region", {_region(*pair) for pair in zip(integers, sizes, strict=False)}
+        pairs = [*zip(integers, sizes, strict=False)]
+        yield "region", {name for pair in pairs for name in _invalid_regions(*pair)}
+        yield "value", {name for pair in pairs for name in _values(*pair, "i64")}
 
 
 def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) -> Iterator[Levels]:
@@ -202,6 +204,13 @@ def _region(value: int, n: int) -> str:
     if value < 0:
         return "below -n" if value < -n else "from -n to -1"
     return "from 0 to n - 1" if value < n else "of n or more"
+
+
+def _invalid_regions(value: int, n: int) -> Iterator[str]:
+    """Yield where an integer lies next to a size, also if it is valid after adding it once more."""
+    yield _region(value, n)
+    if -2 * n <= value < -n:
+        yield "from -2n to -n - 1"
 
 
 def places_of(integers: Sequence[int]) -> list[int]:

@@ -25,6 +25,7 @@ from opcert.cases.integer_levels import (
     range_of,
 )
 from opcert.diagnosis.table import Point
+from opcert.roles.axes import AxesRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_of_place
 from opcert.roles.role import OMITTED, Argument, Role, integers_in
@@ -37,7 +38,7 @@ _LAYOUT_WORDS = {
     "gaps": "with gaps",
     "offset": "after other elements",
 }
-OUTPUT_LENGTH = "output length"
+OUTPUT_LENGTH, OUTPUT_EXTENTS = "output length", "output extents"
 EQUAL_SHAPES, DIFFERENT_RANKS = "equal shapes", "different ranks"
 _CONTENTS = {"no": "different elements", "some": "one repeated element", "zero": "zeros"}
 
@@ -76,6 +77,7 @@ class Properties:
         data = self._data(located)
         shape = () if data is None else data.tensor_of(call).shape
         whole += self._comparisons(call, shape)
+        whole += _coverage(shape, located, outputs)
         points: list[Point] = []
         of_call = _point(whole)
         for place in _places_in(located, len(shape)):
@@ -98,7 +100,7 @@ class Properties:
                     *levels_of_list(integers),
                     *levels_of_order(integers),
                 ]
-                if isinstance(argument, Role):
+                if isinstance(argument, Role) and integers:
                     own += levels_of_invalid(call, argument, integers)
                 levels |= {f"{argument.name} {aspect}": frozenset(found) for aspect, found in own}
         return levels
@@ -148,7 +150,7 @@ class Properties:
         for aspect in ("backwards", "repeated"):
             yield aspect, _places_of_axes(tensors, aspect)
         yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
-        if tensors[0].values is None:
+        if tensors[0].values is None and tensors[0].size > 1:
             yield "content", [_CONTENTS[_content(tensors[0])]]
 
 
@@ -199,6 +201,20 @@ def _places_in(located: Sequence[Integers], rank: int) -> Iterator[Place]:
         }
         for places in product(*along.values()):
             yield axis, {**elements, **dict(zip(along, places, strict=True))}
+
+
+def _coverage(
+    shape: Sequence[int], located: Sequence[Integers], outputs: Sequence[Sequence[int]]
+) -> Iterator[Levels]:
+    """Yield whether axes are all of those of the data, and on how many an output differs."""
+    for own in located:
+        if isinstance(own.role, AxesRole) and isinstance(own.axes, Sequence) and own.axes:
+            is_every = {*own.axes} == {*range(len(shape))}
+            yield f"{own.role.name} coverage", ["every axis" if is_every else "some axes"]
+    if outputs and len(outputs[0]) == len(shape):
+        other = sum(m != n for m, n in zip(outputs[0], shape, strict=True))
+        axes = ("no axis", "one axis", "several axes")[min(other, 2)]
+        yield OUTPUT_EXTENTS, [f"other extents than the data on {axes}"]
 
 
 def _of_axis(

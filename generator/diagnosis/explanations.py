@@ -10,8 +10,10 @@ to explain.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
+import numpy.typing as npt
 
 from opcert.diagnosis.search import Search
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
@@ -22,8 +24,8 @@ _OWN_SHARE = 0.25
 # How many failures with a known condition outweigh a passing case; fewer than so many with a
 # separate level may have another cause.
 _KNOWN, _MIN_SEPARATE = 3, 3
-# What so many failures have in common is stated if fewer passing cases have it; each factor halves
-# them. Fewer failures have something in common by chance.
+# What so many failures have in common is stated if no more passing cases have it, or a small share;
+# each factor halves their number. Fewer failures have something in common by chance.
 _MIN_FAILING, _MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 6, 0.25, 4, 3
 
 
@@ -98,23 +100,36 @@ def necessary_condition(table: LevelTable, failing: BoolArray, passing: BoolArra
     """Return what all failing cases have, and few passing ones; () if there is nothing like it."""
     if failing.sum() < _MIN_FAILING:
         return ()
-    seen: BoolArray = np.any(table.matrix[failing[table.owners]], axis=0)
-    terms = [
-        (name, tuple(np.array(levels)[seen[table.columns[name]]].tolist()))
-        for name, levels in table.factors.items()
-        if 0 < seen[table.columns[name]].sum() <= _COMMON_LEVELS
-    ]
     condition: Condition = ()
     count = int(passing.sum())
     while count and len(condition) < _COMMON_FACTORS:
-        longer = [(*condition, term) for term in terms if term not in condition]
-        common = [c for c in longer if not (failing & ~table.matching(c)).any()]
-        counts = [int((passing & table.matching(c)).sum()) for c in common]
-        fewer, best = min(zip(counts, common, strict=True), default=(count, condition))
+        cases = table.cases(table.matrix & table.matched_lines(condition)[:, None])
+        fails, passes = cases[failing], cases[passing]
+        weights = 1 + passes.sum(axis=0)
+        longer: list[tuple[int, Condition]] = []
+        for name, columns in table.columns.items():
+            chosen = _cover(fails[:, columns], weights[columns])
+            if chosen.any():
+                levels = tuple(np.array(table.factors[name])[chosen].tolist())
+                matched = passes[:, columns][:, chosen].any(axis=1)
+                longer.append((int(matched.sum()), (*condition, (name, levels))))
+        fewer, best = min(longer, default=(count, condition), key=itemgetter(0))
         if 2 * fewer > count:
             break
         count, condition = fewer, best
-    return condition if count <= _MAX_COMMON * passing.sum() else ()
+    return condition if count <= max(failing.sum(), _MAX_COMMON * passing.sum()) else ()
+
+
+def _cover(cases: BoolArray, weights: npt.NDArray[np.int64]) -> BoolArray:
+    """Flag few columns of which each case has one, rather those of low weight; none for many."""
+    chosen: BoolArray = np.zeros(len(weights), bool)
+    if not cases.any(axis=1).all():
+        return chosen
+    while len(cases) and chosen.sum() < _COMMON_LEVELS:
+        best = int((cases.sum(axis=0) / weights).argmax())
+        chosen[best] = True
+        cases = cases[~cases[:, best]]
+    return chosen & (len(cases) == 0)
 
 
 def _completed(

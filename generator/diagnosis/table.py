@@ -77,6 +77,23 @@ class LevelTable:
             lines &= self.matrix[:, self.columns[name]][:, wanted].any(axis=1)
         return lines
 
+    def without_spare_levels(self, condition: Condition) -> Condition:
+        """Return a condition without the levels that others include, of which it matches as many.
+
+        Axes in order down to 0, for example, are axes that do not rise.
+        """
+        matched = self.matched_lines(condition)
+        for name, levels in condition:
+            counts = {x: int(self.matched_lines(((name, (x,)),)).sum()) for x in levels}
+            for rarest in sorted(levels, key=counts.__getitem__):
+                fewer = tuple(
+                    (factor, tuple(x for x in own if (factor, x) != (name, rarest)))
+                    for factor, own in condition
+                )
+                if (self.matched_lines(fewer) == matched).all():
+                    condition = fewer
+        return condition
+
     def cases(self, lines: BoolArray) -> BoolArray:
         """Return which cases have a flagged line; `lines` may have several columns of flags."""
         starts = np.flatnonzero(np.diff(self.owners, prepend=-1))

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.calls import Call, Tensor, argument_of
 from opcert.arrays.element_types import FLOATS, INTEGERS, Array, bits_of, type_name
 from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
 from opcert.cases.integer_levels import multiple_of, range_of
-from opcert.cases.properties import OUTPUT_LENGTH, Properties
+from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH, Properties
 from opcert.diagnosis.table import Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.roles.role import integers_in
@@ -36,21 +36,29 @@ MAX_ELEMENTS, _MAX_FRESH_ELEMENTS = 1 << 18, 1 << 12
 # The seed of fresh calls; suites are not likely to have it.
 _SEED = 0xF4E54
 # To how many bits integers may be narrowed.
-_WIDTHS = (8, 16, 32)
+_WIDTHS = (8, 16, 32, 64)
 # Factors that no spec declares.
 VIOLATED_RULE, MUTATED, CHANGE = "violated rule", "mutated argument", "change"
 COMPARISON, POSITION = "comparison", "position"
 NEIGHBOUR, BEHAVIOUR = "neighbour", "behaviour "
 OUTPUT_SIZE, OUTPUT_RANK = "output elements", "output rank"
-OUTPUT_MULTIPLE, SPECIAL = "output multiple", "special elements"
+OUTPUT_MULTIPLE, _SPECIAL = "output multiple", " special"
 GREATEST = "greatest element"
 NARROWED, _OUT_OF = "narrowed integers", " out of the "
 # Where the spec is missing, whose factors say more.
 TYPE, RANK = "type of the first input", "rank of the first input"
 # What follows from other properties of a call.
-DERIVED = (OUTPUT_LENGTH, OUTPUT_SIZE, OUTPUT_MULTIPLE, OUTPUT_RANK, NEIGHBOUR, GREATEST)
+DERIVED = (
+    OUTPUT_EXTENTS,
+    OUTPUT_LENGTH,
+    OUTPUT_SIZE,
+    OUTPUT_MULTIPLE,
+    OUTPUT_RANK,
+    NEIGHBOUR,
+    GREATEST,
+)
 # What an invalid call does not have.
-_OF_RESULTS = (*DERIVED, NARROWED, SPECIAL)
+_OF_RESULTS = (*DERIVED, NARROWED)
 # Which mutations change the same property of an argument, by what their names contain.
 _CHANGES = {
     "an omitted argument": r"^omitted",
@@ -119,7 +127,7 @@ class LevelledCalls:
         with suppress(OpcertError, Inapplicable):
             shapes, step = [output.shape for output in self._conditions.outputs(call)], make_step()
             own = {
-                **levels_of_data(step.inputs[name] for name in step.data_inputs),
+                **levels_of_data({name: step.inputs[name] for name in step.data_inputs}),
                 **levels_of_outputs(
                     shapes, self._spec.full_ids(*self._conditions.behaviours(call))
                 ),
@@ -245,11 +253,11 @@ def levels_of_outputs(
     }
 
 
-def levels_of_data(moved: Iterable[Array]) -> dict[str, frozenset[str]]:
-    """Return which special values are among floats, and the range of the greatest finite one."""
-    special: set[str] = set()
+def levels_of_data(moved: Mapping[str, Array]) -> dict[str, frozenset[str]]:
+    """Return which special floats each argument has, and the range of the greatest finite one."""
+    special: dict[str, frozenset[str]] = {}
     greatest = 0
-    for array in moved:
+    for name, array in moved.items():
         if type_name(array.dtype) in FLOATS and array.size <= MAX_ELEMENTS:
             # A signalling NaN is converted as well.
             with np.errstate(invalid="ignore"):
@@ -260,9 +268,11 @@ def levels_of_data(moved: Iterable[Array]) -> dict[str, frozenset[str]]:
                 "infinity": np.isinf(floats),
                 "a number below 0": floats < 0,
             }
-            special |= {name for name, flags in found.items() if flags.any()}
+            factor = f"{argument_of(name)}{_SPECIAL}"
+            own = {level for level, flags in found.items() if flags.any()}
+            special[factor] = special.get(factor, frozenset()) | own
             greatest = max(greatest, int(floats.max(initial=0, where=np.isfinite(floats))))
-    return {SPECIAL: frozenset(special), GREATEST: frozenset([range_of(greatest)])}
+    return {**special, GREATEST: frozenset([range_of(greatest)])}
 
 
 def levels_of_change(
@@ -290,7 +300,9 @@ def shared_points(baseline: Sequence[Point], changed: Collection[str]) -> Iterab
         {
             factor: levels
             for factor, levels in point.items()
-            if not factor.startswith(dropped) and factor not in _OF_RESULTS
+            if not factor.startswith(dropped)
+            and not factor.endswith(_SPECIAL)
+            and factor not in _OF_RESULTS
         }
         for point in baseline
     ]

@@ -113,9 +113,11 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
             shapes = [output.shape for output in case.outputs]
             own = levels_of_outputs(shapes, case.rules)
             own |= levels_of_data(
-                operator.read_array(case.inputs[name])
-                for name in case.data_inputs
-                if case.inputs[name].type in FLOATS
+                {
+                    name: operator.read_array(case.inputs[name])
+                    for name in case.data_inputs
+                    if case.inputs[name].type in FLOATS
+                }
             )
             if case.change is not None:
                 own[NEIGHBOUR] = frozenset([case.change.kind])

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
-from opcert.diagnosis.explanations import necessary_condition, separate_causes
-from opcert.diagnosis.table import Condition
+from opcert.diagnosis.explanations import separate_causes
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import ReadOnUse
 from opcert.suite.suite import Suite
@@ -240,9 +239,7 @@ def _cause(
         others_passing=others_passing,
         alternatives=tuple(terms_of(other, levels.table) for other in draft.alternatives),
     )
-    common: Condition = ()
-    if not draft.condition:
-        common = necessary_condition(levels.table, draft.explained, draft.passing)
-    having_it = int((levels.table.matching(common) & draft.passing & own).sum())
-    statement, figures = cause_text(cause, fresh, terms_of(common, levels.table), having_it)
+    having_it = int((levels.table.matching(draft.common) & draft.passing & own).sum())
+    common = terms_of(draft.common, levels.table)
+    statement, figures = cause_text(cause, fresh, common, having_it)
     return replace(cause, statement=statement, figures=figures)

@@ -7,7 +7,12 @@ from typing import ClassVar
 from pydantic import ConfigDict
 
 from opcert.cases.integer_levels import NOT, number_of
-from opcert.cases.properties import DIFFERENT_RANKS, EQUAL_SHAPES, OUTPUT_LENGTH
+from opcert.cases.properties import (
+    DIFFERENT_RANKS,
+    EQUAL_SHAPES,
+    OUTPUT_EXTENTS,
+    OUTPUT_LENGTH,
+)
 from opcert.diagnosis.table import Condition, LevelTable
 from opcert.errors import listed
 from opcert.verdicts.call_levels import (
@@ -23,7 +28,6 @@ from opcert.verdicts.call_levels import (
     OUTPUT_SIZE,
     POSITION,
     RANK,
-    SPECIAL,
     TYPE,
     VIOLATED_RULE,
 )
@@ -40,8 +44,8 @@ _PHRASES = {
     NEIGHBOUR: "the difference '{1}' from the previous call",
     EQUAL_SHAPES: "the same shape of {1}",
     DIFFERENT_RANKS: "different ranks of {1}",
-    SPECIAL: "{1} in the data",
     GREATEST: "a greatest element of {1} in the data",
+    OUTPUT_EXTENTS: "outputs with {1}",
     OUTPUT_LENGTH: "outputs with {1}",
     OUTPUT_MULTIPLE: "outputs whose number of elements is {1}",
     OUTPUT_RANK: "an output of rank {1}",
@@ -50,7 +54,9 @@ _PHRASES = {
     TYPE: "a first input of {1}",
     "rank": "{0} of rank {1}",
     "extents": "{0} with an extent of {1}",
+    "coverage": "{0} for {1}",
     "empty": "an empty {1} tensor of {0}",
+    "special": "{1} in {0}",
     "positive": "{1} positive elements of {0}",
     "greatest": "a greatest element of {1} in {0}",
     "backwards": "the {1} axis of {0} backwards in memory",
@@ -71,6 +77,12 @@ _PHRASES = {
         ("equality", "given", "layout", "order", "parity", "region", "signs"), "{0} {1}"
     ),
 }
+# What a call with one level of an aspect has.
+_OF_LEVELS = {
+    ("elements", "1"): "1 element of {0}",
+    ("extents", "0"): "{0} without elements",
+    **{("value", end): f"{{0}} = the {end} of its type" for end in ("least", "greatest")},
+}
 # How many alternatives a phrase lists.
 _MOST_LISTED = 6
 
@@ -89,10 +101,8 @@ def level_text(factor: str, level: str) -> str:
     if end != level:
         what = "an axis" if aspect == "axis" else "an element"
         return f"{what} of {argument} other than the {end}"
-    if (aspect, level) == ("elements", "1"):
-        return f"1 element of {argument}"
-    if aspect == "value" and level in ("least", "greatest"):
-        return f"{argument} = the {level} of its type"
+    if (aspect, level) in _OF_LEVELS:
+        return _OF_LEVELS[aspect, level].format(argument)
     return _PHRASES[aspect].format(argument, level) if aspect in _PHRASES else f"{factor} {level}"
 
 

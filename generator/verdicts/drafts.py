@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
+import numpy as np
+
 from opcert.diagnosis.explanations import Explanation, explain_failures, necessary_condition
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
 
@@ -34,6 +36,11 @@ _MIN_HIDDEN, _MIN_HIDDEN_SHARE = 30, 0.05
 # Where it takes more conditions than this to explain a kind, or many failures are left, what all
 # its failures have is its cause, if no more than this many times as many passing cases have it.
 _MOST_OF_A_KIND, _PASSING_OF_COMMON = 2, 2
+# Where most failures of a kind have no condition, one of less than this share has it by chance.
+_MIN_SHARE = 0.1
+# So many causes or more of a kind are one if a term of the largest holds for all of their failures,
+# and for less than this share of passing cases.
+_MIN_ALIKE, _MAX_ALIKE = 3, 0.65
 # The share of the failures of two kinds that a condition must match to be the cause of both, and
 # the failures that it may explain less well than two conditions do: so many, or of the terms that
 # both have a share of them, since the other terms may say no more than where the bug shows.
@@ -42,14 +49,18 @@ _SHARED, _TOLERANCE, _LOSS_OF_SHARED = 0.75, 3.0, 0.6
 
 @dataclass(frozen=True)
 class Draft:
-    """A cause as masks of cases: those it explains, and all that fail or pass for its kinds."""
+    """A cause as masks of cases: those it explains, and all that fail or pass for its kinds.
+
+    `common` is what all of its failures have, where it has no condition.
+    """
 
     kinds: tuple[str, ...]
     condition: Condition
     explained: BoolArray
     failing: BoolArray
     passing: BoolArray
-    alternatives: tuple[Condition, ...]
+    alternatives: tuple[Condition, ...] = ()
+    common: Condition = ()
 
     @classmethod
     def of(cls, kind: str, found: Explanation, failing: BoolArray, passing: BoolArray) -> "Draft":
@@ -85,21 +96,50 @@ def drafts_of(
                 masks = (failing, passing) if agrees else (searched, compared)
                 drafts.append(Draft.of(kind, replace(found, explained=explained), *masks))
                 left &= ~explained
-    rest = Draft((kind,), (), left, failing, passes, ())
+    return _settled(drafts, Draft((kind,), (), left, failing, passes), table)
+
+
+def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Draft]:
+    """Return the causes of one kind, of which conditions explain some, but not the `rest`."""
+    left, failing = rest.explained, rest.failing
     most = max(drafts, key=lambda draft: draft.explained.sum(), default=rest)
-    if kind == STATE:
+    if STATE in rest.kinds:
         return [replace(most, explained=failing)]
     is_open = not drafts or left.sum() > max(1, MAX_UNEXPLAINED * most.explained.sum())
     if is_open or len(drafts) > _MOST_OF_A_KIND:
         # Where a bug does not always show, conditions say in which calls it does, by chance.
-        common = necessary_condition(table, failing, passes)
-        share = (table.matching(common) & passes).sum() / failing.sum()
+        common = necessary_condition(table, failing, rest.passing)
+        share = (table.matching(common) & rest.passing).sum() / failing.sum()
         if common and share <= _PASSING_OF_COMMON:
-            return [replace(rest, condition=common if share <= 1 else (), explained=failing)]
-    if is_open:
-        return [*drafts, rest]
-    whole = replace(most, explained=most.explained | left)
-    return [whole if draft is most else draft for draft in drafts]
+            whole = replace(rest, explained=failing, common=common)
+            return [replace(whole, condition=common, common=()) if share <= 1 else whole]
+    if not is_open:
+        whole = replace(most, explained=most.explained | left)
+        return _gathered([whole if draft is most else draft for draft in drafts], table)
+    if left.sum() > failing.sum() / 2:
+        # Of many failures, few have a condition by chance.
+        least = _MIN_SHARE * failing.sum()
+        few = [draft.explained for draft in drafts if draft.explained.sum() < least]
+        rest = replace(rest, explained=np.any([left, *few], axis=0))
+        drafts = [draft for draft in drafts if draft.explained.sum() >= least]
+    common = necessary_condition(table, rest.explained, rest.passing)
+    return _gathered([*drafts, replace(rest, common=common)], table)
+
+
+def _gathered(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:
+    """Return causes of one kind, of several at the end that one term holds for only the first.
+
+    The other terms of so many say in which calls the same bug shows.
+    """
+    ordered = sorted(drafts, key=lambda draft: -int(draft.explained.sum()))
+    for number, first in enumerate(ordered[: -_MIN_ALIKE + 1]):
+        every: BoolArray = np.any([draft.explained for draft in ordered[number:]], axis=0)
+        for term in first.condition:
+            matched = table.matching((term,))
+            is_rare = (matched & first.passing).sum() < _MAX_ALIKE * first.passing.sum()
+            if is_rare and not (every & ~matched).any():
+                return [*ordered[:number], replace(first, explained=every)]
+    return ordered
 
 
 def merged(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:
@@ -125,7 +165,15 @@ def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
     narrows make valid calls fail, and invalid calls pass.
     """
     explained = first.explained | second.explained
-    passing = first.passing & second.passing
+    failing, passing = first.failing | second.failing, first.passing & second.passing
+    # The kind of most failures comes first.
+    ordered = sorted((first, second), key=lambda draft: -int(draft.explained.sum()))
+    kinds = tuple(dict.fromkeys(kind for draft in ordered for kind in draft.kinds))
+    if not first.condition and not second.condition:
+        of_both = (d.common for d in ordered if not (explained & ~table.matching(d.common)).any())
+        common = next(filter(None, of_both), ())
+        both = Draft(kinds, (), explained, failing, passing, common=common)
+        return both if common and _are_of_one_bug(first, second) else None
     if not _are_of_one_bug(first, second):
         # One of them may count valid calls, and the other one invalid calls.
         passing = first.passing | second.passing
@@ -144,10 +192,7 @@ def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
             best, least = condition, loss
     if best is None:
         return None
-    # The kind of most failures comes first.
-    ordered = sorted((first, second), key=lambda draft: -int(draft.explained.sum()))
-    kinds = tuple(dict.fromkeys(kind for draft in ordered for kind in draft.kinds))
-    return Draft(kinds, best, explained, first.failing | second.failing, passing, ())
+    return Draft(kinds, table.without_spare_levels(best), explained, failing, passing)
 
 
 def _are_of_one_bug(first: Draft, second: Draft) -> bool:
@@ -163,9 +208,7 @@ def _tried(first: Draft, second: Draft, table: LevelTable) -> dict[Condition, bo
     tried: dict[Condition, bool] = {}
     shared: Condition = ()
     if len(own) == 2 and (own[0] == own[1] or STATE not in (*first.kinds, *second.kinds)):
-        shared = tuple(term for term in own[0] if term in own[1])
-        if _are_of_one_bug(first, second):
-            shared = _shared_terms(own[0], own[1], table)
+        shared = _shared_terms(own[0], own[1], table)
         tried |= dict.fromkeys((shared, *_parts(shared)), True)
     if _are_of_one_bug(first, second):
         for condition in (*own, *(part for whole in own for part in _parts(whole))):

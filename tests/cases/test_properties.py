@@ -9,7 +9,7 @@ import pytest
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import filled, vector
-from opcert.cases.properties import Properties
+from opcert.cases.properties import OUTPUT_EXTENTS, Properties
 from opcert.diagnosis.table import Point
 from opcert.specification.files import read_specs_in
 from opcert.suite.spec_check import valid_calls
@@ -47,6 +47,12 @@ def has(point: Point, levels: Mapping[str, str]) -> bool:
         (sliced(start=2, stop=3), (1, 3), {"output length": "one of an axis"}),
         (sliced(start=0, stop=9), (5, 3), {"output length": "all of an axis"}),
         (sliced(start=0, stop=9, axis=-1), (5, 3), {"axes signs": "below 0"}),
+        (sliced(start=0, stop=9), (5, 3), {"axes coverage": "some axes"}),
+        (
+            sliced(start=0, stop=9),
+            (5, 3),
+            {OUTPUT_EXTENTS: "other extents than the data on no axis"},
+        ),
     ],
 )
 def test_a_sliced_axis_is_a_point(
@@ -132,6 +138,11 @@ def test_the_integers_of_an_invalid_call_are_levels() -> None:
     assert "stop sign" not in point
 
 
+def test_an_invalid_string_is_a_level() -> None:
+    call = Call({"data": filled("f32", (1,))}, {"mode": "none"})
+    assert has(Properties(SPECS[BROADCAST]).of_changed(call, {"mode"}), {"mode value": "none"})
+
+
 def test_an_omitted_argument_is_a_level() -> None:
     call = sliced(start=0, stop=1)
     inputs = {name: tensor for name, tensor in call.inputs.items() if name != "axes"}
@@ -182,6 +193,20 @@ def test_equality_of_the_elements_of_two_lists_of_one_role_is_a_level() -> None:
     first, last = points("openvino/Pad-1", call, (7, 4))
     assert has(first, {"pads_begin equality": "equal to pads_end"})
     assert has(last, {"pads_begin equality": "other than pads_end"})
+
+
+def test_an_output_that_differs_on_two_axes_differs_on_several() -> None:
+    pads = {"pads_begin": vector("i64", (1, 2)), "pads_end": vector("i64", (1, 0))}
+    call = Call({"data": filled("f32", (5, 2)), **pads}, {"pad_mode": "edge"})
+    for point in points("openvino/Pad-1", call, (7, 4)):
+        assert has(point, {OUTPUT_EXTENTS: "other extents than the data on several axes"})
+
+
+def test_an_invalid_axis_is_a_level_also_if_it_would_be_valid_after_adding_the_rank_twice() -> None:
+    call = sliced(start=0, stop=9, axis=-3)
+    levels = Properties(SPECS[SLICE]).of_changed(call, {"axes"})
+    assert has(levels, {"axes value": "-n - 1", "axes region": "below -n"})
+    assert has(levels, {"axes region": "from -2n to -n - 1"})
 
 
 def test_a_target_belongs_to_the_axis_that_it_stretches() -> None:

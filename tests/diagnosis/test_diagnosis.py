@@ -170,8 +170,40 @@ def test_what_all_failures_have_is_found_although_others_have_it_and_pass() -> N
     assert found == {"layout": ("gapped",), "rank": ("2", "3", "5"), "type": ("f16", "i8")}
 
 
+def test_what_all_failures_have_at_some_place_is_found_whatever_else_they_have() -> None:
+    cases = [
+        [point(case), point(other)] for case, other in zip(GRID, GRID[5:] + GRID[:5], strict=True)
+    ]
+    failing = np.array(
+        [
+            case["type"] == "f16" and case["layout"] == "gapped" and case["rank"] in "367"
+            for case in GRID
+        ]
+    )
+    table = LevelTable(FACTORS, cases)
+    assert dict(necessary_condition(table, failing, ~failing)) == {
+        "type": ("f16",),
+        "layout": ("gapped",),
+        "rank": ("3", "6", "7"),
+    }
+
+
 def test_what_most_passing_cases_have_too_says_nothing() -> None:
     assert common(lambda case: case["rank"] == case["type"][1:2]) == {}
+
+
+def test_levels_that_others_include_are_left_out() -> None:
+    orders = (["falling", "not rising"], ["not rising", "rotated"], ["not rising"], ["rising"])
+    points = [{"order": frozenset(levels), "rank": frozenset("2")} for levels in orders]
+    factors = {"order": ["falling", "not rising", "rising", "rotated"], "rank": ["2"]}
+    table = LevelTable(factors, [[each] for each in points])
+    every = ("order", ("falling", "not rising", "rotated"))
+    assert table.without_spare_levels((every, ("rank", ("2",)))) == (
+        ("order", ("not rising",)),
+        ("rank", ("2",)),
+    )
+    some = (("order", ("falling", "rotated")),)
+    assert table.without_spare_levels(some) == some
 
 
 def test_a_table_is_extended_by_cases_whose_levels_it_has() -> None:

@@ -10,16 +10,21 @@ from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import filled
 from opcert.run.session import Step
 from opcert.specification.files import read_specs_in
-from opcert.verdicts.call_levels import GREATEST, NARROWED, SPECIAL, LevelledCalls, levels_of_data
+from opcert.verdicts.call_levels import GREATEST, NARROWED, LevelledCalls, levels_of_data
 
 SPLIT, PAD = "directml/DML_OPERATOR_SPLIT", "openvino/Pad-1"
 
 
 def test_special_values_and_the_greatest_finite_float_are_levels() -> None:
     levels = levels_of_data(
-        [np.array([-0.0, 1], np.float16), np.array([np.inf, np.nan, -300, 260], np.float32)]
+        {
+            "pad": np.array([-0.0, 1], np.float16),
+            "data[0]": np.array([np.inf], np.float32),
+            "data[1]": np.array([np.nan, -300, 260], np.float32),
+        }
     )
-    assert levels[SPECIAL] == {"-0.0", "infinity", "NaN", "a number below 0"}
+    assert levels["pad special"] == {"-0.0"}
+    assert levels["data special"] == {"infinity", "NaN", "a number below 0"}
     assert levels[GREATEST] == {"257 to 1,023"}
 
 

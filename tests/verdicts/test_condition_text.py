@@ -31,7 +31,7 @@ POINT = {
         ("data rank", ("3", "4"), "data of rank 3 or 4"),
         ("data rank", ("3", "4", "5"), "data of rank 3 to 5"),
         ("data rank", ("1", "3", "4", "5", "6"), "anything but data of rank 2"),
-        ("data extents", ("0", "2 or more"), "data with an extent of 0 or 2 or more"),
+        ("data extents", ("0", "1"), "data without elements or with an extent of 1"),
         ("data layout", ("in C order", "with gaps"), "data in C order or with gaps"),
     ],
 )

@@ -1,6 +1,7 @@
 """Which causes of different kinds, or of one kind, are one."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -23,7 +24,7 @@ def draft(kind: str, condition: Condition, fails: Holds) -> Draft:
     """Return the cause of the cases that match and fail; all others pass."""
     failing = mask(fails)
     explained = TABLE.matching(condition) & failing
-    return Draft((kind,), condition, explained, explained, ~failing, ())
+    return Draft((kind,), condition, explained, explained, ~failing)
 
 
 def conditions(*drafts: Draft) -> list[Condition]:
@@ -93,6 +94,17 @@ def test_what_is_kept_from_call_to_call_is_a_cause_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
+    ("fails", "causes"), [(has_a_0_and_shows, 1), (lambda case: case["b"] == "0", 2)]
+)
+def test_failures_of_two_kinds_are_one_cause_if_all_have_what_those_of_one_have_in_common(
+    fails: Holds, causes: int
+) -> None:
+    value = replace(draft("value", (), has_a_0), common=of(a="0"))
+    found = merged([value, draft("accuracy", (), fails)], TABLE)
+    assert [cause.common for cause in found] == [of(a="0"), ()][:causes]
+
+
+@pytest.mark.parametrize(
     ("showing", "condition"), [((0, 2, 3), of(a="0")), ((0, 2), ())], ids=["most", "fewer"]
 )
 def test_what_all_failures_have_is_the_cause_if_most_such_cases_fail(
@@ -117,3 +129,29 @@ def test_where_few_faults_would_be_visible_a_cause_needs_many_failures(
     failing = levels != "passing"
     drafts = drafts_of(table, "value", failing, ~failing, levels != "hidden", ())
     assert [draft.condition for draft in drafts] == [of(a="v"), of(a="h")][:count]
+
+
+def explained_counts(*counted: tuple[str, int, bool]) -> list[int]:
+    """Return how many failures each cause explains, of so many cases with these levels."""
+    factors = {factor: ["1"] for factor in "xpqr"}
+    cases = [(levels, fails) for levels, count, fails in counted for _ in range(count)]
+    table = LevelTable(factors, [[{x: frozenset("1") for x in levels}] for levels, _ in cases])
+    failing = np.array([fails for _, fails in cases])
+    drafts = drafts_of(table, "value", failing, ~failing, np.ones(len(cases), bool), ())
+    return [int(found.explained.sum()) for found in drafts]
+
+
+@pytest.mark.parametrize(("rare", "counts"), [("x", [60]), ("", [40, 12, 8])])
+def test_three_causes_are_one_if_a_term_of_the_largest_holds_for_all(
+    rare: str, counts: list[int]
+) -> None:
+    fails = [(f"{rare}p", 40, True), (f"{rare}q", 12, True), (f"{rare}r", 8, True)]
+    passes = [("x", 150, False), *((level, 50 * (rare != ""), False) for level in "pqr")]
+    assert explained_counts(*fails, *passes, ("", 100, False)) == counts
+
+
+@pytest.mark.parametrize(("few", "counts"), [(5, [65]), (15, [60, 15])])
+def test_where_most_failures_have_no_condition_few_have_one_by_chance(
+    few: int, counts: list[int]
+) -> None:
+    assert explained_counts(("p", few, True), ("", 60, True), ("", 200, False)) == counts
