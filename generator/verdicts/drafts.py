@@ -208,7 +208,9 @@ def _tried(first: Draft, second: Draft, table: LevelTable) -> dict[Condition, bo
     tried: dict[Condition, bool] = {}
     shared: Condition = ()
     if len(own) == 2 and (own[0] == own[1] or STATE not in (*first.kinds, *second.kinds)):
-        shared = _shared_terms(own[0], own[1], table)
+        shared = tuple(term for term in own[0] if term in own[1])
+        if _are_of_one_bug(first, second):
+            shared = _shared_terms(own[0], own[1], table)
         tried |= dict.fromkeys((shared, *_parts(shared)), True)
     if _are_of_one_bug(first, second):
         for condition in (*own, *(part for whole in own for part in _parts(whole))):
