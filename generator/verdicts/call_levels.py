@@ -193,9 +193,11 @@ class LevelledCalls:
         return [{**point, **own} for point in shared_points(self.points_of(valid), changed)]
 
     def violation(self, call: Call, rule: str, changed: Collection[str]) -> Point:
-        """Return the levels of what makes a call invalid."""
-        compared = self._conditions.comparison(rule.rpartition("/")[2], call)
-        levels = self.properties.of_changed(call, changed)
+        """Return the levels of what makes a call invalid: what changed, and what its rule names."""
+        _, _, name = rule.rpartition("/")
+        compared = self._conditions.comparison(name, call)
+        named = self._conditions.named_arguments(name)
+        levels = self.properties.of_changed(call, {*changed, *named})
         return {**levels, COMPARISON: frozenset([compared] if compared else [])}
 
 

@@ -263,7 +263,7 @@ def bugs_of(causes: Sequence[Cause]) -> list[Bug]:
     groups: list[list[Cause]] = []
     for cause in causes:
         for group in groups:
-            if _are_one(group[0], cause):
+            if any(_are_one(member, cause) for member in group):
                 group.append(cause)
                 break
         else:

@@ -34,6 +34,20 @@ def test_more_levels_of_another_operator_are_the_same_bug_only_if_it_fails_alike
     assert len(bugs_of([first, replace(other, operator=first.operator)])) == 2
 
 
+def test_causes_are_one_bug_if_that_of_a_third_operator_has_both() -> None:
+    first = samples.faulty().causes[0]
+    term = first.condition[0]
+
+    def fails(operator: str, kinds: tuple[str, ...], *levels: str) -> Cause:
+        condition = (replace(term, levels=levels),)
+        return replace(first, operator=operator, kinds=kinds, condition=condition)
+
+    one, other = fails("vendor/One-1", ("value",), "u64"), fails("vendor/Other-1", ("bits",), "f16")
+    both = fails("vendor/Both-1", ("value", "bits"), "u64", "f16")
+    assert len(bugs_of([one, other])) == 2
+    assert len(bugs_of([one, both, other])) == 1
+
+
 def test_integers_that_are_cut_to_one_width_are_one_bug_whatever_arguments_show_it() -> None:
     def narrows(argument: str, bits: int) -> Cause:
         level = f"{argument} out of the {bits}-bit range"

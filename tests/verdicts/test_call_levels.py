@@ -13,6 +13,7 @@ from opcert.specification.files import read_specs_in
 from opcert.verdicts.call_levels import GREATEST, NARROWED, LevelledCalls, levels_of_data
 
 SPLIT, PAD = "directml/DML_OPERATOR_SPLIT", "openvino/Pad-1"
+GATHER = "openvino/Gather-8"
 
 
 def test_special_values_and_the_greatest_finite_float_are_levels() -> None:
@@ -48,3 +49,11 @@ def test_floats_are_not_narrowed() -> None:
     call = Call({"pad_value": infinite}, {})
     levels = LevelledCalls(spec_file).narrowing(call, False, pytest.fail)
     assert levels[NARROWED] == set()
+
+
+def test_an_invalid_call_has_the_levels_of_all_arguments_that_its_rule_compares() -> None:
+    (spec_file,) = (found for found in read_specs_in(None) if found.spec.operator == GATHER)
+    inputs = {"data": filled("f32", (1,)), "indices": filled("i64", (8, 1))}
+    call = Call({**inputs, "axis": filled("i64", ())}, {"batch_dims": -2})
+    levels = LevelledCalls(spec_file).violation(call, "batch-dims-range", {"data"})
+    assert "from -n to -1" in levels["batch_dims region"]
