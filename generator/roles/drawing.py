@@ -182,7 +182,8 @@ class Drawing:
         if how == 0:
             return least
         if how < 6:
-            return self.integer(role, aspect, least, min(room, 5 if how < 5 else 17))
+            most = min(room, 5 if how < 5 else 17)
+            return self.integer(role, aspect, least, max(least, most))
         return max(least, self.long_extent(role, aspect, room))
 
     def long_extent(self, role: Named, aspect: str, room: int) -> int:

@@ -77,7 +77,10 @@ OFTEN = 8
 
 
 class Recorder(Choices):
-    """Counts how often each option of each choice can be expected to be taken."""
+    """Counts how often each option of each choice can be expected, and expects ranges to be ones.
+
+    Hypothesis draws no integer from a range that ends before it begins.
+    """
 
     def __init__(self, seed: int, expected: defaultdict[tuple[str, str], float]) -> None:
         super().__init__(seed)
@@ -90,6 +93,10 @@ class Recorder(Choices):
         for level in common:
             self._expected[name, level] += (1 - share * bool(rare)) / len(common)
         return super()._level(name, common, rare)
+
+    def integer(self, name: str, low: int, high: int) -> int:
+        assert low <= high, name
+        return super().integer(name, low, high)
 
 
 def checked_calls(spec: Spec, draws: int) -> list[Call]:
