@@ -94,6 +94,7 @@ def levels_of_list(values: Sequence[int]) -> Iterator[Levels]:
     else:
         yield "greatest", greatest
         yield "positive", [range_of(sum(value > 0 for value in values))]
+        yield "negative", [range_of(sum(value < 0 for value in values))]
 
 
 def levels_of_order(values: Sequence[int]) -> Iterator[Levels]:

@@ -58,6 +58,7 @@ _PHRASES = {
     "empty": "an empty {1} tensor of {0}",
     "special": "{1} in {0}",
     "positive": "{1} positive elements of {0}",
+    "negative": "{1} negative elements of {0}",
     "greatest": "a greatest element of {1} in {0}",
     "backwards": "the {1} axis of {0} backwards in memory",
     "repeated": "a stride of 0 on the {1} axis of {0}",

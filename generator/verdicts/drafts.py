@@ -7,8 +7,9 @@ from itertools import combinations, product
 
 import numpy as np
 
-from opcert.diagnosis.explanations import Explanation, explain_failures, necessary_condition
+from opcert.diagnosis.explanations import explain_failures, necessary_condition
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
+from opcert.verdicts.call_levels import VIOLATED_RULE
 
 # What one bug does to different calls. Other kinds are causes of their own, unless their conditions
 # share terms.
@@ -51,7 +52,8 @@ _SHARED, _TOLERANCE, _LOSS_OF_SHARED = 0.75, 3.0, 0.6
 class Draft:
     """A cause as masks of cases: those it explains, and all that fail or pass for its kinds.
 
-    `common` is what all of its failures have, where it has no condition.
+    `visible` are the passing ones in which its failures would show, most often. `common` is what
+    all of its failures have, where it has no condition.
     """
 
     kinds: tuple[str, ...]
@@ -59,13 +61,9 @@ class Draft:
     explained: BoolArray
     failing: BoolArray
     passing: BoolArray
+    visible: BoolArray
     alternatives: tuple[Condition, ...] = ()
     common: Condition = ()
-
-    @classmethod
-    def of(cls, kind: str, found: Explanation, failing: BoolArray, passing: BoolArray) -> "Draft":
-        """Return what explains failures of one kind."""
-        return cls((kind,), found.condition, found.explained, failing, passing, found.alternatives)
 
 
 def drafts_of(
@@ -94,9 +92,10 @@ def drafts_of(
                 # Where the other cases contradict nothing, they are further evidence.
                 agrees = not (matched & passing & ~compared).any()
                 masks = (failing, passing) if agrees else (searched, compared)
-                drafts.append(Draft.of(kind, replace(found, explained=explained), *masks))
+                own = found.condition, explained, *masks, compared, found.alternatives
+                drafts.append(Draft((kind,), *own))
                 left &= ~explained
-    return _settled(drafts, Draft((kind,), (), left, failing, passes), table)
+    return _settled(drafts, Draft((kind,), (), left, failing, passes, passes), table)
 
 
 def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Draft]:
@@ -105,7 +104,10 @@ def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Dr
     most = max(drafts, key=lambda draft: draft.explained.sum(), default=rest)
     if STATE in rest.kinds:
         return [replace(most, explained=failing)]
-    is_open = not drafts or left.sum() > max(1, MAX_UNEXPLAINED * most.explained.sum())
+    # What breaks another rule is another bug.
+    of_rule = table.matching(tuple(term for term in most.condition if term[0] == VIOLATED_RULE))
+    is_open = not drafts or (left & ~of_rule).sum() > 1
+    is_open |= left.sum() > max(1, MAX_UNEXPLAINED * most.explained.sum())
     if is_open or len(drafts) > _MOST_OF_A_KIND:
         # Where a bug does not always show, conditions say in which calls it does, by chance.
         common = necessary_condition(table, failing, rest.passing)
@@ -166,19 +168,20 @@ def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
     """
     explained = first.explained | second.explained
     failing, passing = first.failing | second.failing, first.passing & second.passing
+    visible = first.visible & second.visible
     # The kind of most failures comes first.
     ordered = sorted((first, second), key=lambda draft: -int(draft.explained.sum()))
     kinds = tuple(dict.fromkeys(kind for draft in ordered for kind in draft.kinds))
     if not first.condition and not second.condition:
         of_both = (d.common for d in ordered if not (explained & ~table.matching(d.common)).any())
         common = next(filter(None, of_both), ())
-        both = Draft(kinds, (), explained, failing, passing, common=common)
+        both = Draft(kinds, (), explained, failing, passing, visible, common=common)
         return both if common and _are_of_one_bug(first, second) else None
     if not _are_of_one_bug(first, second):
         # One of them may count valid calls, and the other one invalid calls.
-        passing = first.passing | second.passing
+        passing, visible = first.passing | second.passing, first.visible | second.visible
     separately = sum(
-        _loss(table.matching(draft.condition), draft.explained, draft.passing)
+        _loss(table.matching(draft.condition), draft.explained, draft.visible)
         for draft in (first, second)
         if draft.condition
     )
@@ -186,13 +189,13 @@ def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
     for condition, is_shared in _tried(first, second, table).items():
         matched = table.matching(condition)
         shares = [(matched & d.explained).sum() / d.explained.sum() for d in (first, second)]
-        loss = _loss(matched, explained, passing)
+        loss = _loss(matched, explained, visible)
         tolerance = max(_TOLERANCE, _LOSS_OF_SHARED * explained.sum() * is_shared)
         if min(shares) >= _SHARED and loss <= separately + tolerance and loss < least:
             best, least = condition, loss
     if best is None:
         return None
-    return Draft(kinds, table.without_spare_levels(best), explained, failing, passing)
+    return Draft(kinds, table.without_spare_levels(best), explained, failing, passing, visible)
 
 
 def _are_of_one_bug(first: Draft, second: Draft) -> bool:
@@ -250,5 +253,5 @@ def _parts(condition: Condition) -> list[Condition]:
     return [part for count in counts for part in combinations(condition, count)]
 
 
-def _loss(matched: BoolArray, explained: BoolArray, passing: BoolArray) -> float:
-    return float((explained & ~matched).sum() + 2 * (matched & passing).sum())
+def _loss(matched: BoolArray, explained: BoolArray, visible: BoolArray) -> float:
+    return float((explained & ~matched).sum() + 2 * (matched & visible).sum())

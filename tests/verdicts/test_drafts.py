@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
+from opcert.verdicts.call_levels import VIOLATED_RULE
 from opcert.verdicts.drafts import Draft, drafts_of, merged
 
 FACTORS = {factor: [*"01234"] for factor in "abc"}
@@ -24,7 +25,7 @@ def draft(kind: str, condition: Condition, fails: Holds) -> Draft:
     """Return the cause of the cases that match and fail; all others pass."""
     failing = mask(fails)
     explained = TABLE.matching(condition) & failing
-    return Draft((kind,), condition, explained, explained, ~failing)
+    return Draft((kind,), condition, explained, explained, ~failing, ~failing)
 
 
 def conditions(*drafts: Draft) -> list[Condition]:
@@ -48,6 +49,17 @@ def test_a_term_that_says_where_a_bug_shows_is_dropped() -> None:
     first = draft("shape", of(a="0", b="01"), has_a_0_and_shows)
     second = draft("value", of(a="0", b="234", c="01"), has_a_0_and_shows)
     assert conditions(first, second) == [of(a="0")]
+
+
+@pytest.mark.parametrize("is_visible", [False, True])
+def test_passes_in_which_nothing_shows_say_nothing_against_one_cause(is_visible: bool) -> None:
+    def fails(case: dict[str, str]) -> bool:
+        return case["a"] == "0" and case["b"] in "01"
+
+    first, second = draft("shape", of(a="0", b="0"), fails), draft("value", of(a="0", b="1"), fails)
+    visible = mask(lambda case: not fails(case) and (is_visible or case["a"] != "0"))
+    found = conditions(*(replace(one, visible=visible) for one in (first, second)))
+    assert (found == [of(a="0")]) is not is_visible
 
 
 def test_a_part_of_one_condition_may_explain_the_failures_of_both() -> None:
@@ -129,6 +141,15 @@ def test_where_few_faults_would_be_visible_a_cause_needs_many_failures(
     failing = levels != "passing"
     drafts = drafts_of(table, "value", failing, ~failing, levels != "hidden", ())
     assert [draft.condition for draft in drafts] == [of(a="v"), of(a="h")][:count]
+
+
+def test_failures_that_break_another_rule_are_not_listed_with_a_cause() -> None:
+    rules = ["one"] * 20 + ["other"] * 12
+    points = [[{VIOLATED_RULE: frozenset([rule])}] for rule in rules]
+    table = LevelTable({VIOLATED_RULE: ["one", "other"]}, points, [VIOLATED_RULE])
+    failing = np.arange(len(rules)) < 22
+    drafts = drafts_of(table, "accepted", failing, ~failing, np.ones(len(rules), bool), ())
+    assert [(len(one.condition), one.explained.sum()) for one in drafts] == [(1, 20), (0, 2)]
 
 
 def explained_counts(*counted: tuple[str, int, bool]) -> list[int]:
