@@ -32,7 +32,7 @@ _FACTOR_BITS, _LEVEL_BITS = 9.0, 3.5
 _FACTOR_SHARE, _LEVEL_SHARE = 0.06, 0.025
 # How many times as much a derived factor costs.
 _DERIVED = 2.0
-# Two bounds say which levels are chosen if these are neighbours in the order of the factor.
+# One or two bounds say which levels are chosen if these are neighbours in the order of the factor.
 _RANGE = 2
 # The least value of four factors, as a share of the failures: so many fit parts of them by chance.
 _SHARE_OF_FOURS = 0.5
@@ -51,6 +51,8 @@ class Search:
         # The rows of the levels of each factor.
         self._rows = [*table.columns.values()]
         self._is_separate = [name in table.separate for name in table.factors]
+        self._is_exclusive = [table.is_exclusive(name) for name in table.factors]
+        self._is_ordered = [name in table.ordered for name in table.factors]
         self._weights = [_DERIVED if name in table.derived else 1.0 for name in table.factors]
         counted = np.flatnonzero((remaining | passing)[table.owners])
         # The first lines of all cases come first, those of cases with the most lines at the front,
@@ -134,7 +136,7 @@ class Search:
         refined = dict(choice)
         for factor in reversed(choice):
             others = {i: flags for i, flags in refined.items() if i != factor}
-            refined[factor] = self._widen(factor, self._matched(others), price)[1]
+            refined[factor] = self._widen(factor, self._matched(others), price)
         return refined
 
     def _pairs(self, price: float) -> list[_Choice]:
@@ -209,20 +211,22 @@ class Search:
         while True:
             for factor in reversed(order):
                 others = {i: flags for i, flags in choice.items() if i != factor}
-                value, choice[factor] = self._widen(factor, self._matched(others))
-            explained = float(self._fails @ self._cases(self._matched(choice)))
+                choice[factor] = self._widen(factor, self._matched(others))
+            lines = self._matched(choice)
+            explained = float(self._fails @ self._cases(lines))
             factors = sum(self._weights[factor] for factor in order) - 1
+            extra = sum(self._extra_levels(*pair) for pair in choice.items())
+            value = self._worth(lines, _PASSING)
             value -= (self._factor_price + _FACTOR_SHARE * explained) * factors
+            value -= (self._level_price + _LEVEL_SHARE * explained) * extra
             if value <= best:
                 return best, best_choice
             best, best_choice = value, dict(choice)
 
-    def _widen(
-        self, factor: int, lines: BoolArray, price: float = _PASSING
-    ) -> tuple[float, BoolArray]:
+    def _widen(self, factor: int, lines: BoolArray, price: float = _PASSING) -> BoolArray:
         """Choose the best level of a factor on some lines, and add levels as long as they help.
 
-        Return the value of the choice as well; `price` is that of a passing case.
+        `price` is that of a passing case.
         """
         matched = self._cases(self._levels[self._rows[factor]] & lines)
         floats = matched.astype(np.float32)
@@ -241,21 +245,27 @@ class Search:
             cases, flags = cases | matched[level], flags.copy()
             flags[level] = True
             level_price = self._level_price + _LEVEL_SHARE * float(self._fails @ cases)
-            value = float(values[level]) - level_price * _extra_levels(flags, is_present)
+            value = float(values[level]) - level_price * self._extra_levels(factor, flags)
             # A choice of all levels would only say that there is one.
             if value > best and (is_present & ~flags).sum() >= least:
                 best, best_flags = value, flags
             if self._is_separate[factor]:
                 break
-        return best, best_flags
+        return best_flags
 
+    def _extra_levels(self, factor: int, flags: BoolArray) -> int:
+        """Return how many levels after the first it takes to state a choice.
 
-def _extra_levels(flags: BoolArray, is_present: BoolArray) -> int:
-    """Return how many levels after the first it takes to state a choice, or what it leaves out."""
-    chosen = flags[is_present]
-    count = int(chosen.sum())
-    bounds = int((np.diff(chosen.astype(np.int8)) != 0).sum())
-    return min(count - 1, len(chosen) - count, _RANGE if bounds <= _RANGE else count)
+        Numbers next to one another are a range. Where no case has two levels at a point, it may
+        state what it leaves out.
+        """
+        chosen = flags[self._is_present[self._rows[factor]]]
+        count = int(chosen.sum())
+        bounds = int((np.diff(chosen.astype(np.int8)) != 0).sum())
+        extra = [count - 1]
+        extra += [len(chosen) - count] if self._is_exclusive[factor] else []
+        extra += [bounds] if self._is_ordered[factor] and bounds <= _RANGE else []
+        return min(extra)
 
 
 def _best_rectangle(cells: FloatArray) -> tuple[float, BoolArray, BoolArray]:

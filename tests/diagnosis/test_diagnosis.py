@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 
 import numpy as np
+import pytest
 
 from opcert.diagnosis.explanations import Explanation, explain_failures, necessary_condition
 from opcert.diagnosis.table import LevelTable, Point
@@ -162,6 +163,20 @@ def common(fails: Callable[[Levels], bool]) -> dict[str, tuple[str, ...]]:
     table = LevelTable(FACTORS, [[point(case)] for case in GRID])
     failing = np.array([fails(case) for case in GRID])
     return dict(necessary_condition(table, failing, ~failing))
+
+
+@pytest.mark.parametrize(("also", "factors"), [((), ["b", "c"]), (("1",), ["b"])])
+def test_most_levels_of_a_factor_are_listed_only_if_few_words_say_it(
+    also: tuple[str, ...], factors: list[str]
+) -> None:
+    # All but one of seven levels are "anything but" that one where no case has two of them.
+    cases = [(c, b) for b in "xy" for c in "0123456" for _ in range(8)]
+    own = [frozenset([c, *(also if c in "24" else ())]) for c, _ in cases]
+    points = [[{"b": frozenset(b), "c": levels}] for (_, b), levels in zip(cases, own, strict=True)]
+    table = LevelTable({"b": ["x", "y"], "c": [*"0123456"]}, points)
+    failing = np.array([b == "x" and c != "3" for c, b in cases])
+    (found,) = explain_failures(table, failing, ~failing)
+    assert [name for name, _ in found.condition] == factors
 
 
 def test_what_all_failures_have_is_found_although_others_have_it_and_pass() -> None:
