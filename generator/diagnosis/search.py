@@ -78,7 +78,7 @@ class Search:
         self._price_so_far = min(_PASSING_SO_FAR, _PASSING_SHARE * odds)
         self._is_present: BoolArray = np.any(self._levels, axis=1)
 
-    # All numbers are finite, but OpenBLAS sometimes flags what it reads beside them.
+    # All numbers are finite, but OpenBLAS sometimes flags others that it reads next to them.
     @np.errstate(invalid="ignore")
     def best(self) -> Condition | None:
         """Return the condition of the greatest value, or None if no condition explains much."""
