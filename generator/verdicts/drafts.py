@@ -105,10 +105,11 @@ def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Dr
     if STATE in rest.kinds:
         return [replace(most, explained=failing)]
     # What breaks another rule is another bug.
-    of_rule = table.matching(tuple(term for term in most.condition if term[0] == VIOLATED_RULE))
+    rules = {term for draft in drafts for term in draft.condition if term[0] == VIOLATED_RULE}
+    of_rule = table.matching(tuple(term for term in most.condition if term in rules))
     is_open = not drafts or (left & ~of_rule).sum() > 1
     is_open |= left.sum() > max(1, MAX_UNEXPLAINED * most.explained.sum())
-    if is_open or len(drafts) > _MOST_OF_A_KIND:
+    if (is_open or len(drafts) > _MOST_OF_A_KIND) and len(rules) < 2:
         # Where a bug does not always show, conditions say in which calls it does, by chance.
         common = necessary_condition(table, failing, rest.passing)
         share = (table.matching(common) & rest.passing).sum() / failing.sum()

@@ -152,6 +152,16 @@ def test_failures_that_break_another_rule_are_not_listed_with_a_cause() -> None:
     assert [(len(one.condition), one.explained.sum()) for one in drafts] == [(1, 20), (0, 2)]
 
 
+def test_what_failures_of_several_rules_have_in_common_is_not_their_cause() -> None:
+    cases = [(rule, "a") for rule in "123" for _ in range(20)]
+    cases += [("4", x) for x in "abb" for _ in range(30)]
+    points = [[{VIOLATED_RULE: frozenset(rule), "x": frozenset(x)}] for rule, x in cases]
+    table = LevelTable({VIOLATED_RULE: [*"1234"], "x": [*"ab"]}, points, [VIOLATED_RULE])
+    failing = np.array([rule != "4" for rule, _ in cases])
+    drafts = drafts_of(table, "accepted", failing, ~failing, np.ones(len(cases), bool), ())
+    assert [one.condition for one in drafts] == [((VIOLATED_RULE, (rule,)),) for rule in "123"]
+
+
 def explained_counts(*counted: tuple[str, int, bool]) -> list[int]:
     """Return how many failures each cause explains, of so many cases with these levels."""
     factors = {factor: ["1"] for factor in "xpqr"}
