@@ -208,7 +208,7 @@ def _region(value: int, n: int) -> str:
 
 
 def _invalid_regions(value: int, n: int) -> Iterator[str]:
-    """Yield where an integer lies next to a size, also if it is valid after adding it once more."""
+    """Yield where an integer lies next to a size; twice if adding the size twice makes it valid."""
     yield _region(value, n)
     if -2 * n <= value < -n:
         yield "from -2n to -n - 1"

@@ -39,6 +39,12 @@ _LAYOUT_WORDS = {
     "offset": "after other elements",
 }
 OUTPUT_LENGTH, OUTPUT_EXTENTS = "output length", "output extents"
+# On how many axes an output differs from the data: on none, one or several.
+_OTHER_EXTENTS = (
+    "the extents of the data",
+    "another extent than the data on one axis",
+    "other extents than the data on several axes",
+)
 EQUAL_SHAPES, DIFFERENT_RANKS = "equal shapes", "different ranks"
 _CONTENTS = {"no": "different elements", "some": "one repeated element", "zero": "zeros"}
 
@@ -77,7 +83,7 @@ class Properties:
         data = self._data(located)
         shape = () if data is None else data.tensor_of(call).shape
         whole += self._comparisons(call, shape)
-        whole += _coverage(shape, located, outputs)
+        whole += _of_all_axes(shape, located, outputs)
         points: list[Point] = []
         of_call = _point(whole)
         for place in _places_in(located, len(shape)):
@@ -203,18 +209,17 @@ def _places_in(located: Sequence[Integers], rank: int) -> Iterator[Place]:
             yield axis, {**elements, **dict(zip(along, places, strict=True))}
 
 
-def _coverage(
+def _of_all_axes(
     shape: Sequence[int], located: Sequence[Integers], outputs: Sequence[Sequence[int]]
 ) -> Iterator[Levels]:
-    """Yield whether axes are all of those of the data, and on how many an output differs."""
+    """Yield whether an argument lists all axes of the data, and on how many an output differs."""
     for own in located:
         if isinstance(own.role, AxesRole) and isinstance(own.axes, Sequence) and own.axes:
             is_every = {*own.axes} == {*range(len(shape))}
-            yield f"{own.role.name} coverage", ["every axis" if is_every else "some axes"]
+            yield f"{own.role.name} listed", ["every axis" if is_every else "some axes"]
     if outputs and len(outputs[0]) == len(shape):
         other = sum(m != n for m, n in zip(outputs[0], shape, strict=True))
-        axes = ("no axis", "one axis", "several axes")[min(other, 2)]
-        yield OUTPUT_EXTENTS, [f"other extents than the data on {axes}"]
+        yield OUTPUT_EXTENTS, [_OTHER_EXTENTS[min(other, 2)]]
 
 
 def _of_axis(

@@ -121,7 +121,7 @@ def necessary_condition(table: LevelTable, failing: BoolArray, passing: BoolArra
 
 
 def _cover(cases: BoolArray, weights: npt.NDArray[np.int64]) -> BoolArray:
-    """Flag few columns of which each case has one, rather those of low weight; none for many."""
+    """Flag columns of which each case has one, those of low weight first; none if it takes many."""
     chosen: BoolArray = np.zeros(len(weights), bool)
     if not cases.any(axis=1).all():
         return chosen

@@ -32,8 +32,8 @@ _FACTOR_BITS, _LEVEL_BITS = 9.0, 3.5
 _FACTOR_SHARE, _LEVEL_SHARE = 0.06, 0.025
 # How many times as much a derived factor costs.
 _DERIVED = 2.0
-# One or two bounds say which levels are chosen if these are neighbours in the order of the factor.
-_RANGE = 2
+# So many bounds at the most state levels as a range of numbers.
+_MAX_BOUNDS = 2
 # The least value of four factors, as a share of the failures: so many fit parts of them by chance.
 _SHARE_OF_FOURS = 0.5
 # How many pairs are searched, and get further factors; how many triples, and fours; and of how many
@@ -78,7 +78,7 @@ class Search:
         self._price_so_far = min(_PASSING_SO_FAR, _PASSING_SHARE * odds)
         self._is_present: BoolArray = np.any(self._levels, axis=1)
 
-    # All numbers are finite, but OpenBLAS sometimes flags others that it reads next to them.
+    # All numbers are finite, but products of OpenBLAS may raise this flag (NumPy's issue 24067).
     @np.errstate(invalid="ignore")
     def best(self) -> Condition | None:
         """Return the condition of the greatest value, or None if no condition explains much."""
@@ -214,16 +214,19 @@ class Search:
             for factor in reversed(order):
                 others = {i: flags for i, flags in choice.items() if i != factor}
                 choice[factor] = self._widen(factor, self._matched(others))
-            lines = self._matched(choice)
-            explained = float(self._fails @ self._cases(lines))
-            factors = sum(self._weights[factor] for factor in order) - 1
-            extra = sum(self._extra_levels(*pair) for pair in choice.items())
-            value = self._worth(lines, _PASSING)
-            value -= (self._factor_price + _FACTOR_SHARE * explained) * factors
-            value -= (self._level_price + _LEVEL_SHARE * explained) * extra
-            if value <= best:
+            if (value := self._value(choice)) <= best:
                 return best, best_choice
             best, best_choice = value, dict(choice)
+
+    def _value(self, choice: _Choice) -> float:
+        """Return what a choice explains, less the price of passing cases, factors and levels."""
+        cases = self._cases(self._matched(choice))
+        explained = float(self._fails @ cases)
+        value = explained - _PASSING * float(self._passes @ cases)
+        factors = sum(self._weights[factor] for factor in choice) - 1
+        levels = sum(self._extra_levels(*pair) for pair in choice.items())
+        value -= (self._factor_price + _FACTOR_SHARE * explained) * factors
+        return value - (self._level_price + _LEVEL_SHARE * explained) * levels
 
     def _widen(self, factor: int, lines: BoolArray, price: float = _PASSING) -> BoolArray:
         """Choose the best level of a factor on some lines, and add levels as long as they help.
@@ -239,7 +242,7 @@ class Search:
         flags = np.zeros(len(matched), bool)
         cases = np.zeros(matched.shape[1], bool)
         best, best_flags = -np.inf, flags
-        # All levels but one cost no more than two, so that more levels may be worth it.
+        # All levels but one may cost no more than two, so that more levels may be worth it.
         while (is_useful & ~flags).any():
             values = float(weights @ cases) + floats @ (weights * ~cases)
             values[flags | ~is_useful] = -np.inf
@@ -258,15 +261,15 @@ class Search:
     def _extra_levels(self, factor: int, flags: BoolArray) -> int:
         """Return how many levels after the first it takes to state a choice.
 
-        Numbers next to one another are a range. Where no case has two levels at a point, it may
-        state what it leaves out.
+        Numbers next to one another are a range, which its bounds state. Where no point has two
+        levels, a choice can state the levels that it leaves out.
         """
         chosen = flags[self._is_present[self._rows[factor]]]
         count = int(chosen.sum())
         bounds = int((np.diff(chosen.astype(np.int8)) != 0).sum())
         extra = [count - 1]
         extra += [len(chosen) - count] if self._is_exclusive[factor] else []
-        extra += [bounds] if self._is_ordered[factor] and bounds <= _RANGE else []
+        extra += [bounds] if self._is_ordered[factor] and bounds <= _MAX_BOUNDS else []
         return min(extra)
 
 

@@ -78,7 +78,7 @@ class LevelTable:
         return lines
 
     def without_spare_levels(self, condition: Condition) -> Condition:
-        """Return a condition without the levels that others include, of which it matches as many.
+        """Return a condition without levels that change nothing about which lines it matches.
 
         Axes in order down to 0, for example, are axes that do not rise.
         """

@@ -5,6 +5,7 @@ What one mistake does to several operators is a bug, one row of a report.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from typing import ClassVar
 
@@ -260,15 +261,13 @@ class Bug:
 
 def bugs_of(causes: Sequence[Cause]) -> list[Bug]:
     """Return the bugs that causes are part of, in the order of their first causes."""
-    groups: list[list[Cause]] = []
+    bugs: list[tuple[Cause, ...]] = []
     for cause in causes:
-        for group in groups:
-            if any(_are_one(member, cause) for member in group):
-                group.append(cause)
-                break
-        else:
-            groups.append([cause])
-    return [Bug(tuple(group)) for group in groups]
+        # One cause may show that two bugs so far are one.
+        same = [bug for bug in bugs if any(_are_one(member, cause) for member in bug)]
+        bugs = [bug for bug in bugs if bug not in same]
+        bugs.append((*chain.from_iterable(same), cause))
+    return [Bug(bug) for bug in sorted(bugs, key=lambda bug: causes.index(bug[0]))]
 
 
 def _are_one(first: Cause, other: Cause) -> bool:

@@ -54,7 +54,7 @@ _PHRASES = {
     TYPE: "a first input of {1}",
     "rank": "{0} of rank {1}",
     "extents": "{0} with an extent of {1}",
-    "coverage": "{0} for {1}",
+    "listed": "{0} for {1}",
     "empty": "an empty {1} tensor of {0}",
     "special": "{1} in {0}",
     "positive": "{1} positive elements of {0}",
@@ -144,9 +144,15 @@ def _text(factor: str, levels: Sequence[str], table: LevelTable) -> str:
     return _alternatives(factor, levels, every)
 
 
+def _words(factor: str, level: str, *, alone: bool) -> list[str]:
+    """Return the phrase of a level; with others, a single element is in the plural."""
+    words = level_text(factor, level).split()
+    return words if alone or words[:2] != ["1", "element"] else ["1", "elements", *words[2:]]
+
+
 def _alternatives(factor: str, levels: Sequence[str], every: Sequence[str]) -> str:
     """Return phrases as alternatives; words with which all of them begin or end occur once."""
-    phrases = [level_text(factor, level).split() for level in levels]
+    phrases = [_words(factor, level, alone=len(levels) == 1) for level in levels]
     shortest = min(map(len, phrases)) - 1
     before = _shared_words(phrases, shortest)
     after = _shared_words([phrase[::-1] for phrase in phrases], shortest - before)
@@ -178,8 +184,9 @@ def _is_range(levels: Sequence[str], every: Sequence[str]) -> bool:
 def _as_range(tails: list[str], levels: Sequence[str], every: Sequence[str]) -> list[str]:
     """Return levels as one range, from "3" and "5 to 8" to "3 to 8"; [] if they are none."""
     first, last = tails[0].endswith(" less"), levels[-1] == every[-1]
-    # Two numbers are as short without, unless one of them is the end of all.
-    if not _is_range(levels, every) or len(levels) < 3 - (first or tails[-1].endswith(" more")):
+    # Two plain numbers are as short without.
+    are_plain = not any(" " in level for level in levels)
+    if not _is_range(levels, every) or len(levels) < 2 + are_plain:
         return []
     least, most = tails[0].partition(" to ")[0], tails[-1].rpartition(" to ")[2]
     return [f"{most} or less" if first else f"{least} or more" if last else f"{least} to {most}"]

@@ -52,8 +52,8 @@ _SHARED, _TOLERANCE, _LOSS_OF_SHARED = 0.75, 3.0, 0.6
 class Draft:
     """A cause as masks of cases: those it explains, and all that fail or pass for its kinds.
 
-    `visible` are the passing ones in which its failures would show, most often. `common` is what
-    all of its failures have, where it has no condition.
+    Of the passing cases, those count against a condition that are `compared`: a failure would show
+    in them. `common` is what all failures have that no condition explains.
     """
 
     kinds: tuple[str, ...]
@@ -61,7 +61,7 @@ class Draft:
     explained: BoolArray
     failing: BoolArray
     passing: BoolArray
-    visible: BoolArray
+    compared: BoolArray
     alternatives: tuple[Condition, ...] = ()
     common: Condition = ()
 
@@ -92,8 +92,8 @@ def drafts_of(
                 # Where the other cases contradict nothing, they are further evidence.
                 agrees = not (matched & passing & ~compared).any()
                 masks = (failing, passing) if agrees else (searched, compared)
-                own = found.condition, explained, *masks, compared, found.alternatives
-                drafts.append(Draft((kind,), *own))
+                draft = Draft((kind,), found.condition, explained, *masks, compared)
+                drafts.append(replace(draft, alternatives=found.alternatives))
                 left &= ~explained
     return _settled(drafts, Draft((kind,), (), left, failing, passes, passes), table)
 
@@ -105,10 +105,10 @@ def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Dr
     if STATE in rest.kinds:
         return [replace(most, explained=failing)]
     # What breaks another rule is another bug.
-    rules = {term for draft in drafts for term in draft.condition if term[0] == VIOLATED_RULE}
-    of_rule = table.matching(tuple(term for term in most.condition if term in rules))
-    is_open = not drafts or (left & ~of_rule).sum() > 1
-    is_open |= left.sum() > max(1, MAX_UNEXPLAINED * most.explained.sum())
+    rules = {_rule(draft.condition) for draft in drafts} - {()}
+    has_others = (left & ~table.matching(_rule(most.condition))).any()
+    most_left = max(1, MAX_UNEXPLAINED * most.explained.sum())
+    is_open = not drafts or has_others or left.sum() > most_left
     if (is_open or len(drafts) > _MOST_OF_A_KIND) and len(rules) < 2:
         # Where a bug does not always show, conditions say in which calls it does, by chance.
         common = necessary_condition(table, failing, rest.passing)
@@ -130,7 +130,7 @@ def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Dr
 
 
 def _gathered(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:
-    """Return causes of one kind, of several at the end that one term holds for only the first.
+    """Return the causes of one kind; those are one for which a term of the largest of them holds.
 
     The other terms of so many say in which calls the same bug shows.
     """
@@ -138,11 +138,16 @@ def _gathered(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:
     for number, first in enumerate(ordered[: -_MIN_ALIKE + 1]):
         every: BoolArray = np.any([draft.explained for draft in ordered[number:]], axis=0)
         for term in first.condition:
-            matched = table.matching((term,))
+            matched = table.matching((term, *_rule(first.condition)))
             is_rare = (matched & first.passing).sum() < _MAX_ALIKE * first.passing.sum()
             if is_rare and not (every & ~matched).any():
                 return [*ordered[:number], replace(first, explained=every)]
     return ordered
+
+
+def _rule(condition: Condition) -> Condition:
+    """Return the part of a condition that names a violated rule."""
+    return tuple(term for term in condition if term[0] == VIOLATED_RULE)
 
 
 def merged(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:
@@ -169,20 +174,20 @@ def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
     """
     explained = first.explained | second.explained
     failing, passing = first.failing | second.failing, first.passing & second.passing
-    visible = first.visible & second.visible
+    compared = first.compared & second.compared
     # The kind of most failures comes first.
     ordered = sorted((first, second), key=lambda draft: -int(draft.explained.sum()))
     kinds = tuple(dict.fromkeys(kind for draft in ordered for kind in draft.kinds))
     if not first.condition and not second.condition:
         of_both = (d.common for d in ordered if not (explained & ~table.matching(d.common)).any())
         common = next(filter(None, of_both), ())
-        both = Draft(kinds, (), explained, failing, passing, visible, common=common)
+        both = Draft(kinds, (), explained, failing, passing, compared, common=common)
         return both if common and _are_of_one_bug(first, second) else None
     if not _are_of_one_bug(first, second):
         # One of them may count valid calls, and the other one invalid calls.
-        passing, visible = first.passing | second.passing, first.visible | second.visible
+        passing, compared = first.passing | second.passing, first.compared | second.compared
     separately = sum(
-        _loss(table.matching(draft.condition), draft.explained, draft.visible)
+        _loss(table.matching(draft.condition), draft.explained, draft.compared)
         for draft in (first, second)
         if draft.condition
     )
@@ -190,13 +195,13 @@ def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
     for condition, is_shared in _tried(first, second, table).items():
         matched = table.matching(condition)
         shares = [(matched & d.explained).sum() / d.explained.sum() for d in (first, second)]
-        loss = _loss(matched, explained, visible)
+        loss = _loss(matched, explained, compared)
         tolerance = max(_TOLERANCE, _LOSS_OF_SHARED * explained.sum() * is_shared)
         if min(shares) >= _SHARED and loss <= separately + tolerance and loss < least:
             best, least = condition, loss
     if best is None:
         return None
-    return Draft(kinds, table.without_spare_levels(best), explained, failing, passing, visible)
+    return Draft(kinds, table.without_spare_levels(best), explained, failing, passing, compared)
 
 
 def _are_of_one_bug(first: Draft, second: Draft) -> bool:
@@ -254,5 +259,5 @@ def _parts(condition: Condition) -> list[Condition]:
     return [part for count in counts for part in combinations(condition, count)]
 
 
-def _loss(matched: BoolArray, explained: BoolArray, visible: BoolArray) -> float:
-    return float((explained & ~matched).sum() + 2 * (matched & visible).sum())
+def _loss(matched: BoolArray, explained: BoolArray, compared: BoolArray) -> float:
+    return float((explained & ~matched).sum() + 2 * (matched & compared).sum())

@@ -47,11 +47,11 @@ def has(point: Point, levels: Mapping[str, str]) -> bool:
         (sliced(start=2, stop=3), (1, 3), {"output length": "one of an axis"}),
         (sliced(start=0, stop=9), (5, 3), {"output length": "all of an axis"}),
         (sliced(start=0, stop=9, axis=-1), (5, 3), {"axes signs": "below 0"}),
-        (sliced(start=0, stop=9), (5, 3), {"axes coverage": "some axes"}),
+        (sliced(start=0, stop=9), (5, 3), {"axes listed": "some axes"}),
         (
             sliced(start=0, stop=9),
             (5, 3),
-            {OUTPUT_EXTENTS: "other extents than the data on no axis"},
+            {OUTPUT_EXTENTS: "the extents of the data"},
         ),
     ],
 )

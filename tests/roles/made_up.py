@@ -77,9 +77,9 @@ OFTEN = 8
 
 
 class Recorder(Choices):
-    """Counts how often each option of each choice can be expected, and expects ranges to be ones.
+    """Counts how often to expect each option of each choice; no range of integers is empty.
 
-    Hypothesis draws no integer from a range that ends before it begins.
+    Hypothesis cannot draw from an empty one.
     """
 
     def __init__(self, seed: int, expected: defaultdict[tuple[str, str], float]) -> None:
@@ -97,6 +97,10 @@ class Recorder(Choices):
     def integer(self, name: str, low: int, high: int) -> int:
         assert low <= high, name
         return super().integer(name, low, high)
+
+    def integers(self, name: str, low: int, high: int, count: int) -> list[int]:
+        assert low <= high, name
+        return super().integers(name, low, high, count)
 
 
 def checked_calls(spec: Spec, draws: int) -> list[Call]:

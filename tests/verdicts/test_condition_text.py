@@ -11,6 +11,7 @@ FACTORS = {
     "data axis": ["first", "last", "any but the last"],
     "data rank": ["1", "2", "3", "4", "5", "6"],
     "data extents": ["0", "1", "2 or more"],
+    "data elements": ["0", "1", "2", "3", "4", "5 to 8", "9 to 16"],
     "data layout": ["in C order", "with gaps", "with a stride of 0"],
 }
 # One call has two extents and two parts of a layout.
@@ -32,6 +33,9 @@ POINT = {
         ("data rank", ("3", "4", "5"), "data of rank 3 to 5"),
         ("data rank", ("1", "3", "4", "5", "6"), "anything but data of rank 2"),
         ("data extents", ("0", "1"), "data without elements or with an extent of 1"),
+        ("data elements", ("4", "5 to 8"), "4 to 8 elements of data"),
+        ("data elements", ("1", "2"), "1 or 2 elements of data"),
+        ("data elements", ("0", "1", "5 to 8"), "0, 1 or 5 to 8 elements of data"),
         ("data layout", ("in C order", "with gaps"), "data in C order or with gaps"),
     ],
 )

@@ -57,8 +57,8 @@ def test_passes_in_which_nothing_shows_say_nothing_against_one_cause(is_visible:
         return case["a"] == "0" and case["b"] in "01"
 
     first, second = draft("shape", of(a="0", b="0"), fails), draft("value", of(a="0", b="1"), fails)
-    visible = mask(lambda case: not fails(case) and (is_visible or case["a"] != "0"))
-    found = conditions(*(replace(one, visible=visible) for one in (first, second)))
+    compared = mask(lambda case: not fails(case) and (is_visible or case["a"] != "0"))
+    found = conditions(*(replace(one, compared=compared) for one in (first, second)))
     assert (found == [of(a="0")]) is not is_visible
 
 
