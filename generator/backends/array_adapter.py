@@ -13,7 +13,7 @@ import numpy as np
 from opcert.arrays.element_types import Array
 from opcert.backends import composition as host
 from opcert.backends.array_functions import ArrayFunctions, Compute
-from opcert.backends.contract import adapter_rejections
+from opcert.backends.contract import Arguments, adapter_rejections
 from opcert.backends.native import Trace, Traced, render_native
 from opcert.backends.probing import REDUCTIONS
 
@@ -31,9 +31,7 @@ class ArrayAdapter(ArrayFunctions):
     # A line of native code that sets the library up.
     setup: ClassVar[str] = ""
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> list[Array]:
+    def run(self, operator: str, inputs: Arguments, attributes: Arguments) -> list[Array]:
         """Compute `operator` with the library.
 
         Raises:
@@ -52,9 +50,7 @@ class ArrayAdapter(ArrayFunctions):
                 host.check_descriptions(outputs, described)
         return outputs
 
-    def native(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> str:
+    def native(self, operator: str, inputs: Arguments, attributes: Arguments) -> str:
         """Return the call in the API of the library: the calls of its functions, up to an error.
 
         Raises:

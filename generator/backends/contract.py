@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from traceback import walk_tb
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from opcert.arrays.element_types import Array
 from opcert.errors import BackendError, describe_error, safe_repr
 
+# The inputs or the attributes of a call, by name; a variadic input is a list of arrays.
+Arguments: TypeAlias = Mapping[str, Any]
 # The number of lines that are kept, and the maximum length of each.
 _MAX_LINES, _MAX_LENGTH = 3, 160
 _STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib"))
@@ -88,9 +90,7 @@ class Backend(Protocol):
     name: str
     version: str
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: Arguments, attributes: Arguments) -> Sequence[Array]:
         """Compute `operator`. Outputs share no memory with inputs; inputs stay unchanged.
 
         An input is an array; a variadic one is a list of arrays.

@@ -12,6 +12,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array
 from opcert.backends import composition as host
 from opcert.backends.array_adapter import ArrayAdapter
 from opcert.backends.array_functions import Compute, declared_support
+from opcert.backends.contract import Arguments
 
 # JAX compiles for every shape and keeps the code, 3 MB each, so its caches are cleared before a
 # call that resembles none of the last few calls. A valid call and its invalid variants, which
@@ -53,9 +54,7 @@ class Jax(ArrayAdapter):
         self._library = import_module("jax")
         self.version = f"{self._library.__version__} on {self._library.default_backend()}"
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> list[Array]:
+    def run(self, operator: str, inputs: Arguments, attributes: Arguments) -> list[Array]:
         """Compute `operator` with JAX."""
         form = _form(operator, inputs, attributes)
         if not any(_resemble(form, other) for other in self._last):
@@ -65,9 +64,7 @@ class Jax(ArrayAdapter):
         with self._library.enable_x64(True):
             return super().run(operator, inputs, attributes)
 
-    def native(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> str:
+    def native(self, operator: str, inputs: Arguments, attributes: Arguments) -> str:
         """Return the call in the API of JAX."""
         with self._library.enable_x64(True):
             return super().native(operator, inputs, attributes)
@@ -119,7 +116,7 @@ class Jax(ArrayAdapter):
 _Form: TypeAlias = dict[str, Any]
 
 
-def _form(operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]) -> _Form:
+def _form(operator: str, inputs: Arguments, attributes: Arguments) -> _Form:
     arrays = {name: v if isinstance(v, list) else [v] for name, v in inputs.items()}
     forms = {name: [(a.dtype, a.shape) for a in listed] for name, listed in arrays.items()}
     return {"": operator, **forms, **attributes}

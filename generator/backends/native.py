@@ -15,6 +15,7 @@ import numpy as np
 from opcert.arrays.element_types import Array, bits_dtype
 from opcert.arrays.golden import allowance_of, alternatives_of
 from opcert.arrays.layouts import C_ORDER, Layout
+from opcert.backends.contract import Arguments
 from opcert.system import code_template
 
 # The most elements 1, 2, 3, ... that are listed instead of written as a range.
@@ -90,7 +91,7 @@ def render_native(template: str, **names: Any) -> str:
     return code_template(template).render(**names).rstrip()
 
 
-def array_code(array: Array, inputs: Mapping[str, Any]) -> str:
+def array_code(array: Array, inputs: Arguments) -> str:
     """Return the expression of an array: one of the `inputs` of the call, or a list of elements.
 
     Raises:
@@ -118,7 +119,7 @@ def array_code(array: Array, inputs: Mapping[str, Any]) -> str:
 class Trace:
     """The calls of a library, as lines of code, while an adapter makes them."""
 
-    def __init__(self, inputs: Mapping[str, Any]) -> None:
+    def __init__(self, inputs: Arguments) -> None:
         """Begin the trace of a call that has `inputs`."""
         self._inputs = inputs
         self.lines: list[str] = []

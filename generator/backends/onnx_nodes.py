@@ -21,6 +21,7 @@ from onnx.shape_inference import InferenceError
 
 from opcert.arrays.element_types import FOUR_BIT_TYPES, INTEGERS, Array, type_name
 from opcert.backends import composition as host
+from opcert.backends.contract import Arguments
 from opcert.backends.onnx_models import TYPES, Node, NodeCall, build_model, node_call
 from opcert.backends.probing import DML_SPLIT, DML_TYPES
 
@@ -303,8 +304,8 @@ EXCLUDED = {
 
 def files_of_test(
     operator: str,
-    inputs: Mapping[str, Any],
-    attributes: Mapping[str, Any],
+    inputs: Arguments,
+    attributes: Arguments,
     outputs: Sequence[Array],
     rules: Collection[str],
 ) -> dict[str, bytes]:
@@ -345,7 +346,7 @@ def files_of_test(
     }
 
 
-def _starts_below(inputs: Mapping[str, Any]) -> bool:
+def _starts_below(inputs: Arguments) -> bool:
     """Whether a slice goes backwards from below a dimension: ONNX has its first element then."""
     data, start, step = (inputs[name] for name in ("data", "start", "step"))
     axes = inputs.get("axes", np.arange(start.size))

@@ -1,7 +1,6 @@
 """ONNX Runtime as a backend: a call is a session of one ONNX node."""
 
 import ctypes
-from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -17,7 +16,7 @@ from opcert.arrays.element_types import (
     type_name,
 )
 from opcert.backends.composition import check_options, to_int64
-from opcert.backends.contract import adapter_rejections
+from opcert.backends.contract import Arguments, adapter_rejections
 from opcert.backends.native import array_code, render_native
 from opcert.backends.onnx_models import (
     IR_VERSION,
@@ -89,9 +88,7 @@ class OnnxRuntime:
                 support[operator]["excluded"] = EXCLUDED[operator]
         return support
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
-    ) -> list[Array]:
+    def run(self, operator: str, inputs: Arguments, attributes: Arguments) -> list[Array]:
         """Run the node on the inputs; ONNX Runtime validates the call.
 
         Raises:
@@ -105,9 +102,7 @@ class OnnxRuntime:
         outputs = self._session(call.node).run_with_ort_values(None, values)
         return [_to_array(value) for value in outputs]
 
-    def native(
-        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
-    ) -> str:
+    def native(self, operator: str, inputs: Arguments, attributes: Arguments) -> str:
         """Return the call in the API of onnx and ONNX Runtime.
 
         Raises:
@@ -135,9 +130,7 @@ class OnnxRuntime:
             ir_version=IR_VERSION,
         )
 
-    def _node_call(
-        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
-    ) -> NodeCall:
+    def _node_call(self, operator: str, inputs: Arguments, attributes: Arguments) -> NodeCall:
         if operator not in NODES:
             raise NotImplementedError(f"no node of ONNX for {operator}")
         if operator in PLAIN_CALLS:
@@ -168,7 +161,7 @@ class OnnxRuntime:
         return strict if on_cpu else [*strict, "session.disable_cpu_ep_fallback"]
 
 
-def _widen_indices(operator: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _widen_indices(operator: str, inputs: Arguments) -> dict[str, Any]:
     """Return the inputs, with indices of the document's integer types as int64."""
     if operator not in PLAIN_CALLS:
         return dict(inputs)

@@ -1,7 +1,7 @@
 """OpenVINO as a backend: a call is a model of one node, compiled for a device."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -23,7 +23,7 @@ from opcert.arrays.element_types import (
     type_name,
 )
 from opcert.backends.composition import check_options
-from opcert.backends.contract import adapter_rejections
+from opcert.backends.contract import Arguments, adapter_rejections
 from opcert.backends.native import array_code, dtype_expression, render_native
 from opcert.backends.probing import DECLARED_SUPPORT, PLAIN_CALLS, REDUCTIONS, probe_types
 
@@ -201,9 +201,7 @@ class OpenVino:
             return self._compiled(specs[:half]) + self._compiled(specs[half:]) if half else []
         return specs
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
-    ) -> list[Array]:
+    def run(self, operator: str, inputs: Arguments, attributes: Arguments) -> list[Array]:
         """Run the node on the inputs; OpenVINO validates the call.
 
         Raises:
@@ -223,9 +221,7 @@ class OpenVino:
         request.wait()
         return [to_array(tensor) for tensor in request.output_tensors]
 
-    def native(
-        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
-    ) -> str:
+    def native(self, operator: str, inputs: Arguments, attributes: Arguments) -> str:
         """Return the call in OpenVINO's own API.
 
         Raises:
@@ -257,7 +253,7 @@ class OpenVino:
         )
 
     def _plan(
-        self, operator: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any]
+        self, operator: str, inputs: Arguments, attributes: Arguments
     ) -> tuple[ModelSpec, list[Array]]:
         """Return the key of the model for a call, and the arrays of its ports.
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, bit_width
+from opcert.backends.contract import Arguments
 
 DML_SPLIT = "directml/DML_OPERATOR_SPLIT"
 _DML_PREFIXES = {"f": "FLOAT", "i": "INT", "u": "UINT"}
@@ -24,8 +25,8 @@ class PlainCall(NamedTuple):
     omitted.
     """
 
-    inputs: Mapping[str, Any]
-    attributes: Mapping[str, Any] = MappingProxyType({})
+    inputs: Arguments
+    attributes: Arguments = MappingProxyType({})
     index_types: Sequence[str] = INTEGERS
     optional: str = ""
 

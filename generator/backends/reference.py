@@ -1,7 +1,7 @@
 """The NumPy reference as a backend: calls the function that the spec of an operator names."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from opcert import __version__
 from opcert.arrays.calls import Call, Tensor, argument_of, flatten_variadic
 from opcert.arrays.element_types import Array, type_name
+from opcert.backends.contract import Arguments
 from opcert.cases.conditions import Conditions
 from opcert.reference import require
 from opcert.specification import files
@@ -34,9 +35,7 @@ class Reference:
                 for spec_file in files.read_specs(files.find_spec_files(Path(specs)))
             }.__getitem__
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> list[Array]:
+    def run(self, operator: str, inputs: Arguments, attributes: Arguments) -> list[Array]:
         """Call the operator's reference function."""
         try:
             function = self._function(operator)

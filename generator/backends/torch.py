@@ -12,7 +12,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, FOUR_BIT_TYPES, Array, bi
 from opcert.backends import composition as host
 from opcert.backends.array_adapter import ArrayAdapter
 from opcert.backends.array_functions import COMPOSED, FLOATS, MOVED, Compute, declared_support
-from opcert.backends.contract import adapter_rejections
+from opcert.backends.contract import Arguments, adapter_rejections
 from opcert.backends.native import Traced
 
 # PyTorch's names of these are NumPy's.
@@ -70,9 +70,7 @@ class Torch(ArrayAdapter):
         self.version = f"{self._library.__version__}{suffix}"
         self._names = {self._dtype(name): name for name in TYPES}
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> list[Array]:
+    def run(self, operator: str, inputs: Arguments, attributes: Arguments) -> list[Array]:
         """Compute `operator`, and end the process if the call breaks the device.
 
         After an assertion that failed in a kernel, every later call of the process fails.

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, InputArrays, bit_width
+from opcert.backends.contract import Arguments
 from opcert.errors import BackendError, did_you_mean
 from opcert.isolation.handshake import perform_handshake
 from opcert.isolation.messages import MAX_OUTPUT_BYTES, pack_inputs
@@ -97,7 +98,7 @@ class Driver:
             raise
 
     def call(
-        self, operator: str, inputs: InputArrays, attributes: Mapping[str, Any], timeout: float
+        self, operator: str, inputs: InputArrays, attributes: Arguments, timeout: float
     ) -> Outcome:
         """Make a call.
 

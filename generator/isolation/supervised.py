@@ -13,7 +13,7 @@ import numpy as np
 
 from opcert.arrays.calls import flatten_variadic
 from opcert.arrays.element_types import Array, InputArrays
-from opcert.backends.contract import Backend
+from opcert.backends.contract import Arguments, Backend
 from opcert.backends.lookup import (
     ALL_VALUES,
     DRIVER_PREFIX,
@@ -115,7 +115,7 @@ class SupervisedBackend(IsolatedBackend):
         self,
         operator: str,
         inputs: InputArrays,
-        attributes: Mapping[str, Any],
+        attributes: Arguments,
         dirty_sizes: Sequence[int] = (),
     ) -> Outcome:
         """Make a call; a crash, a hang or a protocol violation is an outcome."""
@@ -131,9 +131,7 @@ class SupervisedBackend(IsolatedBackend):
         except WorkerFailure as failure:
             return self._stopped(worker, failure)
 
-    def native(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> str:
+    def native(self, operator: str, inputs: InputArrays, attributes: Arguments) -> str:
         """Return what `native_code` does in the process; a driver, and one that ends, give none."""
         try:
             worker = self._running_worker()
@@ -161,9 +159,7 @@ class SupervisedBackend(IsolatedBackend):
             return Outcome("rejected", reason=failure.reason, fault=fault, log=log)
         return Outcome(failure.observed, reason=failure.reason, log=log)
 
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
+    def run(self, operator: str, inputs: InputArrays, attributes: Arguments) -> Sequence[Array]:
         """Make a call, as the contract of a backend requires.
 
         Raises:
@@ -349,7 +345,7 @@ def _call(
     task: str,
     operator: str,
     inputs: Mapping[str, Array],
-    attributes: Mapping[str, Any],
+    attributes: Arguments,
     answers: tuple[str, ...] = _ANSWERS,
 ) -> CheckStep:
     outcome = backend.call(operator, inputs, attributes)

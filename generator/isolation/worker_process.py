@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, InputArrays
+from opcert.backends.contract import Arguments
 from opcert.errors import BackendError, describe_error
 from opcert.isolation.handshake import perform_handshake
 from opcert.isolation.messages import PROTOCOL, SharedArea, read_inputs_back, write_inputs
@@ -109,7 +110,7 @@ class Worker:
         self,
         operator: str,
         inputs: InputArrays,
-        attributes: Mapping[str, Any],
+        attributes: Arguments,
         timeout: float,
         dirty_sizes: Sequence[int] = (),
     ) -> Outcome:
@@ -129,7 +130,7 @@ class Worker:
             raise WorkerFailure("protocol", text[:_MAX_TEXT_LENGTH]) from None
 
     def native(
-        self, operator: str, inputs: InputArrays, attributes: Mapping[str, Any], timeout: float
+        self, operator: str, inputs: InputArrays, attributes: Arguments, timeout: float
     ) -> str:
         """Return what `native_code` does in the process.
 
@@ -140,9 +141,7 @@ class Worker:
         answer = self.process.exchange(request, timeout)
         return checked_code(answer.get("native")) if answer.get("id") == self._number else ""
 
-    def _request(
-        self, operator: str, inputs: InputArrays, attributes: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _request(self, operator: str, inputs: InputArrays, attributes: Arguments) -> dict[str, Any]:
         descriptions, outputs_offset = write_inputs(self._area, inputs)
         self._number += 1
         released, self.released = self.released, []

@@ -1,7 +1,7 @@
 """Call x backend -> outcome, in this process or in another."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -10,7 +10,7 @@ import numpy as np
 from opcert.arrays.calls import group_variadic, plain_copy
 from opcert.arrays.element_types import InputArrays
 from opcert.arrays.layouts import dirty_freed_memory
-from opcert.backends.contract import Backend, own_lines
+from opcert.backends.contract import Arguments, Backend, own_lines
 from opcert.errors import describe_error
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class IsolatedBackend(ABC):
         self,
         operator: str,
         inputs: InputArrays,
-        attributes: Mapping[str, Any],
+        attributes: Arguments,
         dirty_sizes: Sequence[int] = (),
     ) -> Outcome:
         """Make a call, as `call_backend` does; the backend may have changed `inputs` afterwards."""
@@ -83,7 +83,7 @@ def call_backend(
     backend: Backend,
     operator: str,
     inputs: InputArrays,
-    attributes: Mapping[str, Any],
+    attributes: Arguments,
     dirty_sizes: Sequence[int] = (),
 ) -> Outcome:
     """Make one call; every exception of the backend but a KeyboardInterrupt is an outcome.
@@ -107,9 +107,7 @@ def call_backend(
     return Outcome("outputs", outputs)
 
 
-def native_code(
-    backend: Backend, operator: str, inputs: InputArrays, attributes: Mapping[str, Any]
-) -> str:
+def native_code(backend: Backend, operator: str, inputs: InputArrays, attributes: Arguments) -> str:
     """Return the code of a call in the API of the runtime; "" if the backend gives none."""
     try:
         native: Any = backend.native  # type: ignore[attr-defined]

@@ -7,12 +7,12 @@ and `explore` execute steps in the same way.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from opcert.accuracy.bounds import accuracy_of_call
 from opcert.arrays.element_types import Array, InputArrays
 from opcert.arrays.layouts import Layout, copy_in_layout, fill_buffer
-from opcert.backends.contract import Backend
+from opcert.backends.contract import Arguments, Backend
 from opcert.run.comparison import (
     CallRecord,
     Difference,
@@ -55,7 +55,7 @@ class Step:
 
     operator: str
     inputs: Mapping[str, Array]
-    attributes: Mapping[str, Any]
+    attributes: Arguments
     golden: Sequence[Array] | None
     layouts: Mapping[str, Layout]
     data_inputs: tuple[str, ...]
