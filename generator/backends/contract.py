@@ -12,7 +12,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from opcert.arrays.element_types import Array
 from opcert.errors import BackendError, describe_error, safe_repr
 
-# The inputs or the attributes of a call, by name; a variadic input is a list of arrays.
+# The inputs or the attributes of a call by name, where a variadic input is a list of arrays; or the
+# options of a constructor.
 Arguments: TypeAlias = Mapping[str, Any]
 # The number of lines that are kept, and the maximum length of each.
 _MAX_LINES, _MAX_LENGTH = 3, 160

@@ -180,20 +180,12 @@ def _find_entry_point(name: str) -> Any:
         return points[name].load()
 
 
-def in_process_backend(backend: Any, isolated: bool | None) -> Backend:
-    """Return a backend that the caller passed as an object; it runs in this process.
-
-    Raises:
-        BackendError: the caller asks for isolation, or the object is not a backend.
-    """
-    if isolated:
-        raise BackendError(
-            "a backend object runs in this process; to isolate it, pass its name as for --backend"
-        )
-    return check_backend(backend, type(backend).__name__)
-
-
 # -- options
+
+
+def multiple_options(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return those of the options that are `all`; others need not compare with text."""
+    return {k: v for k, v in options.items() if isinstance(v, str) and v == ALL_VALUES}
 
 
 def option_choices(name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -206,9 +198,7 @@ def option_choices(name: str, options: Mapping[str, Any]) -> dict[str, list[Any]
 
 
 def _choices_of(target: Any, name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
-    multiple = [
-        key for key, value in options.items() if isinstance(value, str) and value == ALL_VALUES
-    ]
+    multiple = multiple_options(options)
     if not multiple:
         return {}
     context = f"backend '{name}': configurations"
@@ -238,15 +228,6 @@ def _are_distinct_values(values: Any) -> bool:
     texts = [str(value) for value in values]
     is_distinct = len({*texts, ALL_VALUES}) == len(texts) + 1
     return is_distinct and all(text.isprintable() for text in texts)
-
-
-def with_reference_specs(
-    name: str, options: Mapping[str, Any], specs: str | Path | None
-) -> dict[str, Any]:
-    """Return `options`; for the reference, add the path of `specs` if there is one."""
-    if name == "reference" and specs is not None:
-        return {"specs": str(specs), **options}
-    return dict(options)
 
 
 def parse_backend_options(arguments: Sequence[str] | None) -> dict[str, str]:
@@ -317,18 +298,20 @@ class SourceFiles:
     comes with opcert has no files: opcert has a version.
     """
 
-    def __init__(self, backend: str) -> None:
-        """Read the files of the backend with this name; a missing file has no digest."""
-        self._paths = _shortest_names(_files_of(backend))
+    def __init__(self, backend: object) -> None:
+        """Read the files of the backend with this name; a missing file has no digest.
+
+        A backend that is given as an object has none.
+        """
+        self._paths = _shortest_names(_files_of(backend) if isinstance(backend, str) else [])
         self.digests = self._read()
         self.changed: set[str] = set()
 
-    def check(self) -> None:
-        """Compare the files with their digests, and remember those that differ."""
+    def check(self) -> set[str]:
+        """Compare the files with their digests; return those that have differed at any time."""
         current = self._read()
-        for name, digest in self.digests.items():
-            if current.get(name) != digest:
-                self.changed.add(name)
+        self.changed |= {n for n, digest in self.digests.items() if current.get(n) != digest}
+        return self.changed
 
     def _read(self) -> dict[str, str]:
         digests = {}

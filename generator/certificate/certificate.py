@@ -2,11 +2,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from io import StringIO
 from itertools import zip_longest
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
 
@@ -23,6 +23,7 @@ from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 
 SCHEMA = 13
+Part = TypeVar("Part")
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
@@ -174,6 +175,11 @@ class OperatorAccuracy(StrictModel):
         return count / (count + self.open)
 
 
+def _computed(function: Callable[[Any], Part]) -> cached_property[Part]:
+    """Make a property of a part that the file states, and that follows from the others."""
+    return computed_field(cached_property(function))
+
+
 class Certificate(StrictModel):
     """The verdicts of one run of a backend on a suite, and the conclusions from them.
 
@@ -205,14 +211,12 @@ class Certificate(StrictModel):
                 raise ValueError(f"{count} verdicts of {case}; expected one")
         return self
 
-    @computed_field  # type: ignore[prop-decorator]
-    @cached_property
+    @_computed
     def conformant(self) -> bool:
         """Whether every case in scope has a verdict and none of them blocks conformance."""
         return not self.reasons
 
-    @computed_field  # type: ignore[prop-decorator]
-    @cached_property
+    @_computed
     def grade(self) -> Literal["bit-exact", "value-exact", "within arithmetic"] | None:
         """bit-exact; value-exact if values are equal and bits differ; None if not conformant.
 
@@ -225,8 +229,7 @@ class Certificate(StrictModel):
         differs = any(v.status == "fail" and v.kind == "bits" for v in self.verdicts)
         return "value-exact" if differs else "bit-exact"
 
-    @computed_field  # type: ignore[prop-decorator]
-    @cached_property
+    @_computed
     def conclusion(self) -> str:
         """The result in a few words, and the part of the suite that it covers."""
         count = self.counts["waived"]
@@ -246,8 +249,7 @@ class Certificate(StrictModel):
             text += f", {out_of_claim:,} case{'s' * (out_of_claim > 1)} outside the claim"
         return f"{text}, {self.grade}{waived}"
 
-    @computed_field  # type: ignore[prop-decorator]
-    @cached_property
+    @_computed
     def accuracy(self) -> dict[str, dict[str, OperatorAccuracy]]:
         """How accurate computed results are, by operator and element type."""
         cases: dict[tuple[str, str], dict[str, Accuracy]] = {}
@@ -272,8 +274,7 @@ class Certificate(StrictModel):
             )
         return accuracies
 
-    @computed_field  # type: ignore[prop-decorator]
-    @cached_property
+    @_computed
     def excluded(self) -> dict[str, list[str]]:
         """The rules and levels that claim and declared support exclude, by operator."""
         excluded = self.scope.exclusions
@@ -285,8 +286,7 @@ class Certificate(StrictModel):
         claim = None if self.claim is None else self.claim.content
         return Scope(self.selection.feature_level, claim, Support(self.backend.support))
 
-    @computed_field  # type: ignore[prop-decorator]
-    @cached_property
+    @_computed
     def rejections(self) -> dict[Rejecter, int]:
         """The number of passing rejections by runtime and by adapter."""
         credited = [
@@ -301,8 +301,7 @@ class Certificate(StrictModel):
         """Whether no case is left to run, but for those given up after too many crashes."""
         return not any(verdict.is_left_to_run for verdict in self.verdicts)
 
-    @computed_field  # type: ignore[prop-decorator]
-    @cached_property
+    @_computed
     def reasons(self) -> list[str]:
         """Why the backend is not conformant; empty if it is."""
         failed_cases = {v.case for v in self.verdicts if v.status in (*FAILURE_STATUSES, "waived")}
@@ -323,14 +322,12 @@ class Certificate(StrictModel):
         claimed = () if self.claim is None else self.claim.content.operators
         return [*reasons, *unverified_reasons(self.verdicts, claimed)]
 
-    @computed_field  # type: ignore[prop-decorator]
-    @cached_property
+    @_computed
     def summary(self) -> dict[Literal["cases"] | Status, int]:
         """The number of cases, and the number with each status."""
         return {"cases": len(self.verdicts), **dict(self.counts.items())}
 
-    @computed_field  # type: ignore[prop-decorator]
-    @cached_property
+    @_computed
     def operators(self) -> dict[str, dict[Status, int]]:
         """The number of cases with each status, by operator."""
         counts: dict[str, dict[Status, int]] = {}

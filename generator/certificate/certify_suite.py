@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
@@ -133,8 +132,8 @@ def certify(
             former=[v.without_waiver() for v in certificate.verdicts if v.status != "not-run"],
             repeated=certificate.run.repeated,
         )
-        stops = given.stop_at_failure
-        return _complete(certification, certificate, known, execution, progress, save, stops)
+        run = _Run(certificate, certification, known, execution)
+        return run.complete(progress, save, given.stop_at_failure)
 
 
 @contextmanager
@@ -164,103 +163,102 @@ def _not_run(suite: Suite, case: str) -> Verdict:
     return Verdict(case, operator, "not-run", None, "not-run", (), "")
 
 
-def _complete(
-    certification: Certification,
-    certificate: Certificate,
-    waivers: Waivers | None,
-    execution: Execution,
-    progress: OnVerdict,
-    save: Callable[[Certificate], object] | None,
-    stop_at_failure: bool,
-) -> Certificate:
-    """Run the not-run cases of a certificate, and return it with their verdicts.
+@dataclass(frozen=True)
+class _Run:
+    """A run that goes on from a certificate."""
 
-    `save` is called with the certificate of those so far.
+    certificate: Certificate
+    certification: Certification
+    waivers: Waivers | None
+    execution: Execution
 
-    Raises:
-        UnusedWaiverError: a waiver applies to no failure.
-        CertificationInterrupted: the run was interrupted.
-    """
-    # Waivers are removed here and applied again at the end.
-    verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
-    remaining = [verdict.case for verdict in certificate.verdicts if verdict.status == "not-run"]
-    complete = partial(_completed, certificate, certification, execution, waivers)
-    interrupted, next_save = "", monotonic() + SAVE_SECONDS
-    try:
-        with closing(execution.verdicts(certification, remaining)) as reached:
-            for number, verdict in enumerate(reached, 1):
-                waived = verdict if waivers is None else waivers.apply(verdict)
-                progress(waived, number, len(remaining))
-                if stop_at_failure and waived.status in FAILURE_STATUSES:
-                    break
-                if save is not None and monotonic() > next_save:
-                    # Who resumes a run without remaining cases does not judge them again.
-                    is_last = number == len(remaining)
-                    so_far = certification.finish() if is_last else certification.verdicts.values()
-                    save(complete(so_far))
-                    next_save = monotonic() + SAVE_SECONDS
-    except KeyboardInterrupt:
-        interrupted = "interrupted"
-        execution.interrupt()
-    except ClusterLostError as error:
-        interrupted = str(error)
-    # Baselines that were not selected ran too, but are not part of the certificate.
-    verdicts |= {
-        verdict.case: verdict for verdict in certification.finish() if verdict.case in verdicts
-    }
-    is_complete = not any(v.is_left_to_run for v in verdicts.values())
-    if interrupted and not is_complete:
-        # Without the causes, which take time to find.
-        raise CertificationInterrupted(complete(verdicts.values()), interrupted)
-    reproductions, fresh = dict(certificate.reproductions), dict(certificate.fresh)
-    # Only after all cases, so that resuming a run does not change which failures are confirmed.
-    if (
-        is_complete
-        and not interrupted
-        and any(v.status in FAILURE_STATUSES for v in verdicts.values())
-    ):
-        # An interrupt ends only the confirmation.
-        with suppress(KeyboardInterrupt):
-            confirmed = execution.confirm(verdicts, certification.repeated)
-            verdicts |= confirmed.verdicts
-            reproductions |= confirmed.reproductions
-            fresh |= confirmed.fresh
-    certificate = complete(verdicts.values(), reproductions=reproductions, fresh=fresh)
-    causes = execution.diagnosis.causes(certificate.verdicts, reproductions, fresh)
-    kept = {cause.representative for cause in causes} & certificate.excerpts.keys()
-    excerpts = {case: text for case, text in certificate.excerpts.items() if case in kept}
-    certificate = certificate.replace(causes=causes, excerpts=excerpts)
-    if interrupted:
-        raise CertificationInterrupted(certificate, interrupted)
-    if waivers is not None and (mistakes := waivers.unused([*verdicts.values()])):
-        raise UnusedWaiverError(mistakes, certificate)
-    return certificate
+    def complete(
+        self,
+        progress: OnVerdict,
+        save: Callable[[Certificate], object] | None,
+        stop_at_failure: bool,
+    ) -> Certificate:
+        """Run the not-run cases, and return the certificate with their verdicts.
 
+        `save` is called with the certificate of those so far.
 
-def _completed(
-    certificate: Certificate,
-    certification: Certification,
-    execution: Execution,
-    waivers: Waivers | None,
-    so_far: Iterable[Verdict],
-    **results: object,
-) -> Certificate:
-    """Return a certificate with the verdicts so far and other results, without causes."""
-    by_case = {verdict.case: verdict for verdict in so_far}
-    reached = [by_case.get(verdict.case, verdict) for verdict in certificate.verdicts]
-    excerpts = {**certificate.excerpts, **certification.excerpts}
-    run = {
-        "repeated": certification.repeated,
-        "changed": tuple(sorted({*certificate.run.changed, *execution.changed_files()})),
-        "cluster": merged_clusters(certificate.run.cluster, execution.cluster),
-    }
-    return certificate.replace(
-        run=certificate.run.model_copy(update=run),
-        excerpts={v.case: excerpts[v.case] for v in reached if v.case in excerpts},
-        causes=(),
-        verdicts=tuple(v if waivers is None else waivers.apply(v) for v in reached),
-        **results,
-    )
+        Raises:
+            UnusedWaiverError: a waiver applies to no failure.
+            CertificationInterrupted: the run was interrupted.
+        """
+        certificate, certification = self.certificate, self.certification
+        # Waivers are removed here and applied again at the end.
+        verdicts = {verdict.case: verdict.without_waiver() for verdict in certificate.verdicts}
+        remaining = [v.case for v in certificate.verdicts if v.status == "not-run"]
+        interrupted, next_save = "", monotonic() + SAVE_SECONDS
+        try:
+            with closing(self.execution.verdicts(certification, remaining)) as reached:
+                for number, verdict in enumerate(reached, 1):
+                    waived = self._waived(verdict)
+                    progress(waived, number, len(remaining))
+                    if stop_at_failure and waived.status in FAILURE_STATUSES:
+                        break
+                    if save is not None and monotonic() > next_save:
+                        # Who resumes a run without remaining cases does not judge them again.
+                        is_last = number == len(remaining)
+                        so_far = certification.verdicts.values()
+                        save(self._after(certification.finish() if is_last else so_far))
+                        next_save = monotonic() + SAVE_SECONDS
+        except KeyboardInterrupt:
+            interrupted = "interrupted"
+            self.execution.interrupt()
+        except ClusterLostError as error:
+            interrupted = str(error)
+        # Baselines that were not selected ran too, but are not part of the certificate.
+        verdicts |= {
+            verdict.case: verdict for verdict in certification.finish() if verdict.case in verdicts
+        }
+        is_complete = not any(v.is_left_to_run for v in verdicts.values())
+        if interrupted and not is_complete:
+            # Without the causes, which take time to find.
+            raise CertificationInterrupted(self._after(verdicts.values()), interrupted)
+        reproductions, fresh = dict(certificate.reproductions), dict(certificate.fresh)
+        fails = any(v.status in FAILURE_STATUSES for v in verdicts.values())
+        # Only after all cases, so that resuming a run does not change which failures are confirmed.
+        if is_complete and fails and not interrupted:
+            # An interrupt ends only the confirmation.
+            with suppress(KeyboardInterrupt):
+                confirmed = self.execution.confirm(verdicts, certification.repeated)
+                verdicts |= confirmed.verdicts
+                reproductions |= confirmed.reproductions
+                fresh |= confirmed.fresh
+        certificate = self._after(verdicts.values(), reproductions=reproductions, fresh=fresh)
+        causes = self.execution.diagnosis.causes(certificate.verdicts, reproductions, fresh)
+        kept = {cause.representative for cause in causes} & certificate.excerpts.keys()
+        excerpts = {case: text for case, text in certificate.excerpts.items() if case in kept}
+        certificate = certificate.replace(causes=causes, excerpts=excerpts)
+        if interrupted:
+            raise CertificationInterrupted(certificate, interrupted)
+        if self.waivers is not None and (mistakes := self.waivers.unused([*verdicts.values()])):
+            raise UnusedWaiverError(mistakes, certificate)
+        return certificate
+
+    def _waived(self, verdict: Verdict) -> Verdict:
+        return verdict if self.waivers is None else self.waivers.apply(verdict)
+
+    def _after(self, so_far: Iterable[Verdict], **results: object) -> Certificate:
+        """Return the certificate with the verdicts so far and other results, without causes."""
+        former, certification = self.certificate, self.certification
+        by_case = {verdict.case: verdict for verdict in so_far}
+        reached = [by_case.get(verdict.case, verdict) for verdict in former.verdicts]
+        excerpts = {**former.excerpts, **certification.excerpts}
+        run = {
+            "repeated": certification.repeated,
+            "changed": tuple(sorted({*former.run.changed, *self.execution.changed_files()})),
+            "cluster": merged_clusters(former.run.cluster, self.execution.cluster),
+        }
+        return former.replace(
+            run=former.run.model_copy(update=run),
+            excerpts={v.case: excerpts[v.case] for v in reached if v.case in excerpts},
+            causes=(),
+            verdicts=tuple(map(self._waived, reached)),
+            **results,
+        )
 
 
 def _resumed(former: Certificate, current: Certificate) -> Certificate:

@@ -3,11 +3,11 @@
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -17,13 +17,6 @@ from opcert.certificate.certificate import FILE_NAME, SCHEMA, Certificate
 from opcert.errors import OpcertError
 from opcert.suite.writing import refuse_foreign_files, refuse_path_in_suite
 from opcert.yaml_files import describe_first_error
-
-# Only signatures need the package cryptography, which is an extra, and they import it.
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-        Ed25519PublicKey,
-    )
 
 CERTIFICATE_FILE = "certificate.json"
 # Ten times the size of the largest suite's certificate.
@@ -125,31 +118,15 @@ _OTHER_KEYS = {
     "public": (b"PRIVATE KEY-----", "is a private key, which only its owner should have"),
 }
 
-# Returns the signature of bytes as base64 in one line.
-Sign = Callable[[bytes], bytes]
 
+def load_key(path: Path, kind: Literal["private", "public"]) -> Any:
+    """Return the Ed25519 key in a PEM file.
 
-def load_signer(path: Path) -> Sign:
-    """Return a function that signs with the private key in a PEM file.
-
-    Raises:
-        OpcertError: the file cannot be read, or holds no such key.
-    """
-    key: Ed25519PrivateKey = _load_key(path, "private")
-    return lambda data: base64.b64encode(key.sign(data)) + b"\n"
-
-
-def load_public_key(path: Path) -> "Ed25519PublicKey":
-    """Return the public key in a PEM file.
+    Only signatures need the package cryptography, which is an extra, and they import it.
 
     Raises:
         OpcertError: the file cannot be read, or holds no such key.
     """
-    key: Ed25519PublicKey = _load_key(path, "public")
-    return key
-
-
-def _load_key(path: Path, kind: Literal["private", "public"]) -> Any:
     if find_spec("cryptography") is None:
         raise OpcertError("signatures need the package cryptography; pip install 'opcert[sign]'")
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -178,8 +155,8 @@ def _load_key(path: Path, kind: Literal["private", "public"]) -> Any:
     return key
 
 
-def signature_error(text: bytes, data: bytes, key: "Ed25519PublicKey") -> str | None:
-    """Return the error in the `text` of a signature of `data`, or None if it is valid."""
+def signature_error(text: bytes, data: bytes, key: Any) -> str | None:
+    """Return the error in the `text` of a signature of `data`, or None if it fits the key."""
     from cryptography.exceptions import InvalidSignature
 
     try:
@@ -274,13 +251,16 @@ def write_submission(
     return certificate
 
 
-def write_signature(certificate: Path, text: bytes) -> Path:
-    """Write the signature of a certificate next to it, and return its path.
+def write_signature(certificate: Path, content: bytes, key: Any) -> Path:
+    """Sign the content of a certificate with a private key, as base64 in one line next to it.
+
+    Return the path of the signature.
 
     Raises:
         OpcertError: it cannot be written.
     """
     target = certificate.with_name(SIGNATURE_FILE)
+    text = base64.b64encode(key.sign(content)) + b"\n"
     system.write_files(target.parent, [(SIGNATURE_FILE, text)])
     return target
 

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from opcert.backends.lookup import SourceFiles
 from opcert.certificate.certificate import BackendEntry, ClusterEntry, Run, WorkerPlatform
 from opcert.certificate.file import json_differences
 from opcert.certificate.setup import LocalExecution, Setup, stated_arguments, this_machine
@@ -232,7 +233,7 @@ class RemoteExecution:
         self._workers = cluster or self._stack.enter_context(Processes(setup.settings.jobs))
         # A cluster may be used for several runs.
         self._lost_before = len(self._workers.lost)
-        self._files = setup.source_files()
+        self._files = SourceFiles(setup.backend)
         self._changed: set[str] = set()
         self._cases: Counter[WorkerPlatform] = Counter()
         try:
@@ -360,8 +361,7 @@ class RemoteExecution:
 
     def changed_files(self) -> set[str]:
         """Return the files of the backend that have changed here, or where a worker runs."""
-        self._files.check()
-        return self._files.changed | self._changed
+        return self._files.check() | self._changed
 
     def close(self) -> None:
         """Close the backends on all workers; those of a cluster stay."""

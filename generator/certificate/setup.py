@@ -121,10 +121,6 @@ class Setup:
     settings: RunSettings
     claim: Claim | None
 
-    def source_files(self) -> SourceFiles:
-        """Read the files of the backend's code, before it is started."""
-        return SourceFiles(self.backend if isinstance(self.backend, str) else "")
-
     def start_certification(
         self, backend: Backend, entry: BackendEntry, suite: Suite, **continued: Any
     ) -> Certification:
@@ -192,7 +188,7 @@ class LocalExecution:
             BackendError: it cannot be started, or declares what does not exist.
         """
         self._suite, self.diagnosis = suite, Diagnosis(suite)
-        self.files = setup.source_files()
+        self.files = SourceFiles(setup.backend)
         self.backend = start_backend(setup.backend, setup.options, setup.settings, self.files)
         try:
             self.entry, self.run = setup.entries(self.backend, suite, self.files)
@@ -220,8 +216,7 @@ class LocalExecution:
 
     def changed_files(self) -> set[str]:
         """Return the files of the backend that changed during the run."""
-        self.files.check()
-        return self.files.changed
+        return self.files.check()
 
     def close(self) -> None:
         """Close the backend."""

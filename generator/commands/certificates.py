@@ -248,7 +248,7 @@ def _check_signature(
         signed = signature is not None
         return [], ["the signature (no --key)" if signed else "who made it (no signature)"]
 
-    public_key = stored.load_public_key(key)
+    public_key = stored.load_key(key, "public")
     place = f"{file.name}.sig"
     if signature is None:
         return [Finding(place, f"found none; expected a signature for {key}")], []
@@ -275,13 +275,13 @@ def sign(
         opcert sign results --key vendor.key.pem
     """
     file = certificate_file(path)
-    signer = stored.load_signer(key)
+    private_key = stored.load_key(key, "private")
     # Read by the group or by all.
     if key.stat().st_mode & 0o044:
         warn(f"other users can read {key}; restrict it with chmod 600")
     content = stored.read_certificate_bytes(file)
     stored.parse_certificate(content, file)
-    announce(f"wrote {stored.write_signature(file, signer(content))}")
+    announce(f"wrote {stored.write_signature(file, content, private_key)}")
 
 
 def waivers(

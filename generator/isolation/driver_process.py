@@ -79,9 +79,7 @@ class _ReceivedOutputs:
 class Driver:
     """A driver process and its calls."""
 
-    def __init__(
-        self, command: str, options: Mapping[str, Any], memory: int, seconds: float
-    ) -> None:
+    def __init__(self, command: str, options: Arguments, memory: int, seconds: float) -> None:
         """Start the process, and perform the handshake within `seconds`.
 
         Raises:

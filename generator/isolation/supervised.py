@@ -13,15 +13,13 @@ import numpy as np
 
 from opcert.arrays.calls import flatten_variadic
 from opcert.arrays.element_types import Array, InputArrays
-from opcert.backends.contract import Arguments, Backend
+from opcert.backends.contract import Arguments, Backend, check_backend
 from opcert.backends.lookup import (
-    ALL_VALUES,
     DRIVER_PREFIX,
     SourceFiles,
-    in_process_backend,
     load,
+    multiple_options,
     option_choices,
-    with_reference_specs,
 )
 from opcert.errors import BackendError, printable_line
 from opcert.isolation.driver_process import Driver, start_driver
@@ -52,7 +50,7 @@ class SupervisedBackend(IsolatedBackend):
     def __init__(
         self,
         backend: str,
-        options: Mapping[str, Any] | None = None,
+        options: Arguments | None = None,
         settings: RunSettings = _DEFAULTS,
         files: SourceFiles | None = None,
     ) -> None:
@@ -200,7 +198,7 @@ class SupervisedBackend(IsolatedBackend):
 
 def start_backend(
     backend: str | Backend,
-    options: Mapping[str, Any],
+    options: Arguments,
     settings: RunSettings = _DEFAULTS,
     files: SourceFiles | None = None,
 ) -> Backend:
@@ -211,14 +209,18 @@ def start_backend(
     driver always is a process. `files` are those of its code, which each start of a process checks.
 
     Raises:
-        BackendError: it cannot be found or started.
+        BackendError: it cannot be found or started, or is an object that is no backend.
     """
     isolated, has_processes = settings.isolated, os.name == "posix"
     if not isinstance(backend, str):
-        return in_process_backend(backend, isolated)
+        if isolated:
+            text = "a backend object runs in this process; to isolate it, pass its name as for"
+            raise BackendError(f"{text} --backend")
+        return check_backend(backend, type(backend).__name__)
     if isolated and not has_processes:
         raise BackendError("isolation needs Linux or macOS; use isolated=None")
-    options = with_reference_specs(backend, options, settings.specs)
+    if backend == "reference" and settings.specs is not None:
+        options = {"specs": str(settings.specs), **options}
     if isolated or (isolated is None and backend != "reference" and has_processes):
         return SupervisedBackend(backend, options, settings, files)
     return load(backend, **options)
@@ -229,11 +231,11 @@ class Configuration:
     """The options of one run; `name`, a valid folder name, lists those that replaced an `all`."""
 
     name: str
-    options: Mapping[str, Any]
+    options: Arguments
 
 
 def configurations(
-    backend: str, options: Mapping[str, Any] | None = None, isolated: bool | None = None
+    backend: str, options: Arguments | None = None, isolated: bool | None = None
 ) -> list[Configuration]:
     """Return the configurations that `options` select: one, unless an option is `all`.
 
@@ -242,11 +244,7 @@ def configurations(
     """
     requested = dict(options or {})
     # Only text is compared and sent: JSON cannot express every option.
-    multiple = {
-        key: value
-        for key, value in requested.items()
-        if isinstance(value, str) and value == ALL_VALUES
-    }
+    multiple = multiple_options(requested)
     choices = _choices(backend, multiple, isolated) if multiple else {}
     selections = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
     return [
@@ -258,9 +256,7 @@ def configurations(
     ]
 
 
-def _choices(
-    backend: str, options: Mapping[str, str], isolated: bool | None
-) -> Mapping[str, list[Any]]:
+def _choices(backend: str, options: Arguments, isolated: bool | None) -> Mapping[str, list[Any]]:
     if backend.startswith(DRIVER_PREFIX):
         return {}
     try:
@@ -305,7 +301,7 @@ class CheckStep:
 
 
 def check_driver(
-    command: str, options: Mapping[str, Any], settings: RunSettings, suite: Suite
+    command: str, options: Arguments, settings: RunSettings, suite: Suite
 ) -> Iterator[CheckStep]:
     """Start a driver, end it after the handshake, make calls in a new process; yield each step.
 

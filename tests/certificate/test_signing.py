@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from opcert.certificate.file import load_public_key, signature_error
+from opcert.certificate.file import load_key, signature_error
 from tests.command_line import opcert, python
 
 CASES = ("--operator", "directml/DML_OPERATOR_SPLIT", "--case", "dml-split/axis-range*")
@@ -72,7 +72,7 @@ def test_a_signed_certificate_is_sound(folder: Path, keys: Path) -> None:
 def test_any_changed_byte_is_found(folder: Path, keys: Path) -> None:
     data = (folder / "certificate.json").read_bytes()
     text = (folder / "certificate.json.sig").read_bytes()
-    key, random_source = load_public_key(keys / "key.pub.pem"), random.Random(0)
+    key, random_source = load_key(keys / "key.pub.pem", "public"), random.Random(0)
     assert signature_error(text, data, key) is None
     for place in random_source.sample(range(len(data)), 300):
         one, flipped = data[:place], bytes([data[place] ^ 1 << random_source.randrange(8)])
