@@ -55,17 +55,15 @@ def cause_section(
     return {
         "number": number,
         "cause": cause,
-        "status": verdict.status,
         "kinds": {kind: side_by_side.FAILURE_MEANINGS[kind] for kind in cause.kinds},
-        "case": case.id,
+        "verdict": verdict,
+        "description": description,
         "line": operator.describe_call(case),
         "call": [
             f"{name} = {value}"
             for name, value in (*description.inputs.items(), *description.attributes.items())
         ],
-        "reason": description.why,
         "expected": expectation(case),
-        "document": operator.index.document,
         "rules": cited_rules,
         "errata": [
             erratum
@@ -73,7 +71,6 @@ def cause_section(
             if not contract and {case.id, *main_rules} & set(erratum.affects)
         ],
         "contract": contract,
-        "summary": verdict.summary,
         "detail": "\n".join(observed),
         "log": "\n".join(printed),
         "excerpt": [] if excerpt is None else list(excerpt_rows(excerpt)),
