@@ -18,12 +18,7 @@ from opcert.backends.native import (
 )
 from opcert.errors import printable_line
 from opcert.run.session import Step
-from opcert.suite.format import (
-    GeneratedArray,
-    IndexedCase,
-    ListedArray,
-    StoredArray,
-)
+from opcert.suite.format import GeneratedArray, IndexedCase, ListedArray, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.system import code_template
 

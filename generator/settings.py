@@ -131,8 +131,7 @@ class RunSettings:
     case: Annotated[str, Option("Only cases whose ids match.", "GLOB")] = "*"
     specs: Annotated[Path | None, Option("Use other specs than opcert's own.", "FOLDER")] = None
     profile: Annotated[
-        str,
-        Option("Size of a generated suite: smoke, core, full or stress.", "PROFILE"),
+        str, Option("Size of a generated suite: smoke, core, full or stress.", "PROFILE")
     ] = "core"
     feature_level: Annotated[
         str | None, Option("Feature level to certify, for operators with feature levels.", "LEVEL")

@@ -26,13 +26,7 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import read_certificate
 from opcert.commands import options
 from opcert.commands.certificates import certificate_file
-from opcert.commands.options import (
-    GENERATION,
-    ExitCode,
-    echo_line,
-    echo_lines,
-    takes_settings,
-)
+from opcert.commands.options import GENERATION, ExitCode, echo_line, echo_lines, takes_settings
 from opcert.isolation.supervised import check_driver
 from opcert.report.files import console, print_line, table_cell
 from opcert.settings import RunSettings

@@ -15,14 +15,7 @@ from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.setup import Setup
 from opcert.commands import options
-from opcert.commands.options import (
-    GENERATION,
-    ExitCode,
-    announce,
-    echo_line,
-    takes_settings,
-    warn,
-)
+from opcert.commands.options import GENERATION, ExitCode, announce, echo_line, takes_settings, warn
 from opcert.errors import OpcertError, printable_line
 from opcert.isolation.supervised import start_backend
 from opcert.report import files as reports

@@ -17,10 +17,7 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
 from opcert.certificate.certify_suite import certify as certify_suite
 from opcert.commands import options
-from opcert.commands.certificates import (
-    certificate_file,
-    warn_of_unknown_operators,
-)
+from opcert.commands.certificates import certificate_file, warn_of_unknown_operators
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings, warn
 from opcert.errors import OpcertError, did_you_mean
 from opcert.isolation.supervised import Configuration, configurations

@@ -221,9 +221,7 @@ GENERATION: Mapping[str, Any] = {"jobs": os.cpu_count() or 1, "announce": announ
 
 
 def open_selected(
-    suite: str | Path | None,
-    settings: RunSettings,
-    announce: Callable[[str], None] = announce,
+    suite: str | Path | None, settings: RunSettings, announce: Callable[[str], None] = announce
 ) -> "Suite":
     """Return the suite that the settings select; see `open_suite`.
 

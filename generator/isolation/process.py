@@ -17,12 +17,7 @@ import numpy as np
 import psutil
 
 from opcert.arrays.element_types import Array
-from opcert.isolation.messages import (
-    MAX_OUTPUT_BYTES,
-    READ_BYTES,
-    encode_message,
-    is_ready_soon,
-)
+from opcert.isolation.messages import MAX_OUTPUT_BYTES, READ_BYTES, encode_message, is_ready_soon
 
 # How many seconds the construction of a backend may take.
 START_TIMEOUT = 300.0

@@ -268,8 +268,4 @@ def detail_data(certificate: Certificate, suite: Suite) -> dict[str, Any]:
         observed, printed = map("\n".join, observation_lines(verdict))
         if printed or observed != _listed_observation(verdict):
             observations[i] = [observed, printed]
-    return {
-        "expectations": [*expectations],
-        "cases": cases,
-        "failures": observations,
-    }
+    return {"expectations": [*expectations], "cases": cases, "failures": observations}

@@ -75,9 +75,7 @@ def _tensor_text(operator: OperatorSuite, entry: InputArray | DigestedArray) -> 
 
 
 def _tensor_differences(
-    operator: OperatorSuite,
-    before: InputArray,
-    after: InputArray,
+    operator: OperatorSuite, before: InputArray, after: InputArray
 ) -> Iterator[str]:
     """Yield how a tensor differs: in type, layout, and shape or values."""
     if before.type != after.type:
