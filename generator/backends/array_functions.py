@@ -10,6 +10,7 @@ import numpy as np
 
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array, type_name
 from opcert.backends import composition as host
+from opcert.backends.probing import ELEMENTWISE
 
 # Operators whose functions give floats, of integers, too.
 FLOATING = [f"openvino/{f}" for f in ("Exp-1", "Sqrt-1", "Sigmoid-1", "Tanh-1", "ReduceMean-1")]
@@ -19,8 +20,7 @@ FLOATS = ("bf16", "f16", "f32", "f64")
 MOVED = ("then", "else_")
 # The function of each operator that computes, by the name that most libraries give it.
 COMPUTES = {
-    **{f"openvino/{f}-1": f.lower() for f in ("Exp", "Relu", "Sqrt", "Sigmoid", "Tanh")},
-    **{f"openvino/{f}-1": f.lower() for f in ("Add", "Multiply", "Divide", "Maximum", "Less")},
+    **{name: name.removeprefix("openvino/").removesuffix("-1").lower() for name in ELEMENTWISE},
     "openvino/Select-1": "where",
     "openvino/Convert-1": "astype",
     "openvino/Clamp-1": "clip",

@@ -92,7 +92,7 @@ def certify(
     raise typer.Exit(code)
 
 
-def _check_selection(suite: Suite, operator: str | None, case: str = "*") -> None:
+def _check_selection(suite: Suite, operator: str | None, case: str) -> None:
     """Check that some case of a suite matches both globs.
 
     Raises:

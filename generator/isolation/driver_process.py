@@ -145,7 +145,7 @@ class Driver:
         self.process.kill()
 
 
-def start_driver(command: str, memory: int = 0) -> Process:
+def start_driver(command: str, memory: int) -> Process:
     """Start a driver by a command, which is split into words as in a shell.
 
     Raises:
