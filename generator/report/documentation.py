@@ -4,11 +4,10 @@ The heading of a rule, ambiguity, erratum, law, example or case is its id, so th
 those that code hosts and Sphinx give to headings.
 """
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from markupsafe import Markup
 
 from opcert.arrays.calls import flatten_variadic
 from opcert.errors import OpcertError, visible_text
-from opcert.report.explain import CaseDescription, describe_case
+from opcert.report.explain import CaseDescription, describe_case, json_text
 from opcert.specification.expressions import DocumentedTensor
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
@@ -114,8 +113,7 @@ def render(template: str, **names: object) -> bytes:
 def _environment() -> "Environment":
     environment = template_environment()
     environment.finalize = lambda value: value if isinstance(value, Markup) else plain(value)
-    environment.filters |= {"code": _code, "link": _link, "elements": _elements}
-    environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
+    environment.filters |= {"code": _code, "link": _link, "elements": _elements, "json": json_text}
     environment.globals["flatten"] = flatten_variadic
     return environment
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -16,6 +17,7 @@ from opcert.suite.format import DigestedArray, ErratumText, Index, IndexedCase, 
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 
+json_text = partial(json.dumps, ensure_ascii=False)
 # The most elements of a tensor, and of a changed list, whose values are listed.
 _MAX_LISTED_ELEMENTS = 32
 _MAX_LISTED_CHANGES = 8
@@ -50,8 +52,7 @@ def changes_from_baseline(operator: OperatorSuite, case: IndexedCase) -> dict[st
         if other is ...:
             changes[name] = "is omitted"
         elif value is ...:
-            text = json.dumps(other, ensure_ascii=False)
-            changes[name] = f"is {text} instead of omitted"
+            changes[name] = f"is {json_text(other)} instead of omitted"
         elif value != other:
             changes[name] = _value_change(value, other)
     return {name: f"{name} {words}" for name, words in changes.items()}
@@ -101,8 +102,7 @@ def _value_change(before: Any, after: Any) -> str:
     if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
         differing = (key for key in before if before[key] != after[key])
         return "has " + " and ".join(f"{k} {_value_change(before[k], after[k])}" for k in differing)
-    texts = [json.dumps(value, ensure_ascii=False) for value in (after, before)]
-    return f"is {texts[0]} instead of {texts[1]}"
+    return f"is {json_text(after)} instead of {json_text(before)}"
 
 
 def _list_change(before: Sequence[Any], after: Sequence[Any]) -> str:
@@ -149,9 +149,7 @@ def describe_case(operator: OperatorSuite, case: IndexedCase) -> CaseDescription
         index=operator.index,
         why=case_reason(operator, case),
         inputs={name: _tensor_text(operator, array) for name, array in case.inputs.items()},
-        attributes={
-            name: json.dumps(value, ensure_ascii=False) for name, value in case.attributes.items()
-        },
+        attributes={name: json_text(value) for name, value in case.attributes.items()},
         outputs=[_tensor_text(operator, array) for array in case.outputs],
         changes=changes_from_baseline(operator, case),
         open_count=sum(int(open_elements(array).sum()) for array in outputs),
