@@ -18,7 +18,6 @@ from pydantic import BaseModel, TypeAdapter
 
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
-from opcert.certificate.file import json_differences
 from opcert.certificate.setup import LocalExecution, Setup
 from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, report_files
@@ -334,7 +333,7 @@ def rerun_differences(
                 execution.entry.model_dump(mode="json", exclude_unset=True),
             )
         )
-        for place, found, now in json_differences(certified, current):
+        for place, found, now in stored.json_differences(certified, current):
             text = f"found {found}; the current backend has {now}"
             yield Finding(".".join(("backend", *place)), text)
         # Only a case that the run repeated is repeated again, since repetition takes long.

@@ -30,7 +30,6 @@ from opcert.suite.suite import Suite
 from opcert.suite.support import unknown_operators
 from opcert.system import check_output_folder, write_files
 from opcert.verdicts.cause_text import bugs_of
-from opcert.verification import Finding, rerun_differences, sample_verdicts, settings_of
 
 
 def certificate_file(path: Path) -> Path:
@@ -207,11 +206,11 @@ def verify(
         findings += verification.report_findings(path, certificate, opened)
     if backend is not None:
         seed = randbelow(1 << 32) if seed is None else seed
-        sample = sample_verdicts(certificate, opened, rerun, seed)
+        sample = verification.sample_verdicts(certificate, opened, rerun, seed)
         echo_line(f"running {len(sample)} cases again: --rerun {rerun} --seed {seed}", err=True)
-        of_run = settings_of(certificate, settings)
+        of_run = verification.settings_of(certificate, settings)
         setup = Setup(backend, parse_backend_options(backend_option), of_run, None)
-        findings += rerun_differences(certificate, opened, sample, setup)
+        findings += verification.rerun_differences(certificate, opened, sample, setup)
     warn_of_unknown_operators(certificate, opened)
     remarks = f"; made by opcert {made_by}, checked with the rules of {__version__}"
     remarks = "" if made_by == __version__ else remarks
@@ -220,7 +219,7 @@ def verify(
     _finish(findings, reports.conclusion_line(certificate), remarks)
 
 
-def _finish(findings: Sequence[Finding], conclusion: str, remarks: str) -> None:
+def _finish(findings: Sequence[verification.Finding], conclusion: str, remarks: str) -> None:
     """Print the findings, or the conclusion, and exit with 1 if there are findings."""
     for finding in findings[:_MAX_FINDINGS]:
         echo_line(str(finding))
@@ -234,7 +233,7 @@ def _finish(findings: Sequence[Finding], conclusion: str, remarks: str) -> None:
 
 def _check_signature(
     file: Path, content: bytes, key: Path | None
-) -> tuple[list[Finding], list[str]]:
+) -> tuple[list[verification.Finding], list[str]]:
     """Return the findings about the signature, and its unchecked aspects."""
     signature = verification.read_signature(file)
     if key is None:
@@ -244,9 +243,9 @@ def _check_signature(
     public_key = stored.load_key(key, "public")
     place = f"{file.name}.sig"
     if signature is None:
-        return [Finding(place, f"found none; expected a signature for {key}")], []
+        return [verification.Finding(place, f"found none; expected a signature for {key}")], []
     error = stored.signature_error(signature, content, public_key)
-    return [Finding(place, error)] if error else [], []
+    return [verification.Finding(place, error)] if error else [], []
 
 
 def sign(
