@@ -29,9 +29,7 @@ from opcert.isolation.worker_process import Worker, ask_worker
 from opcert.run.comparison import Difference
 from opcert.run.outcome import IsolatedBackend, Outcome
 from opcert.settings import RunSettings
-from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
-from opcert.suite.suite import Suite
+from opcert.suite.suite import Suite, SuiteCase
 from opcert.suite.support import checked_support
 
 _DEFAULTS = RunSettings()
@@ -329,9 +327,9 @@ def check_driver(
         data = {"data": np.arange(6, dtype=np.float32).reshape(2, 3)}
         task = "an unknown operator with odd attributes"
         yield _call(backend, task, _UNKNOWN_OPERATOR, data, _ODD_ATTRIBUTES, ("unsupported",))
-        for operator, case in _varied_cases(suite, backend):
-            inputs = operator.inputs(case)
-            yield _call(backend, case.id, operator.index.operator, inputs, case.attributes)
+        for case in _varied_cases(suite, backend):
+            inputs = case.operator_suite.inputs(case.record)
+            yield _call(backend, case.id, case.operator, inputs, case.attributes)
     finally:
         backend.close()
 
@@ -353,15 +351,13 @@ def _call(
     return CheckStep(f"call, {task}", f"expected {expected}; found {answer}", False, outcome.log)
 
 
-def _varied_cases(
-    suite: Suite, backend: SupervisedBackend
-) -> Iterator[tuple[OperatorSuite, IndexedCase]]:
+def _varied_cases(suite: Suite, backend: SupervisedBackend) -> Iterator[SuiteCase]:
     """Yield the first declared cases of each operator and expectation, type and rank of inputs."""
     support, seen = checked_support(backend, suite), set[object]()
-    for operator, case in suite:
-        name = operator.index.operator
-        shapes = [tensor.shape for tensor in case.inputs.values()]
-        traits = {(name, case.expects), case.type, *((len(s), 0 in s) for s in shapes)}
-        if not traits <= seen and not support.exclusion_reason(name, case):
+    for case in suite:
+        shapes = [tensor.shape for tensor in case.record.inputs.values()]
+        call = case.operator, case.expects
+        traits = {call, case.record.type, *((len(shape), 0 in shape) for shape in shapes)}
+        if not traits <= seen and not support.exclusion_reason(case.operator, case.record):
             seen |= traits
-            yield operator, case
+            yield case
