@@ -52,15 +52,13 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
     `read_certificate` has already checked its counts and its conclusion. If the certificate is of
     another suite, nothing else is checked.
     """
-    differences = list(stored.json_differences(certificate.to_dict()["suite"], suite.identity))
-    if differences:
-        return [
-            Finding(
-                ".".join(("suite", *place)),
-                f"found {found}; this suite has {expected}; name another by --suite or --specs",
-            )
-            for place, found, expected in differences
-        ]
+    stated, advice = certificate.to_dict()["suite"], "name another by --suite or --specs"
+    foreign = [
+        Finding(place, f"found {found}; this suite has {expected}; {advice}")
+        for place, found, expected in stored.json_differences(stated, suite.identity, "suite")
+    ]
+    if foreign:
+        return foreign
     findings = [
         *_selection_findings(certificate, suite),
         *_verdict_findings(certificate, suite),
@@ -166,7 +164,7 @@ def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
     stated, following = (c.to_dict() for c in (certificate, certificate.replace(causes=causes)))
     place, was, follows = next(stored.json_differences(stated, following))
     text = f"found {was}; expected {follows}, which follows from the verdicts"
-    yield Finding(".".join(place), text)
+    yield Finding(place, text)
 
 
 # The maximum number of bytes that are read of a signature.
@@ -333,9 +331,8 @@ def rerun_differences(
                 execution.entry.model_dump(mode="json", exclude_unset=True),
             )
         )
-        for place, found, now in stored.json_differences(certified, current):
-            text = f"found {found}; the current backend has {now}"
-            yield Finding(".".join(("backend", *place)), text)
+        for place, found, now in stored.json_differences(certified, current, "backend"):
+            yield Finding(place, f"found {found}; the current backend has {now}")
         # Only a case that the run repeated is repeated again, since repetition takes long.
         in_sample = {verdict.case for verdict in sample}
         repeated = [case for case in certificate.run.repeated if case not in in_sample]

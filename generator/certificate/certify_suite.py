@@ -268,7 +268,7 @@ def _resumed(former: Certificate, current: Certificate) -> Certificate:
         OpcertError: the runs differ; the message lists the differences.
     """
     differences = [
-        f"{'.'.join(place)} was {before} and now is {now}"
+        f"{place} was {before} and now is {now}"
         for place, before, now in json_differences(_identity(former), _identity(current))
     ]
     if [v.case for v in former.verdicts] != [v.case for v in current.verdicts]:

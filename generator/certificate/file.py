@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,7 +62,7 @@ def parse_certificate(content: bytes, path: Path) -> Certificate:
         raise OpcertError(f"{path}: {describe_first_error(error)}; {_CHANGED}") from None
     for place, found, computed in json_differences(data, certificate.to_dict()):
         text = f"found {found}, but {computed} follows from the rest"
-        raise OpcertError(f"{path}: {'.'.join(place)}: {text}; {_CHANGED}")
+        raise OpcertError(f"{path}: {place}: {text}; {_CHANGED}")
     return certificate
 
 
@@ -83,17 +83,16 @@ def _read(path: Path, limit: int, expected: str, *, pipes: bool = False) -> byte
         raise OpcertError(f"{path}: {reason}; {expected}") from None
 
 
-def json_differences(
-    first: Any, second: Any, place: Sequence[str] = ()
-) -> Iterator[tuple[Sequence[str], str, str]]:
-    """Yield the places at which two JSON values differ, each with both parts as text."""
+def json_differences(first: Any, second: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield the places at which two JSON values differ, within `place`, with both parts as text."""
+    prefix = f"{place}." if place else ""
     if isinstance(first, dict) and isinstance(second, dict):
         for key in {**first, **second}:
             pair = first.get(key, ...), second.get(key, ...)
-            yield from json_differences(*pair, (*place, key))
+            yield from json_differences(*pair, f"{prefix}{key}")
     elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
         for number, pair in enumerate(zip(first, second, strict=True)):
-            yield from json_differences(*pair, (*place, str(number)))
+            yield from json_differences(*pair, f"{prefix}{number}")
     # `True == 1` in Python.
     elif first != second or isinstance(first, bool) != isinstance(second, bool):
         first_text, second_text = (

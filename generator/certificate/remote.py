@@ -344,7 +344,7 @@ class RemoteExecution:
         found = {"opcert": site.opcert, "backend": site.backend.model_dump(mode="json")}
         for place, one, other in json_differences(expected, found):
             raise BackendError(
-                f"two workers differ: {'.'.join(place)} is {one} and {other}; install the same "
+                f"two workers differ: {place} is {one} and {other}; install the same "
                 "versions and files on all of them"
             )
 

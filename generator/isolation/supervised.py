@@ -356,8 +356,8 @@ def _varied_cases(suite: Suite, backend: SupervisedBackend) -> Iterator[SuiteCas
     support, seen = checked_support(backend, suite), set[object]()
     for case in suite:
         shapes = [tensor.shape for tensor in case.record.inputs.values()]
-        call = case.operator, case.expects
-        traits = {call, case.record.type, *((len(shape), 0 in shape) for shape in shapes)}
+        outcome = case.operator, case.expects
+        traits = {outcome, case.record.type, *((len(shape), 0 in shape) for shape in shapes)}
         if not traits <= seen and not support.exclusion_reason(case.operator, case.record):
             seen |= traits
             yield case
