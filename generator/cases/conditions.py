@@ -1,7 +1,7 @@
 """The conditions of a spec on a call: rules satisfied and violated, ambiguities, outputs."""
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
@@ -37,10 +37,10 @@ class RuleCheck:
     violated: tuple[str, ...]
 
 
-class _Expression:
+class SpecExpression:
     """A condition of a spec, or another expression, with its place and the names in it."""
 
-    def __init__(self, spec: Spec, text: str, *place: str | int) -> None:
+    def __init__(self, spec: Spec, text: str, *place: Hashable) -> None:
         # Most rules apply always, and need no evaluation.
         self.is_always_true = text == "True"
         self._expression = parse_expression(text)
@@ -106,21 +106,21 @@ class Conditions:
         self._arguments = [*spec.defaults]
         self._fixed = evaluation_scope({**spec.fixed_names, **spec.defaults})
         self._outputs = [
-            {key: _Expression(spec, getattr(output, key), "outputs", k, key) for key in _EXPECTED}
-            for k, output in enumerate(spec.outputs)
+            {key: SpecExpression(spec, getattr(part, key), "outputs", k, key) for key in _EXPECTED}
+            for k, part in enumerate(spec.outputs)
         ]
         self._required = {argument.name for argument in spec.arguments if argument.required}
         self.ranges = {item.name: item.range for item in spec.arguments if item.range is not None}
         # By id, the condition under which a rule applies, and the condition that it then demands.
         self._rules = {
             rule.id: (
-                _Expression(spec, rule.when, "rules", i, "when"),
-                _Expression(spec, rule.holds or "True", "rules", i, "holds"),
+                SpecExpression(spec, rule.when, "rules", i, "when"),
+                SpecExpression(spec, rule.holds or "True", "rules", i, "holds"),
             )
             for i, rule in enumerate(spec.rules)
         }
         self._ambiguities = {
-            ambiguity.id: _Expression(spec, ambiguity.touches, "ambiguities", i, "touches")
+            ambiguity.id: SpecExpression(spec, ambiguity.touches, "ambiguities", i, "touches")
             for i, ambiguity in enumerate(spec.ambiguities)
         }
         self._latest: tuple[Call | None, EvaluationScope] = None, {}
@@ -343,7 +343,7 @@ _EXPECTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _value(output: Mapping[str, _Expression], key: str, scope: EvaluationScope) -> Any:
+def _value(output: Mapping[str, SpecExpression], key: str, scope: EvaluationScope) -> Any:
     """Return the value of the expression that an output has under a key."""
     expression, (is_expected, expected) = output[key], _EXPECTED[key]
     value = expression.value(scope)

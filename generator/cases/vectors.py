@@ -5,7 +5,6 @@ concatenate to its input. They can reveal a wrong reference although the right o
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -26,16 +25,15 @@ from opcert.arrays.tensor_functions import (
     tensor_of_array,
 )
 from opcert.cases.case import Case, MistakeLog
-from opcert.cases.conditions import Conditions
+from opcert.cases.conditions import Conditions, SpecExpression
 from opcert.cases.formulas import ElementFormulas
 from opcert.errors import (
     ExpressionError,
-    Inapplicable,
     OpcertError,
     abbreviate,
     did_you_mean,
 )
-from opcert.specification.expressions import EXPRESSION_FUNCTIONS, evaluate, evaluate_condition
+from opcert.specification.expressions import EvaluationScope, evaluation_scope
 from opcert.specification.files import Reference, RejectedError, SpecFile, golden_outputs
 from opcert.specification.model import LawCall
 from opcert.yaml_files import YamlPath
@@ -214,6 +212,7 @@ def _shapes(tensors: Sequence[Tensor]) -> str:
 
 
 References: TypeAlias = Mapping[str, Reference]
+_LAW_FUNCTIONS = {**TENSOR_BUILDERS, **LAW_FUNCTIONS}
 
 
 class Laws:
@@ -233,32 +232,31 @@ class Laws:
             ExpressionError: the law does not hold, or its expressions or further calls fail.
         """
         law, place = self._spec.laws[i], ("laws", i)
-        names = self._conditions.names(call)
-        with _located((*place, "when")):
-            if not evaluate_condition(law.when, names, values=self._spec.names):
-                return False
+        applies = SpecExpression(self._spec, law.when, *place, "when")
+        if not applies.holds(self._conditions.names(call)):
+            return False
         tensors = {
             key: tensor_of_array(array, call.inputs[key].values) for key, array in inputs.items()
         }
+        scope = evaluation_scope(self._conditions.names(call), _LAW_FUNCTIONS)
         for name, value in group_variadic(tensors).items():
-            names[name] = tuple(value) if isinstance(value, list) else value
-        names["outputs"] = tuple(map(tensor_of_array, outputs))
+            scope[name] = tuple(value) if isinstance(value, list) else value
+        scope["outputs"] = tuple(map(tensor_of_array, outputs))
         for name, law_call in law.calls.items():
-            path = (*place, "calls", name)
-            with _located(path):
-                names[name] = tuple(map(tensor_of_array, self._called(law_call, names, path)))
-        with _located((*place, "holds")):
-            functions = {**EXPRESSION_FUNCTIONS, **LAW_FUNCTIONS}
-            if not evaluate_condition(law.holds, names, functions, self._spec.names):
-                raise ExpressionError(f"the law '{law.id}' does not hold for the reference")
+            called = self._called(law_call, scope, (*place, "calls", name))
+            scope[name] = tuple(map(tensor_of_array, called))
+        condition = SpecExpression(self._spec, law.holds, *place, "holds")
+        if not condition.holds(scope):
+            text = f"the law '{law.id}' does not hold for the reference"
+            raise ExpressionError(text, condition.place)
         return True
 
     def _called(
-        self, law_call: LawCall, names: Mapping[str, Any], place: YamlPath
+        self, law_call: LawCall, scope: EvaluationScope, place: YamlPath
     ) -> Sequence[Array]:
         """Return the outputs of the reference for a further call of a law."""
-        tensors = self._arguments(law_call.inputs, names, (*place, "inputs"))
-        attributes = self._arguments(law_call.attributes, names, (*place, "attributes"))
+        tensors = self._arguments(law_call.inputs, scope, (*place, "inputs"))
+        attributes = self._arguments(law_call.attributes, scope, (*place, "attributes"))
         operator = law_call.operator or self._spec.operator
         if operator not in self._references:
             hint = did_you_mean(operator, sorted(self._references))
@@ -269,34 +267,24 @@ class Laws:
         try:
             return golden_outputs(self._references[operator], inputs, call.attributes)
         except OpcertError as error:
-            raise ExpressionError(str(error)) from None
+            raise ExpressionError(str(error), place) from None
 
     def _arguments(
-        self, expressions: Mapping[str, str], names: Mapping[str, Any], place: YamlPath
+        self, expressions: Mapping[str, str], scope: EvaluationScope, place: YamlPath
     ) -> dict[str, Any]:
         """Return the values of the arguments that are not omitted."""
-        functions = {**EXPRESSION_FUNCTIONS, **TENSOR_BUILDERS, **LAW_FUNCTIONS}
         values: dict[str, Any] = {}
         for name, text in expressions.items():
-            with _located((*place, name)):
-                value = evaluate(text, names, functions, self._spec.names)
-                parts = value if isinstance(value, tuple) else (value,)
-                is_input = place[-1] == "inputs"
-                if is_input and not all(isinstance(part, Tensor | None) for part in parts):
-                    problem = f"{abbreviate(text)} is {abbreviate(value)}; expected a tensor"
-                    raise ExpressionError(problem)
+            expression = SpecExpression(self._spec, text, *place, name)
+            value = expression.value(scope)
+            parts = value if isinstance(value, tuple) else (value,)
+            is_input = place[-1] == "inputs"
+            if is_input and not all(isinstance(part, Tensor | None) for part in parts):
+                problem = f"{abbreviate(text)} is {abbreviate(value)}; expected a tensor"
+                raise ExpressionError(problem, expression.place)
             if value is not None:
                 values[name] = value
         return values
-
-
-@contextmanager
-def _located(place: YamlPath) -> Iterator[None]:
-    """Give an expression's error a place, unless it has a more precise one."""
-    try:
-        yield
-    except (ExpressionError, Inapplicable) as error:
-        raise ExpressionError(str(error), getattr(error, "place", ()) or place) from None
 
 
 # On how many calls a law is checked.

@@ -202,17 +202,10 @@ def evaluate(
         ExpressionError: it cannot be parsed, or evaluated with these names.
         Inapplicable: it does not apply to them: an index is out of range, a value does not fit.
     """
-    scope = _scope_with_values(text, names, functions, values)
-    return evaluate_in(scope, parse_expression(text))
-
-
-def _scope_with_values(
-    text: str, names: Mapping[str, Any], functions: Functions, values: Mapping[str, str]
-) -> EvaluationScope:
     scope = evaluation_scope(names, functions)
     for name in needed_names(text, values):
         scope[name] = evaluate_in(scope, parse_expression(values[name]))
-    return scope
+    return evaluate_in(scope, parse_expression(text))
 
 
 def evaluate_in(scope: EvaluationScope, expression: Expression) -> Any:
@@ -252,21 +245,6 @@ def evaluate_integer(text: str, names: Mapping[str, Any]) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ExpressionError(f"{abbreviate(text)} is {abbreviate(value)}; expected an integer")
     return value
-
-
-def evaluate_condition(
-    text: str,
-    names: Mapping[str, Any],
-    functions: Functions = EXPRESSION_FUNCTIONS,
-    values: Mapping[str, str] = MappingProxyType({}),
-) -> bool:
-    """Return whether an expression, which may use named `values`, holds.
-
-    Raises:
-        ExpressionError: it cannot be evaluated, or is neither true nor false.
-    """
-    scope = _scope_with_values(text, names, functions, values)
-    return evaluate_condition_in(scope, parse_expression(text))
 
 
 def evaluate_condition_in(scope: EvaluationScope, expression: Expression) -> bool:

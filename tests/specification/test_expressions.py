@@ -11,8 +11,9 @@ from opcert.specification.expressions import (
     EXPRESSION_FUNCTIONS,
     TENSOR_ATTRIBUTES,
     evaluate,
-    evaluate_condition,
+    evaluate_condition_in,
     evaluate_integer,
+    evaluation_scope,
     parse_expression,
 )
 
@@ -23,6 +24,10 @@ KNOWN = {"data": TENSOR_ATTRIBUTES, "axis": (), "mode": ()}
 
 def value_of(text: str) -> object:
     return evaluate(text, NAMES)
+
+
+def is_true(text: str) -> bool:
+    return evaluate_condition_in(evaluation_scope(NAMES), parse_expression(text))
 
 
 def mistakes_in(text: str) -> list[str]:
@@ -164,7 +169,7 @@ def test_a_failed_expression_does_not_affect_the_next() -> None:
 
 @pytest.mark.parametrize(("text", "holds"), [("axis < 0", True), ("mode is not None", False)])
 def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
-    assert evaluate_condition(text, NAMES) is holds
+    assert is_true(text) is holds
 
 
 @pytest.mark.parametrize(
@@ -180,7 +185,7 @@ def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
 )
 def test_a_condition_that_is_neither_true_nor_false_is_an_error(text: str, found: str) -> None:
     with pytest.raises(ExpressionError) as caught:
-        evaluate_condition(text, NAMES)
+        is_true(text)
     assert str(caught.value) == f"'{text}' is {found}; expected true or false"
 
 
@@ -196,7 +201,7 @@ def test_a_value_that_is_not_an_integer_is_an_error(text: str) -> None:
 
 def test_an_index_out_of_range_in_a_condition_is_an_error() -> None:
     with pytest.raises(ExpressionError, match="index out of range in"):
-        evaluate_condition("data.shape[9] == 1", NAMES)
+        is_true("data.shape[9] == 1")
 
 
 @pytest.mark.parametrize("name", sorted(vars(builtins).keys() - EXPRESSION_FUNCTIONS.keys()))
