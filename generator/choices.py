@@ -65,7 +65,7 @@ class Choices:
         levels = rare if is_rare else common
         if not levels:
             raise Inapplicable(f"no option for {name}")
-        return [*levels][self.integer(name, 0, len(levels) - 1)]
+        return self.pick(name, [*levels])
 
     def rarely(self, name: str, one_in: int) -> bool:
         """Return whether to do what is done in one of `one_in` draws; not to is the simpler."""
@@ -75,6 +75,10 @@ class Choices:
         """Return an integer from `low` to `high`, both included; it is no level."""
         # Of many choices, only one answer is possible.
         return low if low == high else low + (self._bits(name) * (high - low + 1) >> _BITS)
+
+    def pick(self, name: str, items: Sequence[Option]) -> Option:
+        """Return one of the items, of which there are some; it is no level."""
+        return items[self.integer(name, 0, len(items) - 1)]
 
     def integers(self, name: str, low: int, high: int, count: int) -> list[int]:
         """Return `count` integers from `low` to `high`, both included."""

@@ -103,20 +103,23 @@ def declared_bounds(conditions: Conditions, call: Call, argument: str) -> tuple[
 
 
 def violating_alone(
-    conditions: Conditions, mutation: Mutation, call: Call, draw: int
+    conditions: Conditions, change: Mutation | Violation, call: Call, draw: int
 ) -> tuple[Call, str] | None:
-    """Return a valid call, mutated to violate one requirement, and the full id of that one.
+    """Return a valid call, changed to violate one requirement, and the full id of that one.
 
-    None where the mutation does not apply, or the call violates several or touches an ambiguity.
+    None where the change does not apply, or the call violates several or touches an ambiguity.
     """
-    context = MutationContext(declared_bounds(conditions, call, mutation.argument), draw)
-    mutated = mutation.apply(conditions.spec, call, context)
-    # A mutated call on which a condition cannot be evaluated tests nothing.
+    # A changed call on which a condition cannot be evaluated tests nothing.
     with suppress(ExpressionError):
-        if mutated is not None:
-            violated = conditions.check(mutated).violated
-            if len(violated) == 1 and conditions.ambiguity(mutated, violated) is None:
-                return mutated, conditions.spec.full_id(violated[0])
+        if isinstance(change, Mutation):
+            context = MutationContext(declared_bounds(conditions, call, change.argument), draw)
+            changed = change.apply(conditions.spec, call, context)
+        else:
+            changed = apply_violation(conditions, call, change)
+        if changed is not None:
+            violated = conditions.check(changed).violated
+            if len(violated) == 1 and conditions.ambiguity(changed, violated) is None:
+                return changed, conditions.spec.full_id(violated[0])
     return None
 
 

@@ -115,7 +115,7 @@ class Drawing:
         """
         if not items:
             raise Inapplicable(f"no {aspect} for {role.name}")
-        return items[self.integer(role, aspect, 0, len(items) - 1)]
+        return self.choices.pick(f"{role.name} {aspect}", items)
 
     def sample(
         self, role: Named, aspect: str, items: Collection[Option], count: int

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import permutations
-from typing import Any, TypeVar
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -256,7 +256,6 @@ _LOSSES: Sequence[Named] = (
     ("loses the lower half of each element", LOWER_HALF),
     ("has the bytes of each element reversed", lambda a: bits_of(a).byteswap().view(a.dtype)),
 )
-Item = TypeVar("Item")
 _RELATIONS: dict[str, Callable[[Column, Column | float], Truths]] = {
     "==": np.equal,
     "<": np.less,
@@ -331,7 +330,7 @@ def systematic_faults(
 
 def drawn_fault(choices: Choices, kinds: Sequence[Sequence[Effect]], fresh: Steps) -> Fault | None:
     """Return a fault with conditions; None if one of them is true of no fresh call, or of all."""
-    effect = _pick(choices, "effect", _pick(choices, "kind of effect", kinds))
+    effect = choices.pick("effect", choices.pick("kind of effect", kinds))
     acts = fresh.is_valid == effect.on_valid
     conditions: list[Condition] = []
     for k in range(choices.integer("conditions", 1, _MOST_CONDITIONS)):
@@ -346,21 +345,21 @@ def drawn_fault(choices: Choices, kinds: Sequence[Sequence[Effect]], fresh: Step
 def _drawn_condition(choices: Choices, k: int, fresh: Steps) -> Condition:
     """Draw a condition; one in six looks at the call before."""
     before = not choices.integer(f"{k} before", 0, 5)
-    kind = _pick(choices, f"{k} kind", ("clause", "number", "remainder", "relation"))
+    kind = choices.pick(f"{k} kind", ("clause", "number", "remainder", "relation"))
     if kind == "clause":
-        return _clause(_pick(choices, f"{k} clause", fresh.clauses), before)
-    name = _pick(choices, f"{k} number", fresh.numbers)
+        return _clause(choices.pick(f"{k} clause", fresh.clauses), before)
+    name = choices.pick(f"{k} number", fresh.numbers)
     if kind == "remainder":
-        modulus = _pick(choices, f"{k} modulus", _MODULI)
-        rest = _pick(choices, f"{k} remainder", (0, 1, modulus - 1))
+        modulus = choices.pick(f"{k} modulus", _MODULI)
+        rest = choices.pick(f"{k} remainder", (0, 1, modulus - 1))
         text = f" % {modulus} == {rest}"
         return _condition(name, text, lambda column: column % modulus == rest, before)
     # No backend fails in one call by its number, but some do from a number on.
     relations = [*_RELATIONS] if name != EARLIER else [">="]
-    relation = _pick(choices, f"{k} relation", relations)
+    relation = choices.pick(f"{k} relation", relations)
     compare = _RELATIONS[relation]
     if kind == "relation":
-        other = name if before else _pick(choices, f"{k} other", fresh.numbers)
+        other = name if before else choices.pick(f"{k} other", fresh.numbers)
         text = f"{name} {relation} {other}{' of the call before' * before}"
         return Condition(
             text, lambda s: compare(s.column(name), s.column(other, before=before)), before
@@ -373,10 +372,6 @@ def _drawn_condition(choices: Choices, k: int, fresh: Steps) -> Condition:
         number = float(sign * _ROUND[choices.integer(f"{k} round", 0, highest)])
     else:
         column = fresh.column(name)
-        number = _pick(choices, f"{k} observed", column[~np.isnan(column)].tolist())
+        number = choices.pick(f"{k} observed", column[~np.isnan(column)].tolist())
     text = f" {relation} {number:.12g}"
     return _condition(name, text, lambda column: compare(column, number), before)
-
-
-def _pick(choices: Choices, name: str, items: Sequence[Item]) -> Item:
-    return items[choices.integer(name, 0, len(items) - 1)]

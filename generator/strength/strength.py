@@ -4,7 +4,7 @@ This is a mutation score, with faults at the interface in place of mutants of th
 that fresh calls do not show does not count: it may be no fault at all.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +17,7 @@ import numpy as np
 from opcert.arrays.calls import Call, argument_of
 from opcert.arrays.layouts import copy_in_layout
 from opcert.arrays.patterns import materialize
-from opcert.cases.candidates import apply_violation, violating_alone
+from opcert.cases.candidates import Violation, violating_alone
 from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, GoldenCalls, draw_call, drawn_calls
 from opcert.cases.mutations import Mutation, mutations_of
@@ -79,7 +79,7 @@ def _fresh_calls(spec: Spec) -> Iterator[tuple[Call, str | None]]:
     They are drawn apart from those of any suite, and come in the order in which they are made.
     """
     conditions = Conditions(spec)
-    changes: list[Mutation | Mapping[str, str]] = [*mutations_of(spec)]
+    changes: list[Mutation | Violation] = [*mutations_of(spec)]
     for rule in spec.rules:
         changes += rule.violations.values()
     for number, drawn, choices in islice(drawn_calls(spec, _SEED), _DRAWS):
@@ -92,8 +92,8 @@ def _fresh_calls(spec: Spec) -> Iterator[tuple[Call, str | None]]:
         call = drawn.patterned(seed)
         yield call, None
         for k in range(_TRIED):
-            change = changes[own.integer(f"change {k}", 0, len(changes) - 1)]
-            violation = _violation(conditions, call, change, own.integer("element", 0, 99))
+            change = own.pick(f"change {k}", changes)
+            violation = violating_alone(conditions, change, call, own.integer("element", 0, 99))
             if violation is not None:
                 yield violation[0].patterned(seed, only_new=True), violation[1]
                 break
@@ -107,22 +107,6 @@ def _neighbour(conditions: Conditions, choices: Choices, own: Choices) -> Call |
         is_decided = conditions.is_decided(call, MAX_OUTPUT_ELEMENTS)
         if is_decided and not conditions.open_elements(call):
             return call
-    return None
-
-
-def _violation(
-    conditions: Conditions, call: Call, change: Mutation | Mapping[str, str], element: int
-) -> tuple[Call, str] | None:
-    """Return a call, changed so that it violates one requirement, and the id of that one."""
-    if isinstance(change, Mutation):
-        return violating_alone(conditions, change, call, element)
-    # A condition may have no value on a changed call, which then shows nothing.
-    with suppress(ExpressionError, Inapplicable):
-        changed = apply_violation(conditions, call, change)
-        violated = () if changed is None else conditions.check(changed).violated
-        if changed is None or len(violated) != 1 or conditions.ambiguity(changed):
-            return None
-        return changed, conditions.spec.full_id(violated[0])
     return None
 
 
