@@ -6,7 +6,7 @@ matter of the document.
 A record has fields that are lists of integers or words, as a described tensor has.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -19,6 +19,7 @@ from opcert.cases.list_mutations import (
     ElementMutation,
     ListMutation,
     MutationContext,
+    NamedMutations,
     at_position,
     bit_list_mutations,
     constant,
@@ -28,6 +29,7 @@ from opcert.cases.list_mutations import (
     pair_mutations,
     require,
     several,
+    whole,
 )
 from opcert.errors import Inapplicable
 from opcert.roles.role import Attribute, Role
@@ -45,16 +47,16 @@ _COUNTS: dict[str, ListMutation] = {
 }
 
 
-def _record_list_mutations(words: Sequence[str]) -> Iterator[tuple[str, str, ListMutation]]:
-    """Yield the position and the name of each mutation of a list of records, and the mutation.
+def _record_list_mutations(words: Sequence[str]) -> NamedMutations:
+    """Yield mutations of a list of records.
 
     `words` are the values of text fields. The elements that the lists of all records have at the
     same index are also mutated as one list: extents that add up are such a list.
     """
-    for name, mutation in _COUNTS.items():
-        yield "", name, mutation
+    yield from whole(_COUNTS)
     yield "", "merged", _merged
-    for position, name, mutation in (*element_mutations(), *order_mutations(), *pair_mutations()):
+    across = element_mutations(ELEMENTS), order_mutations(), pair_mutations()
+    for position, name, mutation in chain(*across):
         yield position, f"fields-{name}", partial(_across_records, mutation)
     for position in POSITIONS:
         for name, mutation in LENGTHS.items():
@@ -155,10 +157,8 @@ _LENGTHS_OF_ANY = (
 )
 
 
-def attribute_mutations(
-    spec: Spec, attribute: Attribute | Role
-) -> Iterator[tuple[str, str, ElementMutation]]:
-    """Yield the position and the name of each mutation of an attribute, and the mutation."""
+def attribute_mutations(spec: Spec, attribute: Attribute | Role) -> NamedMutations:
+    """Yield mutations of an attribute."""
     # The words of all tables of constants.
     words = sorted({*chain(*(table.values() for table in spec.constants.values()))})
     if attribute.type == "list":
@@ -169,13 +169,10 @@ def attribute_mutations(
         for name, spelling in _spellings(words).items():
             yield "", f"field-{name}", _in_field(str, spelling)
     else:
-        for name, mutation in _single_mutations(attribute.type, attribute.one_of).items():
-            yield "", name, mutation
+        yield from whole(_single_mutations(attribute.type, attribute.one_of))
 
 
-def _list_mutations(
-    attribute: Attribute | Role, words: Sequence[str]
-) -> Iterator[tuple[str, str, ListMutation]]:
+def _list_mutations(attribute: Attribute | Role, words: Sequence[str]) -> NamedMutations:
     if attribute.elements in (None, "int"):
         is_mask = isinstance(attribute, MaskRole)
         integers = bit_list_mutations() if is_mask else integer_list_mutations()
@@ -184,12 +181,9 @@ def _list_mutations(
             for position, name, mutation in mutations:
                 yield position, name, partial(_where_all_are, kind, mutation)
         return
-    for name in _LENGTHS_OF_ANY:
-        yield "", name, LENGTHS[name]
+    yield from whole({name: LENGTHS[name] for name in _LENGTHS_OF_ANY})
     yield from order_mutations()
-    for name, mutation in _single_mutations(attribute.elements, attribute.one_of).items():
-        for position in POSITIONS:
-            yield position, name, at_position(position, mutation)
+    yield from element_mutations(_single_mutations(attribute.elements, attribute.one_of))
 
 
 def _single_mutations(kind: str, words: tuple[str, ...] | None) -> Mapping[str, ElementMutation]:

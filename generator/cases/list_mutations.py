@@ -4,7 +4,8 @@ Each targets a missing or wrong check: of the bounds, of the first element only,
 of the elements, or of a number after its truncation to fewer bits.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from opcert.arrays.element_types import FLOATS, SIGNED_INTEGERS, UNSIGNED_INTEGERS, highest, lowest
@@ -55,6 +56,8 @@ class MutationContext(NamedTuple):
 # Each returns the replacement of the original, or raises Inapplicable.
 ElementMutation = Callable[[Any, MutationContext], Any]
 ListMutation = Callable[[Sequence[Any], MutationContext], Sequence[Any]]
+# The position and the name of each mutation, and the mutation.
+NamedMutations = Iterator[tuple[str, str, ListMutation]]
 PairMutation = Callable[[int, int], tuple[int, int]]
 
 
@@ -124,6 +127,7 @@ _BITS: dict[str, ElementMutation] = {
     "plus-2-8": _plus(WRAPS["2-8"]),
     "plus-2-32": _plus(WRAPS["2-32"]),
 }
+_LENGTHS_OF_BITS = ("without-first", "without-last", "without-all", "with-one", "with-one-before")
 POSITIONS: Sequence[str] = ("", "first", "middle", "last", "all")
 
 
@@ -156,9 +160,14 @@ def at_position(position: str, mutation: ElementMutation) -> ListMutation:
     return mutated
 
 
-def element_mutations() -> Iterator[tuple[str, str, ListMutation]]:
-    """Yield the position and the name of each mutation of single elements, and the mutation."""
-    for name, mutation in ELEMENTS.items():
+def whole(mutations: Mapping[str, ListMutation]) -> NamedMutations:
+    """Yield mutations of a whole list."""
+    return (("", name, mutation) for name, mutation in mutations.items())
+
+
+def element_mutations(elements: Mapping[str, ElementMutation]) -> NamedMutations:
+    """Yield mutations of single elements."""
+    for name, mutation in elements.items():
         for position in POSITIONS:
             yield position, name, at_position(position, mutation)
 
@@ -226,15 +235,14 @@ def _at_pair(pair: str, mutation: PairMutation) -> ListMutation:
     return mutated
 
 
-def order_mutations() -> Iterator[tuple[str, str, ListMutation]]:
-    """Yield the position and the name of each mutation of the order, and the mutation."""
-    for name, mutation in _ORDERS.items():
-        yield "", name, mutation
+def order_mutations() -> NamedMutations:
+    """Yield mutations of the order."""
+    yield from whole(_ORDERS)
     for pair in _PAIRS:
         yield pair, "exchanged", _at_pair(pair, lambda a, b: (b, a))
 
 
-def pair_mutations() -> Iterator[tuple[str, str, ListMutation]]:
+def pair_mutations() -> NamedMutations:
     """Yield each mutation of two elements together: made equal, both wrong, or with the same sum.
 
     A check of the sum alone accepts those with the same sum.
@@ -265,13 +273,10 @@ def _shifted(distance: int) -> PairMutation:
     return lambda a, b: (a + distance, b - distance)
 
 
-def integer_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:
-    """Yield the position and the name of each mutation of a list of integers, and the mutation."""
-    for name, mutation in LENGTHS.items():
-        yield "", name, mutation
-    yield from element_mutations()
-    yield from order_mutations()
-    yield from pair_mutations()
+def integer_list_mutations() -> NamedMutations:
+    """Yield mutations of a list of integers."""
+    parts = whole(LENGTHS), element_mutations(ELEMENTS), order_mutations(), pair_mutations()
+    return chain(*parts)
 
 
 def _from_the_end(value: int, context: MutationContext) -> int:
@@ -279,11 +284,8 @@ def _from_the_end(value: int, context: MutationContext) -> int:
     return value + highest(context.type) + 1 - context.period
 
 
-def number_list_mutations(types: Sequence[str]) -> Iterator[tuple[str, str, ListMutation]]:
-    """Yield the position and the name of each mutation of numbers of some types, and the mutation.
-
-    They are those of a list of integers, and those that depend on the type.
-    """
+def number_list_mutations(types: Sequence[str]) -> NamedMutations:
+    """Yield mutations of numbers of some types: those of integers, and those of a type."""
     yield from integer_list_mutations()
     limits: dict[str, ElementMutation] = {
         "least": lambda _, context: lowest(context.type),
@@ -304,10 +306,9 @@ def number_list_mutations(types: Sequence[str]) -> Iterator[tuple[str, str, List
                 yield position, name, at_position(position, element)
 
 
-def bit_list_mutations() -> Iterator[tuple[str, str, ListMutation]]:
-    """Yield the position and the name of each mutation of a list of 0 and 1, and the mutation."""
-    for name in ("without-first", "without-last", "without-all", "with-one", "with-one-before"):
-        yield "", name, LENGTHS[name]
+def bit_list_mutations() -> NamedMutations:
+    """Yield mutations of a list of 0 and 1."""
+    yield from whole({name: LENGTHS[name] for name in _LENGTHS_OF_BITS})
     for position in POSITIONS:
         for name, mutation in _BITS.items():
             yield position, name, at_position(position, mutation)
