@@ -157,9 +157,7 @@ def _index(spec_file: SpecFile, pack: str) -> Index:
         },
         errata={
             spec.full_id(erratum.id): ErratumText(
-                clause=erratum.clause,
-                text=erratum.text,
-                reading=erratum.reading,
+                **erratum.model_dump(include={"clause", "text", "reading"}),
                 affects=spec.full_ids(*erratum.affects),
             )
             for erratum in spec.errata

@@ -29,7 +29,7 @@ from opcert.specification.files import (
     load_references,
     read_specs,
 )
-from opcert.specification.model import Spec
+from opcert.specification.model import Mistakes, Spec
 from opcert.suite.emit import operator_files
 from opcert.suite.format import GeneratedArray, IndexedCase, content_of
 from opcert.suite.operator_suite import OperatorSuite
@@ -118,37 +118,28 @@ class RuleCounts:
     negative: int
 
 
-def warnings_of(
-    spec_file: SpecFile, cases: Sequence[Case], counts: Sequence[RuleCounts]
-) -> Iterator[Mistake]:
+def warnings_of(spec: Spec, cases: Sequence[Case], counts: Sequence[RuleCounts]) -> Mistakes:
     """Yield warnings about the decisive `cases` of a spec.
 
     They are not errors: only the author knows whether the document forbids calls that violate a
     declaration.
     """
-    spec = spec_file.spec
-    yield from _unviolated_declarations(spec_file, [case for case in cases if case.violated_rule])
+    yield from _unviolated_declarations(spec, [case for case in cases if case.violated_rule])
     for i, count in enumerate(counts):
         if count.kind == "behaviour" and 0 < count.positive < _MIN_CASES:
-            yield spec_file.mistake(
-                ("rules", i, "id"),
-                f"few valid cases exhibit '{spec.rules[i].id}': found {count.positive}, expected "
-                f"{_MIN_CASES} or more",
-            )
+            text = f"few valid cases exhibit '{spec.rules[i].id}': found {count.positive}, expected"
+            yield ("rules", i, "id"), f"{text} {_MIN_CASES} or more"
     outputs = [output for example in spec.examples for output in example.outputs]
     has_oracle = spec.laws or any(output.values is not None for output in outputs)
     for i, output in enumerate(spec.outputs):
         if output.element is None and not has_oracle:
-            yield spec_file.mistake(
-                ("outputs", i, "name"),
-                f"nothing can show that the reference computes wrong values for '{output.name}': "
-                "there is no example with output values, no law, and no 'element' formula",
-            )
+            text = f"nothing can show that the reference computes wrong values for '{output.name}'"
+            reason = "there is no example with output values, no law, and no 'element' formula"
+            yield ("outputs", i, "name"), f"{text}: {reason}"
 
 
-def _unviolated_declarations(spec_file: SpecFile, negative: Sequence[Case]) -> Iterator[Mistake]:
+def _unviolated_declarations(spec: Spec, negative: Sequence[Case]) -> Mistakes:
     """Yield each type, rank, range and required argument that no negative case violates."""
-    spec = spec_file.spec
     conditions = Conditions(spec)
     scopes = [conditions.names(case.call) for case in negative]
     for i, argument in enumerate(spec.inputs):
@@ -159,17 +150,16 @@ def _unviolated_declarations(spec_file: SpecFile, negative: Sequence[Case]) -> I
             tensor.type in types for tensor in tensors
         ):
             text = f"no negative case has '{argument.name}' of a type outside {argument.type}"
-            yield spec_file.mistake(("inputs", i, "type"), text)
+            yield ("inputs", i, "type"), text
     for path, name, bounds in _declared_bounds(spec):
         unexceeded = _unexceeded_bounds(scopes, path, name, bounds)
         for bound in unexceeded if path[-1] != "variadic" else ():
-            text = f"no negative case has '{name}' {'of a rank ' * (path[-1] == 'rank')}{bound}"
-            yield spec_file.mistake(path, text)
+            rank = "of a rank " * (path[-1] == "rank")
+            yield path, f"no negative case has '{name}' {rank}{bound}"
     for path, declared in spec.located_arguments:
         name = declared.name
         if declared.required and all(name not in scope["omitted"] for scope in scopes):
-            text = f"no negative case omits the required '{name}'"
-            yield spec_file.mistake((*path, "required"), text)
+            yield (*path, "required"), f"no negative case omits the required '{name}'"
 
 
 def _declared_bounds(spec: Spec) -> Iterator[tuple[YamlPath, str, BoundExpressions]]:
@@ -269,10 +259,15 @@ def check_specs(paths: Sequence[Path], profile: str = "core") -> list[CheckedSpe
         operator = OperatorSuite(entry, *index, partial(files.__getitem__, entry.pack), path.parent)
         decisive = [case for case in cases if case.ambiguity is None]
         counts = _count_cases(spec_file, decisive)
-        mistakes += _aliasing(spec_file, vectors)
-        mistakes += _unexercised_rules(spec_file, counts)
-        mistakes += _unreached(spec_file, [case for case in decisive if not case.violated_rule])
-        warnings = sorted({*warnings_of(spec_file, decisive, counts)})
+        valid = [case for case in decisive if not case.violated_rule]
+        for place, text in (
+            *_aliasing(spec_file, vectors),
+            *_unexercised_rules(spec_file.spec, counts),
+            *_unreached(spec_file.spec, valid),
+        ):
+            mistakes.append(spec_file.mistake(place, text))
+        found = warnings_of(spec_file.spec, decisive, counts)
+        warnings = sorted({spec_file.mistake(place, text) for place, text in found})
         stated_once = _stated_once(spec_file, vectors)
         reference = spec_file.reference
         if stated_once:
@@ -306,7 +301,7 @@ def _count_cases(spec_file: SpecFile, cases: Sequence[Case]) -> list[RuleCounts]
     return [RuleCounts(id_, kind, positive.count(id_), negative.count(id_)) for id_, kind in rules]
 
 
-def _aliasing(spec_file: SpecFile, vectors: Sequence[Vector]) -> Iterator[Mistake]:
+def _aliasing(spec_file: SpecFile, vectors: Sequence[Vector]) -> Mistakes:
     """Yield a mistake if an output of the reference shares memory with one of its inputs."""
     for vector in vectors:
         if vector.case.violated_rule is not None:
@@ -317,41 +312,35 @@ def _aliasing(spec_file: SpecFile, vectors: Sequence[Vector]) -> Iterator[Mistak
         for name, array in inputs.items():
             # The inputs are copies, so memory bounds overlap only if an output is a view.
             if any(np.may_share_memory(array, output) for output in outputs):
-                yield spec_file.mistake(
-                    ("reference",),
-                    f"the reference returns a view of its input '{name}'; expected a new array",
-                )
+                text = f"the reference returns a view of its input '{name}'; expected a new array"
+                yield ("reference",), text
                 return
 
 
-def _unexercised_rules(spec_file: SpecFile, counts: Sequence[RuleCounts]) -> Iterator[Mistake]:
-    for i, (rule, rule_counts) in enumerate(zip(spec_file.spec.rules, counts, strict=True)):
+def _unexercised_rules(spec: Spec, counts: Sequence[RuleCounts]) -> Mistakes:
+    for i, (rule, rule_counts) in enumerate(zip(spec.rules, counts, strict=True)):
         if not rule_counts.positive:
-            yield spec_file.mistake(("rules", i, "id"), f"no valid case exercises '{rule.id}'")
+            yield ("rules", i, "id"), f"no valid case exercises '{rule.id}'"
 
 
-def _unreached(spec_file: SpecFile, valid_cases: Sequence[Case]) -> Iterator[Mistake]:
+def _unreached(spec: Spec, valid_cases: Sequence[Case]) -> Mistakes:
     """Yield each type, feature level, and bound of a rank or range that no valid case reaches."""
-    spec = spec_file.spec
     conditions = Conditions(spec)
     scopes = [conditions.names(case.call) for case in valid_cases]
     for i, argument in enumerate(spec.inputs):
         tensors = (tensors_in(scope[argument.name]) for scope in scopes)
         types = {tensor.type for parts in tensors for tensor in parts}
         for name in sorted(set(spec.type_sets[argument.type]) - types):
-            text = f"no case has '{argument.name}' of {name}"
-            yield spec_file.mistake(("inputs", i, "type"), text)
+            yield ("inputs", i, "type"), f"no case has '{argument.name}' of {name}"
     for i, level in enumerate(spec.feature_levels):
         if not any(level.name in case.feature_levels for case in valid_cases):
-            text = f"no case is in feature level {level.name}"
-            yield spec_file.mistake(("feature_levels", i), text)
+            yield ("feature_levels", i), f"no case is in feature level {level.name}"
     for path, name, bounds in _declared_bounds(spec):
         try:
             texts = list(_unreached_bounds(scopes, path, name, bounds))
         except (ExpressionError, Inapplicable, TypeError) as error:
             texts = [str(error)]
-        for text in texts:
-            yield spec_file.mistake(path, text)
+        yield from ((path, text) for text in texts)
 
 
 def _unreached_bounds(
