@@ -11,7 +11,7 @@ from pydantic import Field
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import FLOATS, INTEGERS, fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
-from opcert.errors import Inapplicable
+from opcert.errors import Inapplicable, listed
 from opcert.roles.drawing import Drawing
 from opcert.roles.numbers import CONVERTED, draw_converted, draw_numbers
 from opcert.roles.plain_values import ModeRole
@@ -265,7 +265,7 @@ class PlainDataRole(DataRole):
         names = [role.name for role in self._partners]
         names = names[: names.index(name) + 1]
         shapes = f"[{', '.join(f'{each}.shape' for each in names)}]"
-        together = f"{' and '.join([', '.join(names[:-1]), name])} broadcast to one another"
+        together = f"{listed(names)} broadcast to one another"
         own = f"broadcasts({name}.shape, {first}.shape)"
         ways = {
             "both": ("broadcasts", together, f"compatible({shapes})"),

@@ -9,7 +9,7 @@ from opcert.arrays.element_types import INTEGERS, fits, highest, lowest
 from opcert.arrays.tensor_functions import vector
 from opcert.errors import Inapplicable, did_you_mean
 from opcert.roles.axes import AlongRole, AxisRole
-from opcert.roles.data import DataRole, OfDataRole, PerAxis
+from opcert.roles.data import OfDataRole, PerAxis
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, distinct, draw_parts, near, parted, places
 from opcert.roles.plain_values import ModeRole
 from opcert.roles.role import ListRole, Requirement
@@ -137,11 +137,6 @@ class LengthsRole(AlongRole, ListRole):
     @property
     def _each(self) -> AxisRole:
         return self.related(self.each, AxisRole)
-
-    @property
-    def data(self) -> DataRole:
-        """The data that has both axes."""
-        return self.axis.data
 
     def bounds(self) -> tuple[str, str]:
         """Return 1 and the size of the axis."""

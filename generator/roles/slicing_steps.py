@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
+from opcert.errors import listed
 from opcert.roles.drawing import Drawing, near, parted, places
 from opcert.roles.role import ElementKind, ListRole, Requirement, Role
-from opcert.roles.spans import SlicePartRole, series
+from opcert.roles.spans import SlicePartRole
 
 
 class SlicingStep(NamedTuple):
@@ -264,7 +265,7 @@ class MaskRole(ListRole):
         group = [role.name for role in self._steps.masks.values()]
         # The first mask yields what holds for all.
         if name == group[0]:
-            text = f"The elements of {series(group)} are 0 and 1."
+            text = f"The elements of {listed(group)} are 0 and 1."
             holds = f"all(bit in [0, 1] for mask in [{', '.join(group)}] for bit in mask)"
             yield self.requirement("bits", text, holds)
         if self.marks == "rest":

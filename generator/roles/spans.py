@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, lowest
+from opcert.errors import listed
 from opcert.roles.axes import AxesRole
 from opcert.roles.data import PartRole
 from opcert.roles.drawing import Drawing, near, parted, places
@@ -48,7 +49,7 @@ class SlicePartRole(PartRole):
         for part, rule in types:
             kinds.setdefault(rule.text.partition(" is ")[2], []).append(part.name)
         texts = [
-            f"{series(names)} {'are' if len(names) > 1 else 'is'} {kind.removesuffix('.')}"
+            f"{listed(names)} {'are' if len(names) > 1 else 'is'} {kind.removesuffix('.')}"
             for kind, names in kinds.items()
         ]
         if types:
@@ -71,18 +72,13 @@ class SlicePartRole(PartRole):
         conditions = [_where_given(part, f"{part.length_expr} == {length}") for part in others]
         names = [part.name if part.required else f"where given {part.name}" for part in lists]
         ranks = [f"{part.name}.rank" for part in lists if not part.is_attribute]
-        text = f"{series(names)} have equally many elements."
+        text = f"{listed(names)} have equally many elements."
         return self.requirement("length", text, " and ".join(conditions), *ranks, when="True")
 
 
 def _where_given(part: ListRole, condition: str) -> str:
     """Return a condition on a list that a call may omit."""
     return condition if part.required else f"({part.name} is None or {condition})"
-
-
-def series(names: Sequence[str]) -> str:
-    """Return names as an enumeration."""
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
 Span = tuple[int, int, int]

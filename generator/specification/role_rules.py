@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from opcert.errors import did_you_mean
+from opcert.errors import did_you_mean, listed
 from opcert.roles.role import Attribute, DerivedAmbiguity, Requirement, Role, Signature
 from opcert.specification.model import (
     Ambiguity,
@@ -132,8 +132,7 @@ def derived_requirements(spec: Spec) -> dict[str, Requirement]:
     if not spec.bound_roles:
         return {}
     names = [argument.name for argument in spec.arguments if argument.required]
-    enumeration = " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
-    text = f"{enumeration} {'have' if len(names) > 1 else 'has'} to be given."
+    text = f"{listed(names)} {'have' if len(names) > 1 else 'has'} to be given."
     holds = f"all(name not in omitted for name in {names})"
     requirements = [Requirement(REQUIRED, text, holds)]
     for role in spec.bound_roles:

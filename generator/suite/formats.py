@@ -10,7 +10,7 @@ import numpy as np
 
 from opcert.arrays.element_types import FOUR_BIT_TYPES, Array, bits_of, type_name
 from opcert.arrays.golden import allowance_of, alternatives_of
-from opcert.errors import OpcertError
+from opcert.errors import OpcertError, listed
 from opcert.suite.format import MANIFEST, content_digest
 from opcert.suite.suite import Suite, SuiteCase
 
@@ -32,8 +32,8 @@ def check_format(name: str) -> None:
     if name == SUITE:
         return
     if name not in FORMATS:
-        *others, last = (SUITE, *FORMATS)
-        raise OpcertError(f"unknown format '{name}'; expected {', '.join(others)} or {last}")
+        known = listed([SUITE, *FORMATS], "or")
+        raise OpcertError(f"unknown format '{name}'; expected {known}")
     package, _ = FORMATS[name]
     if find_spec(package) is None:
         raise OpcertError(

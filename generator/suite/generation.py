@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from time import perf_counter
 
-from opcert.errors import Mistake, OpcertError, SpecError
+from opcert.errors import Mistake, OpcertError, SpecError, listed
 from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile, is_selected, read_specs_in, shipped_operators
 from opcert.specs import CORE_OPERATORS
@@ -116,8 +116,7 @@ def iterate_files(
         OpcertError: the profile is unknown, or a spec changes meanwhile.
     """
     if profile not in PROFILES:
-        *others, last = PROFILES
-        raise OpcertError(f"unknown profile '{profile}'; expected {', '.join(others)} or {last}")
+        raise OpcertError(f"unknown profile '{profile}'; expected {listed([*PROFILES], 'or')}")
 
     def parts() -> Iterator[OperatorPart]:
         mistakes: list[Mistake] = []
