@@ -18,9 +18,9 @@ from opcert.errors import OpcertError, SpecError, SuiteError
 from opcert.isolation.supervised import start_backend
 from opcert.settings import DEFAULTS, OPTIONS, RunSettings
 from opcert.suite.suite import Suite, SuiteCase
-from opcert.suite.waivers import Waivers
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import Verdict, unverified_reasons
+from opcert.verdicts.waivers import Waivers
 
 # Statuses that do not block conformance; pytest reports them as skipped.
 SKIPPED_STATUSES = ("unsupported", "implementation-defined", "out-of-claim", "waived")

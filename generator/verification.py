@@ -24,7 +24,6 @@ from opcert.report.files import JUNIT_FILE, REPORT_FILE, report_files
 from opcert.settings import RunSettings
 from opcert.suite.claims import ClaimContent
 from opcert.suite.suite import Suite
-from opcert.suite.waivers import Waiver, waived
 from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
 from opcert.verdicts.call_levels import LevelledCalls
@@ -32,6 +31,7 @@ from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.judging import Judge, are_results_of_a_rejection
 from opcert.verdicts.verdict import Verdict, redact_text
+from opcert.verdicts.waivers import Waiver, waived
 from opcert.yaml_files import YamlSource, validated_content
 
 

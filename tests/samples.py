@@ -9,9 +9,9 @@ import numpy as np
 from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.certificate.certificate import WaiversEntry
-from opcert.suite.waivers import Waiver
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.verdict import Status, Verdict
+from opcert.verdicts.waivers import Waiver
 from tests.faults.finding import core_suite
 from tests.made_certificate import DIGEST
 from tests.wrong_backends import AcceptsEverything, Attributes, Inputs, Right

@@ -17,10 +17,10 @@ from opcert.run.outcome import Rejecter
 from opcert.suite.claims import ClaimContent, Scope
 from opcert.suite.format import Digest, StrictModel, SuiteEntry
 from opcert.suite.support import OperatorSupport, Support
-from opcert.suite.waivers import Waiver
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
+from opcert.verdicts.waivers import Waiver
 
 SCHEMA = 13
 Part = TypeVar("Part")

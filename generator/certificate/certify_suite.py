@@ -24,9 +24,9 @@ from opcert.settings import RunSettings
 from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
-from opcert.suite.waivers import Waivers
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
+from opcert.verdicts.waivers import Waivers
 from opcert.workers import ClusterLostError, Workers
 
 Execution: TypeAlias = LocalExecution | RemoteExecution

@@ -21,11 +21,11 @@ from opcert.settings import RunSettings
 from opcert.suite.claims import Claim, read_claim
 from opcert.suite.suite import Suite
 from opcert.suite.support import Support, checked_support
-from opcert.suite.waivers import Waivers, read_waivers
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.confirmation import Confirmation, Confirmed
-from opcert.verdicts.verdict import WAIVABLE_KINDS, Verdict, redact_text
+from opcert.verdicts.verdict import Verdict, redact_text
+from opcert.verdicts.waivers import Waivers, read_waivers
 
 
 def read_scope(
@@ -42,8 +42,7 @@ def read_scope(
     if settings.claim is not None:
         claim = read_claim(settings.claim, suite, settings.operator or "*")
     if settings.waivers is not None:
-        device = options.get("device")
-        waivers = read_waivers(settings.waivers, suite, device, kinds=WAIVABLE_KINDS)
+        waivers = read_waivers(settings.waivers, suite, options.get("device"))
     level = settings.feature_level
     return claim, waivers, level if claim is None else claim.feature_level(level)
 

@@ -21,8 +21,8 @@ from opcert.errors import OpcertError
 from opcert.suite.claims import ClaimContent
 from opcert.suite.suite import core_suite_folder
 from opcert.suite.support import OperatorScope, OperatorSupport
-from opcert.suite.waivers import Waiver
 from opcert.verdicts.verdict import Verdict
+from opcert.verdicts.waivers import Waiver
 from tests import made_certificate
 from tests import wrong_backends as wrong
 from tests.command_line import opcert_program

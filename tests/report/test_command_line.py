@@ -7,7 +7,7 @@ import pytest
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.report.side_by_side import command_line
 from opcert.suite.claims import ClaimContent
-from opcert.suite.waivers import Waiver
+from opcert.verdicts.waivers import Waiver
 from tests.made_certificate import DIGEST, certificate
 
 

@@ -15,8 +15,8 @@ from opcert.errors import SpecError
 from opcert.report.files import conclusion_line
 from opcert.run.comparison import FailureKind
 from opcert.suite.suite import Suite
-from opcert.suite.waivers import Waivers, read_waivers
-from opcert.verdicts.verdict import WAIVABLE_KINDS, Status, Verdict
+from opcert.verdicts.verdict import Status, Verdict
+from opcert.verdicts.waivers import Waivers, read_waivers
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
@@ -50,7 +50,7 @@ def last_error(file: Path, text: str, *arguments: str) -> str:
 
 def read_text(file: Path, text: str, device: str | None = None) -> Waivers:
     file.write_text(text)
-    return read_waivers(file, few_cases(), device, kinds=WAIVABLE_KINDS)
+    return read_waivers(file, few_cases(), device)
 
 
 def failure(status: Status = "fail", kind: FailureKind | None = "value") -> Verdict:

@@ -1,7 +1,7 @@
 """Waivers: known failures of a backend, which do not block conformance."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -9,39 +9,14 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Protocol, Self, TypeVar
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from opcert.errors import Mistake, SpecError, did_you_mean
 from opcert.suite.suite import Suite
+from opcert.verdicts.verdict import WAIVABLE_KINDS, Verdict
 from opcert.yaml_files import YamlSource, read_source, validated_content
-
-
-class Waivable(Protocol):
-    """The parts of a verdict that waivers depend on; the package `verdicts` depends on this one."""
-
-    @property
-    def case(self) -> str:
-        """The id of the case."""
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The rules that the case exercises."""
-
-    @property
-    def status(self) -> str:
-        """The status of the verdict."""
-
-    @property
-    def failure(self) -> str | None:
-        """The kind of a failure, its status if it has no kind, None for any other verdict."""
-
-    def with_waiver(self, explanation: str) -> Self:
-        """Return the verdict with a waiver applied."""
-
-
-AnyVerdict = TypeVar("AnyVerdict", bound=Waivable)
 
 
 def _iso_date(text: str) -> str:
@@ -98,7 +73,7 @@ class Waiver(BaseModel):
             return True
         return any(fnmatchcase(rule, self.rule) for rule in rules)
 
-    def waives(self, verdict: Waivable) -> bool:
+    def waives(self, verdict: Verdict) -> bool:
         """Whether the verdict is a failure to which the waiver applies."""
         return (
             verdict.failure is not None
@@ -106,7 +81,7 @@ class Waiver(BaseModel):
             and self.matches(verdict.case, verdict.rules)
         )
 
-    def unused_message(self, verdicts: Iterable[Waivable]) -> str | None:
+    def unused_message(self, verdicts: Iterable[Verdict]) -> str | None:
         """Return why the waiver is unused in a run, or None if it is used or undecided.
 
         It is undecided if the run has no matching case, or if a matching case has not run.
@@ -136,11 +111,11 @@ class Waivers:
         """The waivers that apply on the device, each with its number in the file."""
         return [(n, w) for n, w in enumerate(self.content) if w.device in (None, self.device)]
 
-    def apply(self, verdict: AnyVerdict) -> AnyVerdict:
+    def apply(self, verdict: Verdict) -> Verdict:
         """Return `verdict` with the first matching waiver applied, if any."""
         return waived(verdict, (waiver for _, waiver in self._applicable))
 
-    def unused(self, verdicts: Sequence[Waivable]) -> list[Mistake]:
+    def unused(self, verdicts: Sequence[Verdict]) -> list[Mistake]:
         """Return a mistake for each waiver that applies to none of its matching verdicts.
 
         `verdicts` are the verdicts of a whole run, before waivers.
@@ -152,7 +127,7 @@ class Waivers:
         ]
 
 
-def waived(verdict: AnyVerdict, waivers: Iterable[Waiver]) -> AnyVerdict:
+def waived(verdict: Verdict, waivers: Iterable[Waiver]) -> Verdict:
     """Return `verdict` with the first matching waiver applied, if any."""
     for waiver in waivers:
         if waiver.waives(verdict):
@@ -160,12 +135,8 @@ def waived(verdict: AnyVerdict, waivers: Iterable[Waiver]) -> AnyVerdict:
     return verdict
 
 
-def read_waivers(
-    path: str | Path | YamlSource, suite: Suite, device: object = None, *, kinds: Collection[str]
-) -> Waivers:
+def read_waivers(path: str | Path | YamlSource, suite: Suite, device: object = None) -> Waivers:
     """Return the waivers in a file, for a run of cases of `suite` on `device`.
-
-    `kinds` are the kinds of failure that a waiver can name.
 
     Raises:
         SpecError: the file is malformed, or a waiver has expired or matches no case of the suite.
@@ -176,19 +147,18 @@ def read_waivers(
     mistakes = [
         source.mistake((number, key), text)
         for number, waiver in enumerate(content)
-        for key, text in _waiver_mistakes(waiver, suite, kinds, today)
+        for key, text in _waiver_mistakes(waiver, suite, today)
     ]
     if mistakes:
         raise SpecError(mistakes)
     return Waivers(content, source, device)
 
 
-def _waiver_mistakes(
-    waiver: Waiver, suite: Suite, kinds: Collection[str], today: str
-) -> Iterator[tuple[str, str]]:
+def _waiver_mistakes(waiver: Waiver, suite: Suite, today: str) -> Iterator[tuple[str, str]]:
     """Yield the mistakes in a waiver, each with its key."""
-    if waiver.kind is not None and waiver.kind not in kinds:
-        yield "kind", f"unknown kind '{waiver.kind}'{did_you_mean(waiver.kind, list(kinds))}"
+    if waiver.kind not in (None, *WAIVABLE_KINDS):
+        near = did_you_mean(str(waiver.kind), [*WAIVABLE_KINDS])
+        yield "kind", f"unknown kind '{waiver.kind}'{near}"
     if waiver.expires < today:
         contact = f"{waiver.owner}, {waiver.link}"
         text = f"expired on {waiver.expires} ({contact}); fix the failure or renew the waiver"
