@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
+from itertools import zip_longest
 from math import prod
 
 import numpy as np
@@ -162,11 +163,6 @@ class _Baseline:
         """The declared range of the argument: few baselines of a long suite are mutated."""
         return declared_bounds(self.conditions, self.case.call, self.argument)
 
-    @cached_property
-    def value_type(self) -> str:
-        """The type of the numbers of the argument; those of an attribute have 64 bits."""
-        return self.type if self.argument in self.case.call.inputs else "i64"
-
 
 @dataclass(eq=False)
 class CandidateSearch:
@@ -236,7 +232,7 @@ class CandidateSearch:
                 break
             # Mutations of one baseline should not all draw the same element.
             draw = baseline.position + len(mutation.name)
-            context = MutationContext(baseline.bounds, draw, baseline.value_type)
+            context = MutationContext(baseline.bounds, draw)
             call = mutation.apply(self.spec, baseline.case.call, context)
             if call is None:
                 inapplicable += 1
@@ -351,13 +347,8 @@ class CandidateSearch:
             middle = bisect_left(ring, first, key=lambda baseline: baseline.position)
             # From there to its end, and from its beginning.
             iterators.append(map(ring.__getitem__, range(middle - len(ring), middle)))
-        while iterators:
-            for iterator in tuple(iterators):
-                baseline = next(iterator, None)
-                if baseline is None:
-                    iterators.remove(iterator)
-                else:
-                    yield baseline
+        for of_each_type in zip_longest(*iterators):
+            yield from filter(None, of_each_type)
 
     def _rings_of(self, argument: str, *, present: bool | None) -> list[list[_Baseline]]:
         """Return a ring of baselines for each element type."""

@@ -20,13 +20,7 @@ from opcert.arrays.golden import OPEN, Allowance, with_allowance, with_alternati
 from opcert.cases.case import Case
 from opcert.cases.conditions import Conditions
 from opcert.choices import Choices, call_seed
-from opcert.errors import (
-    ExpressionError,
-    Inapplicable,
-    OpcertError,
-    Undecided,
-    abbreviate,
-)
+from opcert.errors import ExpressionError, Inapplicable, OpcertError, Undecided, abbreviate
 from opcert.specification.elements import (
     FORMULA_FUNCTIONS,
     Candidates,

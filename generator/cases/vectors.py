@@ -27,12 +27,7 @@ from opcert.arrays.tensor_functions import (
 from opcert.cases.case import Case, MistakeLog
 from opcert.cases.conditions import Conditions, SpecExpression
 from opcert.cases.formulas import ElementFormulas
-from opcert.errors import (
-    ExpressionError,
-    OpcertError,
-    abbreviate,
-    did_you_mean,
-)
+from opcert.errors import ExpressionError, OpcertError, abbreviate, did_you_mean
 from opcert.specification.expressions import EvaluationScope, evaluation_scope
 from opcert.specification.files import Reference, RejectedError, SpecFile, golden_outputs
 from opcert.specification.model import LawCall

@@ -107,10 +107,8 @@ def _claim_mistakes(
         for element_type, arithmetic in types.items():
             here: YamlPath = ("arithmetic", name, element_type)
             if element_type not in PRECISION:
-                yield (
-                    here,
-                    f"no arithmetic of type '{element_type}'; expected {', '.join(PRECISION)}",
-                )
+                text = f"no arithmetic of type '{element_type}'; expected {', '.join(PRECISION)}"
+                yield here, text
             elif arithmetic not in (names := list(arithmetics(element_type).names)):
                 yield here, f"unknown arithmetic '{arithmetic}'{did_you_mean(arithmetic, names)}"
     unknown = unknown_operators(claim.operators, suite)
