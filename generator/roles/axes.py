@@ -7,7 +7,7 @@ from opcert.arrays.calls import Call, Tensor, replace, wrap
 from opcert.arrays.element_types import lowest
 from opcert.errors import Inapplicable
 from opcert.roles.data import DataRole, OfDataRole, PerAxis
-from opcert.roles.drawing import Drawing, parted, places
+from opcert.roles.drawing import Drawing, distinct, parted, places
 from opcert.roles.plain_values import OneElementRole
 from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 
@@ -269,11 +269,8 @@ class PermutationRole(PerAxis):
         shape = call.fact(self.data.draw_shape)
         axes = tuple(range(len(shape)))
         long_axes = [axis for axis in axes if shape[axis] > 1]
-        named: dict[str, Sequence[int] | None] = {}
-        for name, order in _named_orders(len(axes)).items():
-            # With few axes, orders are equal.
-            if order not in named.values():
-                named[name] = order
+        # With few axes, orders are equal.
+        named: dict[str, Sequence[int] | None] = {**distinct(_named_orders(len(axes)))}
         if len(axes) > 2:
             named["any"] = tuple(call.sample(self, "any", axes, len(axes)))
         if len(long_axes) > 1:

@@ -304,9 +304,9 @@ def parted(
     return common, {name: option for name, option in named.items() if name not in common}
 
 
-def distinct(named: Mapping[str, int]) -> dict[str, int]:
-    """Return the integers by name; of equal ones the first."""
-    first: dict[int, str] = {}
+def distinct(named: Mapping[str, Option]) -> dict[str, Option]:
+    """Return the options by name; of equal ones the first."""
+    first: dict[Option, str] = {}
     for name, value in named.items():
         first.setdefault(value, name)
     return {name: value for value, name in first.items()}

@@ -63,8 +63,6 @@ def _relation_mistakes(spec: Spec) -> Mistakes:
 
 def complete_from_roles(spec: Spec) -> Spec:
     """Return the spec with its roles bound to each other and its rules completed from them."""
-    if not spec.bound_roles:
-        return spec
     signature = _signature(spec)
     roles = {role.name: role.bound_to(signature) for role in spec.bound_roles}
     spec = spec.with_parts(
