@@ -132,7 +132,7 @@ _INTEGER_LIMITS = {
 # Words that mean something in other operators, or nowhere.
 _WORDS = ("none", "unknown", "bidirectional", "pdpd")
 _SPELLINGS: dict[str, ElementMutation] = {
-    "empty": lambda _, __: "",
+    "empty": constant(""),
     "suffixed": lambda word, _: f"{word}_v2",
     "as-adverb": lambda word, _: f"{word}ly",
     "upper-case": lambda word, _: word.upper(),
@@ -140,15 +140,12 @@ _SPELLINGS: dict[str, ElementMutation] = {
     "cut": lambda word, _: word[:-1],
 }
 _FRACTIONS: dict[str, ElementMutation] = {
-    "negated": lambda value, _: -value,
-    "plus-one": lambda value, _: value + 1.0,
-    "minus-one": lambda value, _: value - 1.0,
-    "doubled": lambda value, _: 2.0 * value,
+    **{name: ELEMENTS[name] for name in ("negated", "plus-one", "minus-one", "doubled")},
     "halved": lambda value, _: value / 2.0,
-    "set-to-zero": lambda *_: 0.0,
-    "set-to-one": lambda *_: 1.0,
-    "set-to-minus-one": lambda *_: -1.0,
-    "past-f32": lambda *_: 1e39,
+    "set-to-zero": constant(0.0),
+    "set-to-one": constant(1.0),
+    "set-to-minus-one": constant(-1.0),
+    "past-f32": constant(1e39),
 }
 # Mutations of the length of a list that need no new elements.
 _LENGTHS_OF_ANY = (
