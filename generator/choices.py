@@ -65,7 +65,7 @@ class Choices:
         levels = rare if is_rare else common
         if not levels:
             raise Inapplicable(f"no option for {name}")
-        return self.pick(name, [*levels])
+        return [*levels][self.integer(name, 0, len(levels) - 1)]
 
     def rarely(self, name: str, one_in: int) -> bool:
         """Return whether to do what is done in one of `one_in` draws; not to is the simpler."""
