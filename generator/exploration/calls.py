@@ -20,7 +20,7 @@ from opcert.cases.mutations import mutations_of
 from opcert.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable, SpecError
 from opcert.run.comparison import compare_outputs
-from opcert.run.session import Step
+from opcert.run.session import Step, step_of_call
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.support import CallProperties, Support
 
@@ -228,7 +228,8 @@ class OperatorCalls:
                 else materialize_numbered(tensor)
                 for key, tensor in call.inputs.items()
             }
-            steps.append(self._step(call, arrays, None, mutation.name, rule))
+            operator, change = self.spec.operator, mutation.name
+            steps.append(step_of_call(operator, call, arrays, None, change, rule))
             if len(steps) == _MAX_REJECTIONS:
                 break
         return steps
@@ -251,24 +252,6 @@ class OperatorCalls:
             inputs = self._golden.arrays(call.patterned(str(pattern)))
         else:
             inputs = {name: materialize_numbered(t) for name, t in call.inputs.items()}
-        step = self._step(call, inputs, self._golden.outputs(call, inputs), relation)
+        golden = self._golden.outputs(call, inputs)
+        step = step_of_call(self.spec.operator, call, inputs, golden, relation)
         return DrawnCall(call, choices.answers, step)
-
-    def _step(
-        self,
-        call: Call,
-        inputs: Mapping[str, Array],
-        golden: Sequence[Array] | None,
-        relation: str,
-        rule: str | None = None,
-    ) -> Step:
-        return Step(
-            self.spec.operator,
-            inputs,
-            call.attributes,
-            golden,
-            layouts={name: tensor.layout for name, tensor in call.inputs.items()},
-            data_inputs=tuple(n for n, tensor in call.inputs.items() if tensor.values is None),
-            relation=relation,
-            rule=rule,
-        )

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias, TypeVar
 
 from opcert.accuracy.bounds import accuracy_of_call
+from opcert.arrays.calls import Call
 from opcert.arrays.element_types import Array, InputArrays
 from opcert.arrays.layouts import Layout, copy_in_layout, fill_buffer
 from opcert.backends.contract import Arguments, Backend
@@ -84,6 +85,27 @@ def step_of(operator: OperatorSuite, case: IndexedCase, inverted_data: bool = Fa
         {name: array.layout for name, array in case.inputs.items()},
         case.data_inputs,
         rule=case.violated_rule,
+    )
+
+
+def step_of_call(
+    operator: str,
+    call: Call,
+    inputs: Mapping[str, Array],
+    golden: Sequence[Array] | None = None,
+    relation: str = "",
+    rule: str | None = None,
+) -> Step:
+    """Return a call that was drawn, with its arrays in C order."""
+    return Step(
+        operator,
+        inputs,
+        call.attributes,
+        golden,
+        {name: tensor.layout for name, tensor in call.inputs.items()},
+        tuple(name for name, tensor in call.inputs.items() if tensor.values is None),
+        relation,
+        rule,
     )
 
 

@@ -26,7 +26,7 @@ from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH, Properties
 from opcert.diagnosis.table import Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.roles.role import integers_in
-from opcert.run.session import Step
+from opcert.run.session import Step, step_of_call
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.support import CallProperties
 from opcert.verdicts.reduction import StepMaker, call_of
@@ -109,15 +109,8 @@ class LevelledCalls:
         return []
 
     def _fresh_step(self, number: int, call: Call) -> Step:
-        patterned = call.patterned(f"fresh|{number}")
-        return Step(
-            self._spec.operator,
-            self._golden.arrays(patterned),
-            call.attributes,
-            None,
-            {name: tensor.layout for name, tensor in call.inputs.items()},
-            tuple(name for name, tensor in call.inputs.items() if tensor.values is None),
-        )
+        arrays = self._golden.arrays(call.patterned(f"fresh|{number}"))
+        return step_of_call(self._spec.operator, call, arrays)
 
     def points(self, call: Call, make_step: Callable[[], Step]) -> list[Point]:
         """Return the levels of a call at each of its points; none if the spec is at fault.
