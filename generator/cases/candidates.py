@@ -163,6 +163,11 @@ class _Baseline:
         """The declared range of the argument: few baselines of a long suite are mutated."""
         return declared_bounds(self.conditions, self.case.call, self.argument)
 
+    @cached_property
+    def value_type(self) -> str:
+        """The type of the numbers of the argument; those of an attribute have 64 bits."""
+        return self.type if self.argument in self.case.call.inputs else "i64"
+
 
 @dataclass(eq=False)
 class CandidateSearch:
@@ -232,7 +237,7 @@ class CandidateSearch:
                 break
             # Mutations of one baseline should not all draw the same element.
             draw = baseline.position + len(mutation.name)
-            context = MutationContext(baseline.bounds, draw)
+            context = MutationContext(baseline.bounds, draw, baseline.value_type)
             call = mutation.apply(self.spec, baseline.case.call, context)
             if call is None:
                 inapplicable += 1

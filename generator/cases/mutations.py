@@ -245,7 +245,9 @@ def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext
     """Mutate the values of a tensor that has some, within the limits of its type."""
     former = value.values or ()
     require(value.values is not None and len(former) <= _MAX_VALUES)
-    values = mutation(former, context._replace(type=value.type))
+    if context.type != value.type:
+        context = context._replace(type=value.type)
+    values = mutation(former, context)
     require(all(fits(value.type, number) for number in {*values}.difference(former)))
     shape = value.shape if len(values) == len(former) else (len(values),)
     return replace(value, shape=shape, values=tuple(values))
