@@ -16,8 +16,7 @@ from multiprocessing import get_context
 
 from pebble import ProcessExpired, ProcessPool
 
-from tests.mutation.equivalents import Equivalent, equivalents
-from tests.mutation.mutants import MODULES, Mutant, mutants_of
+from tests.mutation.mutants import MODULES, Equivalent, Mutant, equivalents, mutants_of
 from tests.mutation.trial import Fate, fate_of, served_by
 
 # Seconds: many times what the longest trial takes, that of a survivor in a module that all use.

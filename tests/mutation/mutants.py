@@ -1,26 +1,30 @@
-"""The mutants of `reference/`: each is one module with one small, mechanical change."""
+"""The mutants of `reference/`: each is one module with one small, mechanical change.
+
+`equivalent.yaml` lists those that no call distinguishes from the reference, each with the reason.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import ndiff
 from pathlib import Path
 
+import yaml
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 REFERENCE = Path(__file__).parent.parent.parent / "reference"
 MODULES = tuple(sorted(path.stem for path in REFERENCE.glob("*.py") if path.stem != "__init__"))
+LISTED = Path(__file__).with_name("equivalent.yaml")
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """One changed module: the mutation, the line as it was and as it is, the whole source."""
+class Change:
+    """One changed module: the mutation, the line as it was and as it is."""
 
     module: str
     mutation: str
     line: str
     becomes: str
-    source: str
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -29,6 +33,25 @@ class Mutant:
 
     def __str__(self) -> str:
         return f"{self.module}, {self.mutation}\n  - {self.line}\n  + {self.becomes}"
+
+
+@dataclass(frozen=True)
+class Mutant(Change):
+    """A change with the whole source."""
+
+    source: str
+
+
+@dataclass(frozen=True)
+class Equivalent(Change):
+    """A listed change, and why the module computes the same."""
+
+    why: str
+
+
+def equivalents() -> list[Equivalent]:
+    """Return the listed mutants."""
+    return [Equivalent(**each) for each in yaml.safe_load(LISTED.read_text(encoding="utf-8"))]
 
 
 def source_of(module: str) -> str:

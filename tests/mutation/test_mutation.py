@@ -6,8 +6,7 @@ pytest.importorskip("cosmic_ray", reason="cosmic-ray of the extra 'mutation' is 
 pytest.importorskip("pebble", reason="pebble of the extra 'mutation' is not installed")
 
 from tests.mutation.__main__ import Score, complaints, tried
-from tests.mutation.equivalents import Equivalent, equivalents
-from tests.mutation.mutants import Mutant, source_of
+from tests.mutation.mutants import Equivalent, Mutant, equivalents, source_of
 from tests.mutation.trial import fate_of
 
 

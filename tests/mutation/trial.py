@@ -113,15 +113,13 @@ def served_by(module: str) -> list[str]:
 
 
 @cache
-def _homes() -> dict[str, tuple[str, str]]:
+def _homes() -> dict[str, list[str]]:
     """Return the module and the function that the spec of each core operator names."""
-    found = {}
-    for each in read_specs_in(None):
-        if each.spec.operator not in CORE_OPERATORS:
-            continue
-        module, _, function = each.spec.reference.partition(":")
-        found[each.spec.operator] = module, function
-    return found
+    return {
+        each.spec.operator: each.spec.reference.split(":")
+        for each in read_specs_in(None)
+        if each.spec.operator in CORE_OPERATORS
+    }
 
 
 @cache

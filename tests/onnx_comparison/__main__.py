@@ -9,8 +9,7 @@ import argparse
 import sys
 
 from tests.faults.catalogue import FAULTS
-from tests.onnx_comparison.findings import findings
-from tests.onnx_comparison.tables import by_mechanism, by_operator, complaints
+from tests.onnx_comparison.findings import by_mechanism, by_operator, complaints, findings
 
 
 def main() -> int:

@@ -10,8 +10,7 @@ from opcert.backends.reference import Reference
 from tests.faults.fault import Fault
 from tests.faults.finding import core_suite
 from tests.onnx_comparison.calls import onnx_cases, onnx_failure
-from tests.onnx_comparison.findings import Finding, findings
-from tests.onnx_comparison.tables import complaints
+from tests.onnx_comparison.findings import Finding, complaints, findings
 from tests.wrong_backends import (
     DoesNothing,
     LosesNegativeZero,
