@@ -8,11 +8,17 @@ import pytest
 
 from opcert.arrays.element_types import Array
 from opcert.arrays.golden import with_alternatives
-from opcert.run.comparison import compare_outputs, share_a_zero
+from opcert.run.comparison import Difference, compare_outputs, share_a_zero
 
 
 def payload(bits: int) -> Array:
     return np.array([bits], np.uint32).view(np.float32)
+
+
+def difference(golden: Any, outputs: Any) -> Difference:
+    found = compare_outputs(golden, outputs)
+    assert found is not None
+    return found
 
 
 F32 = np.array([1.0, 2.0], np.float32)
@@ -47,9 +53,7 @@ F32 = np.array([1.0, 2.0], np.float32)
     ],
 )
 def test_each_difference_has_its_kind(golden: Any, outputs: Any, kind: str) -> None:
-    difference = compare_outputs(golden, outputs)
-    assert difference is not None
-    assert difference.kind == kind
+    assert difference(golden, outputs).kind == kind
 
 
 def test_equal_bytes_pass_whatever_the_memory_layout() -> None:
@@ -58,18 +62,14 @@ def test_equal_bytes_pass_whatever_the_memory_layout() -> None:
 
 
 def test_other_bits_are_printed() -> None:
-    difference = compare_outputs([payload(0x7FC00005)], [payload(0x7FC00000)])
-    assert difference is not None
-    assert "0x7fc00000" in difference.text
-    assert "0x7fc00005" in difference.text
+    text = difference([payload(0x7FC00005)], [payload(0x7FC00000)]).text
+    assert "0x7fc00000" in text
+    assert "0x7fc00005" in text
 
 
 def test_the_text_has_the_number_of_differing_elements_and_the_first() -> None:
-    difference = compare_outputs(
-        [np.array([[1, 2], [3, 4]], np.int16)], [np.array([[1, 2], [5, 6]], np.int16)]
-    )
-    assert difference is not None
-    assert difference.text == (
+    golden, output = np.array([[1, 2], [3, 4]], np.int16), np.array([[1, 2], [5, 6]], np.int16)
+    assert difference([golden], [output]).text == (
         "output 0 differs in 2 of 4 elements; first at [1, 0]: 5 (0x0005), expected 3 (0x0003)"
     )
 
@@ -86,17 +86,13 @@ def test_an_open_element_is_one_of_its_candidates() -> None:
     golden = with_alternatives(np.array([1.0, 2.0, 3.0]), others)
     for candidate in (2.0, 5.0, np.nan):
         assert compare_outputs([golden], [np.array([1.0, candidate, 3.0])]) is None
-    difference = compare_outputs([golden], [np.array([1.0, 4.0, 3.0])])
-    assert difference is not None
-    assert difference.kind == "value"
-    assert difference.text.endswith("; nor is it another candidate: 5.0, nan")
-    difference = compare_outputs([golden], [np.array([1.0, 5.0, 4.0])])
-    assert difference is not None
-    assert "candidate" not in difference.text
+    found = difference([golden], [np.array([1.0, 4.0, 3.0])])
+    assert found.kind == "value"
+    assert found.text.endswith("; nor is it another candidate: 5.0, nan")
+    assert "candidate" not in difference([golden], [np.array([1.0, 5.0, 4.0])]).text
 
 
 def test_a_message_lists_few_candidates() -> None:
     golden = with_alternatives(np.array([0]), [np.array([n]) for n in range(1, 9)])
-    difference = compare_outputs([golden], [np.array([99])])
-    assert difference is not None
-    assert difference.text.endswith("another candidate: 1, 2, 3, 4 and 4 more")
+    text = difference([golden], [np.array([99])]).text
+    assert text.endswith("another candidate: 1, 2, 3, 4 and 4 more")

@@ -1,6 +1,6 @@
 """Inputs reach the backend in the layout of the case, at every call and in reused buffers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -10,12 +10,12 @@ import pytest
 from opcert.arrays.element_types import Array
 from opcert.arrays.layouts import C_ORDER, Layout, start_of
 from opcert.backends.reference import Reference
-from opcert.run.outcome import Outcome
 from opcert.run.session import run_case
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 from tests.at_length import at_length
 from tests.faults.finding import core_suite
+from tests.run.test_case_steps import Spoils, kind
 from tests.wrong_backends import Attributes, Inputs, Right
 
 SUITE = core_suite()
@@ -94,49 +94,35 @@ def a_case(part: str, expects: str = "outputs") -> tuple[OperatorSuite, IndexedC
     )
 
 
-class Spoils(Right):
-    """Changes its input after one of the calls."""
-
-    def __init__(self, at: int, change: str) -> None:
-        super().__init__()
-        self.remaining, self.change = at, change
-
-    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        outputs = super().run(operator, inputs, attributes)
-        self.remaining -= 1
-        if not self.remaining:
-            getattr(self, self.change)(inputs["InputTensor"])
-        return outputs
-
-    def first_element(self, data: Array) -> None:
-        bits = data.view(f"u{data.itemsize}")
-        bits[(0,) * data.ndim] ^= 1
-
-    def last_element(self, data: Array) -> None:
-        bits = data.view(f"u{data.itemsize}")
-        bits[(-1,) * data.ndim] ^= 1
-
-    def gap(self, data: Array) -> None:
-        elements = data.copy()
-        assert data.base is not None
-        data.base.view(f"u{data.itemsize}")[...] ^= 1
-        data[...] = elements
-
-    def writeable(self, data: Array) -> None:
-        data.flags.writeable = False
-
-    def order(self, data: Array) -> None:
-        data[...] = data[(slice(None, None, -1),) * data.ndim].copy()
+def first_element(data: Array) -> None:
+    data.view(f"u{data.itemsize}")[(0,) * data.ndim] ^= 1
 
 
-def kind(outcome: Outcome) -> str | None:
-    return outcome.fault.kind if outcome.fault else None
+def last_element(data: Array) -> None:
+    data.view(f"u{data.itemsize}")[(-1,) * data.ndim] ^= 1
+
+
+def gap(data: Array) -> None:
+    elements = data.copy()
+    assert data.base is not None
+    data.base.view(f"u{data.itemsize}")[...] ^= 1
+    data[...] = elements
+
+
+def writeable(data: Array) -> None:
+    data.flags.writeable = False
+
+
+def order(data: Array) -> None:
+    data[...] = data[(slice(None, None, -1),) * data.ndim].copy()
 
 
 @each_layout
 @pytest.mark.parametrize("at", [1, 2, 3])
-@pytest.mark.parametrize("change", ["first_element", "last_element", "writeable", "order"])
-def test_a_changed_input_fails_in_every_layout(part: str, at: int, change: str) -> None:
+@pytest.mark.parametrize("change", [first_element, last_element, writeable, order])
+def test_a_changed_input_fails_in_every_layout(
+    part: str, at: int, change: Callable[[Array], None]
+) -> None:
     outcome = run_case(Spoils(at, change), *a_case(part))
     assert kind(outcome) == "mutated-input"
 
@@ -144,7 +130,7 @@ def test_a_changed_input_fails_in_every_layout(part: str, at: int, change: str) 
 @pytest.mark.parametrize("part", ["gaps", "offset"])
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_writing_between_the_elements_fails(part: str, at: int) -> None:
-    outcome = run_case(Spoils(at, "gap"), *a_case(part))
+    outcome = run_case(Spoils(at, gap), *a_case(part))
     assert outcome.fault is not None
     assert outcome.fault.text == (
         "the call changed memory around the elements of its input 'InputTensor'"

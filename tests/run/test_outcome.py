@@ -1,22 +1,12 @@
 """One call of a backend in this process: its exceptions are outcomes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from opcert.arrays.element_types import Array
 from opcert.run.outcome import call_backend
 from tests.wrong_backends import Attributes, Inputs, Right
-
-
-class UnspeakableError(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError
-
-
-class ExitingError(Exception):
-    def __str__(self) -> str:
-        raise SystemExit(0)
 
 
 class ExitingText(str):
@@ -26,40 +16,25 @@ class ExitingText(str):
         raise SystemExit(0)
 
 
-class TextError(Exception):
-    def __str__(self) -> str:
-        return ExitingText()
+def raises(error: type[BaseException]) -> Callable[[object], str]:
+    def method(_: object) -> str:
+        raise error
+
+    return method
 
 
-class Nameless(type):
-    @property
-    def __name__(cls) -> str:  # type: ignore[override]
-        raise RuntimeError
-
-
-class NamelessError(Exception, metaclass=Nameless):
-    pass
-
-
-class TracelessError(Exception):
-    @property
-    def __traceback__(self) -> None:  # type: ignore[override]
-        raise RuntimeError
-
-
-class ExitingRejecterError(Exception):
-    @property
-    def rejected_by(self) -> str:
-        raise SystemExit(0)
-
-
+# What is odd in a class of exceptions; the name of another one cannot be read.
+PARTS: dict[str, dict[str, object]] = {
+    "UnspeakableError": {"__str__": raises(RuntimeError)},
+    "ExitingError": {"__str__": raises(SystemExit)},
+    "TextError": {"__str__": lambda _: ExitingText()},
+    "TracelessError": {"__traceback__": property(raises(RuntimeError))},
+    "ExitingRejecterError": {"rejected_by": property(raises(SystemExit))},
+}
+Nameless = type("Nameless", (type,), {"__name__": property(raises(RuntimeError))})
 KINDS = [
-    UnspeakableError,
-    ExitingError,
-    TextError,
-    NamelessError,
-    TracelessError,
-    ExitingRejecterError,
+    *(type(name, (Exception,), parts) for name, parts in PARTS.items()),
+    Nameless("NamelessError", (Exception,), {}),
 ]
 
 
