@@ -18,6 +18,7 @@ LOADED: dict[str, TyperCommand] = {
     name: GROUP.load(name) for commands in COMMANDS.values() for name in commands
 }
 NAMES = [*LOADED]
+OPTIONS = {name: {o for p in command.params for o in p.opts} for name, command in LOADED.items()}
 EXAMPLES = [line for command in LOADED.values() for line in (command.epilog or "").splitlines()]
 
 
@@ -46,16 +47,11 @@ def test_an_example_is_a_valid_command_line(example: str) -> None:
 
 
 def test_commands_that_take_the_same_thing_name_the_option_alike() -> None:
-    options = {
-        name: {option for parameter in command.params for option in parameter.opts}
-        for name, command in LOADED.items()
-    }
-    assert all(("-b" in each) == ("--backend" in each) for each in options.values())
-    assert all(("-o" in each) == ("--out" in each) for each in options.values())
-    assert all(("-q" in each) == ("--quiet" in each) for each in options.values())
+    for short, long in (("-b", "--backend"), ("-o", "--out"), ("-q", "--quiet")):
+        assert all((short in each) == (long in each) for each in OPTIONS.values())
     # Whatever runs a backend limits it.
     for name in ("certify", "explore", "driver-check"):
-        assert {"--timeout", "--memory", "--backend-option"} <= options[name]
+        assert {"--timeout", "--memory", "--backend-option"} <= OPTIONS[name]
 
 
 def test_a_quiet_run_prints_the_conclusion_only(suite: Path, tmp_path: Path) -> None:

@@ -206,21 +206,6 @@ def test_the_command_exits_1_with_a_program_that_fails() -> None:
         exec(program, {})  # noqa: S102 -- what is printed is to be run
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--backend", "nowhere"),
-        ("--operator", "a/B"),
-        ("--minutes", "0"),
-        ("--backend-option", "device"),
-        ("--specs", "nowhere"),
-        ("--backend", "driver:python", "--in-process"),
-    ],
-)
-def test_a_wrong_command_exits_2(arguments: tuple[str, ...]) -> None:
-    opcert("explore", *arguments, exits=2)
-
-
 def test_an_interrupted_command_exits_130() -> None:
     backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=interrupt"
     result = opcert("explore", *backend, "--operator", SPLITS, "--in-process", exits=130)

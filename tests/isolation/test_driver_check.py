@@ -1,20 +1,13 @@
 """opcert driver-check: the result of each step for the author of a driver."""
 
-import shlex
-import sys
-from pathlib import Path
-
 import pytest
 
-from tests.command_line import opcert
-
-MISBEHAVING = Path(__file__).parents[1] / "driver" / "misbehaving.py"
+from tests.command_line import driver, opcert
 
 
 def checked(how: str, *more: str) -> tuple[int, list[str]]:
     """Return the exit code, and the lines that do not begin with ok."""
-    command = shlex.join([sys.executable, str(MISBEHAVING), how])
-    done = opcert("driver-check", command, *more)
+    done = opcert("driver-check", driver(how).removeprefix("driver:"), *more)
     lines = done.stdout.splitlines()
     assert any(line.startswith("ok ") for line in lines) or done.exit_code
     return done.exit_code, [line for line in lines if not line.startswith("ok ")]
@@ -75,17 +68,3 @@ def test_an_unknown_operator_must_be_unsupported() -> None:
     code, (wrong, *_) = checked("rejects-the-unknown")
     assert code == 1
     assert "an unknown operator with odd attributes: expected unsupported; found rejected" in wrong
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["/no/such/driver"], "cannot be started"),
-        (["cat", "--backend-option", "device"], "expected KEY=VALUE"),
-        ([], "missing argument 'COMMAND'"),
-    ],
-)
-def test_a_wrong_command_line_exits_2(arguments: list[str], message: str) -> None:
-    done = opcert("driver-check", *arguments, exits=2)
-    assert message in done.stderr
-    assert not done.stdout

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from opcert.verification import sample_verdicts
 from tests import handed_in
 from tests.command_line import WRONG, opcert
@@ -43,16 +41,7 @@ def test_a_sample_follows_from_its_seed() -> None:
     assert all(each.observed != "not-run" for each in first)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--rerun", "3"], "--rerun and --backend need each other"),
-        (["--backend", "reference"], "--rerun and --backend need each other"),
-        (["--rerun", "3", "--backend", "refrence"], "did you mean 'reference'?"),
-        (["--suite", "no-such-folder"], "no-such-folder"),
-        (["--specs", "no-such-folder"], "no spec in no-such-folder"),
-    ],
-)
-def test_invalid_arguments_are_reported(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_an_unknown_backend_is_reported(tmp_path: Path) -> None:
     write(tmp_path)
-    assert message in opcert("verify", tmp_path, *arguments, exits=2).stderr
+    result = opcert("verify", tmp_path, "--rerun", 3, "--backend", "refrence", exits=2)
+    assert "did you mean 'reference'?" in result.stderr
