@@ -76,15 +76,16 @@ def without(name: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).unlink()
 
 
+def recorded(change: Change) -> Callable[[Path], object]:
+    """Return a change of a folder: that of its certificate."""
+
+    def change_file(folder: Path) -> None:
+        path = folder / "certificate.json"
+        path.write_text(changed(read_certificate(path), change).to_json())
+
+    return change_file
+
+
 def named(name: str, digest: str) -> Callable[[Path], object]:
     """Return a change of the certificate: it names a file with a digest."""
-
-    def change(folder: Path) -> None:
-        write_changed(folder, lambda data: data["files"].update({name: digest}))
-
-    return change
-
-
-def write_changed(folder: Path, change: Change) -> None:
-    path = folder / "certificate.json"
-    path.write_text(changed(read_certificate(path), change).to_json())
+    return recorded(lambda data: data["files"].update({name: digest}))

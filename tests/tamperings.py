@@ -29,11 +29,16 @@ def verdict(condition: Condition, **fields: object) -> Change:
 
 
 def part(*path: str | int, value: object) -> Change:
+    """Return a change of the part at a path; `...` removes it."""
+
     def change(data: Any) -> None:
         *steps, last = path
         for step in steps:
             data = data[step]
-        data[last] = value
+        if value is ...:
+            del data[last]
+        else:
+            data[last] = value
 
     return change
 

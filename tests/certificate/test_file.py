@@ -28,6 +28,7 @@ from tests import wrong_backends as wrong
 from tests.command_line import opcert_program
 from tests.few_cases import few_cases
 from tests.made_certificate import DIGEST
+from tests.tamperings import part
 
 SPLITS = len(few_cases().select("directml/*", "*"))
 
@@ -182,21 +183,6 @@ def test_a_file_that_is_no_certificate_is_refused(
     assert re.match(message, refusal(path))
 
 
-def changed(name: str, value: object) -> Callable[[Any], None]:
-    """Return a change of the part at a path; `...` removes it."""
-
-    def change(data: Any) -> None:
-        *steps, last = [int(step) if step.isdigit() else step for step in name.split(".")]
-        for step in steps:
-            data = data[step]
-        if value is ...:
-            del data[last]
-        else:
-            data[last] = value
-
-    return change
-
-
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -238,7 +224,7 @@ def test_a_changed_certificate_is_refused_with_the_place(
     tmp_path: Path, written: bytes, name: str, value: object, message: str
 ) -> None:
     data = json.loads(written)
-    changed(name, value)(data)
+    part(*(int(step) if step.isdigit() else step for step in name.split(".")), value=value)(data)
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(data))
     assert refusal(path).startswith(f" {message}")
@@ -262,18 +248,16 @@ def test_a_path_without_a_file_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     assert "more than" in refusal(tmp_path / "large")
 
 
-@pytest.mark.parametrize(
-    "place", ["a file", "a link to the suite", "a loop", "a folder in the way"]
-)
+PLACES: dict[str, Callable[[Path], object]] = {
+    "a file": lambda out: out.write_text(""),
+    "a link to the suite": lambda out: out.symlink_to(core_suite_folder()),
+    "a loop": lambda out: out.symlink_to(out),
+    "a folder in the way": lambda out: (out / "certificate.json").mkdir(parents=True),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
 def test_an_unsuitable_place_for_a_certificate_is_refused(tmp_path: Path, place: str) -> None:
-    out = tmp_path / "out"
-    if place == "a file":
-        out.write_text("")
-    elif place == "a link to the suite":
-        out.symlink_to(core_suite_folder())
-    elif place == "a loop":
-        out.symlink_to(out)
-    else:
-        (out / "certificate.json").mkdir(parents=True)
+    PLACES[place](tmp_path / "out")
     with pytest.raises(OpcertError):
-        submission_path(out, None)
+        submission_path(tmp_path / "out", None)

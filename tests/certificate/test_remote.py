@@ -22,6 +22,7 @@ from opcert.verdicts.certification import batches
 from opcert.verdicts.verdict import FAILURE_STATUSES
 from opcert.verification import verify_certificate
 from opcert.workers import ClusterLostError, TaskKilledError
+from tests.certificate.test_resumption import interrupting
 from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.few_cases import few_cases
 from tests.workers_here import WorkersHere
@@ -114,12 +115,8 @@ def test_the_verdicts_are_those_of_one_process(
     "how", [{"jobs": 2}, pytest.param({"cluster": WorkersHere()}, marks=pytest.mark.slow)]
 )
 def test_an_interrupted_run_keeps_what_it_reached_and_is_resumed(how: dict[str, Any]) -> None:
-    def interrupt(_: object, number: int, __: int) -> None:
-        if number == 30:
-            raise KeyboardInterrupt
-
     with pytest.raises(CertificationInterrupted) as interrupted:
-        run(case="*", progress=interrupt, **how)
+        run(case="*", progress=interrupting(30), **how)
     reached = interrupted.value.certificate
     assert reached.counts["pass"] >= 25
     assert reached.counts["not-run"]

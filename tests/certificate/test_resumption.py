@@ -219,6 +219,14 @@ def partly() -> Certificate:
     return caught.value.certificate
 
 
+def refusal(former: Certificate, backend: Any, **arguments: Any) -> str:
+    """Return the error of a run that is to go on from a former one."""
+    given = {"operator": SPLIT, "case": "*f32*", **arguments}
+    with pytest.raises(OpcertError) as caught:
+        certify(backend, core_suite(), **given, resume=former)
+    return str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("backend", "arguments", "message"),
     [
@@ -244,16 +252,9 @@ def test_another_run_is_refused(
     monkeypatch.chdir(tmp_path)
     Path("claim.yaml").write_text("operators:\n  directml/DML_OPERATOR_SPLIT: {}\n")
     Path("waivers.yaml").write_text(f"- {{case: '*', {REST}}}\n")
-    backend = backend if isinstance(backend, str) else backend()
-    with pytest.raises(OpcertError) as caught:
-        certify(
-            backend,
-            core_suite(),
-            **{"operator": SPLIT, "case": "*f32*", **arguments},
-            resume=partly,
-        )
-    assert message in str(caught.value)
-    assert len(str(caught.value).splitlines()) == 1
+    found = refusal(partly, backend if isinstance(backend, str) else backend(), **arguments)
+    assert message in found
+    assert len(found.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -272,14 +273,7 @@ def test_a_certificate_of_another_environment_or_of_other_cases_is_refused(
     first, *others = partly.verdicts
     changed = (replace(first, case="dml-split/other"), *others)
     part = getattr(partly, entry).model_copy(update=parts) if parts else changed
-    with pytest.raises(OpcertError, match=message):
-        certify(
-            wrong.Right(),
-            core_suite(),
-            operator=SPLIT,
-            case="*f32*",
-            resume=partly.replace(**{entry: part}),
-        )
+    assert message in refusal(partly.replace(**{entry: part}), wrong.Right())
 
 
 class InterruptedAtItsEnd(wrong.Right):

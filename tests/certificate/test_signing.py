@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP256R1,
+    EllipticCurvePrivateKey,
+    generate_private_key,
+)
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from opcert.certificate.file import load_key, signature_error
@@ -24,18 +28,17 @@ PLAIN = serialization.NoEncryption()
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of keys, right and wrong ones."""
     folder = tmp_path_factory.mktemp("keys")
-    for name in ("key", "other"):
-        key = Ed25519PrivateKey.generate()
+    made: dict[str, Ed25519PrivateKey | EllipticCurvePrivateKey] = {
+        "key": Ed25519PrivateKey.generate(),
+        "other": Ed25519PrivateKey.generate(),
+        "curve": generate_private_key(SECP256R1()),
+    }
+    for name, key in made.items():
         public = key.public_key().public_bytes(PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
         (folder / f"{name}.pem").write_bytes(key.private_bytes(PEM, PKCS8, PLAIN))
         (folder / f"{name}.pub.pem").write_bytes(public)
     encrypted = serialization.BestAvailableEncryption(b"open sesame")
-    (folder / "locked.pem").write_bytes(key.private_bytes(PEM, PKCS8, encrypted))
-    curve = generate_private_key(SECP256R1())
-    (folder / "curve.pem").write_bytes(curve.private_bytes(PEM, PKCS8, PLAIN))
-    (folder / "curve.pub.pem").write_bytes(
-        curve.public_key().public_bytes(PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    )
+    (folder / "locked.pem").write_bytes(made["other"].private_bytes(PEM, PKCS8, encrypted))
     (folder / "text.pem").write_text("no key")
     broken = (folder / "key.pem").read_text().splitlines()
     broken[1] = broken[1][:20]
@@ -102,10 +105,7 @@ def test_a_signature_finds_what_no_recomputation_finds(folder: Path, keys: Path)
         ("", "is not a signature|expected base64 in one line|does not match"),
         ("not base64\n", "expected base64 in one line"),
         ("AAAA\n", "does not match this certificate and this key"),
-        (
-            base64.b64encode(bytes(64)).decode() + "\n",
-            "does not match this certificate and this key",
-        ),
+        (f"{'A' * 86}==\n", "does not match this certificate and this key"),
     ],
 )
 def test_a_replaced_or_removed_signature_is_found(
@@ -136,36 +136,29 @@ def test_an_unsigned_run_removes_an_earlier_signature(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("command", "name", "message"),
     [
-        ("missing.pem", "No such file or directory; expected the PEM file of an Ed25519 private"),
-        (".", "a folder, not a file"),
-        ("text.pem", "is not a key; expected the PEM file of an Ed25519 private key"),
-        ("broken.pem", "is not a key; expected"),
-        ("key.pub.pem", "is a public key; expected"),
-        ("curve.pem", "is a key of another algorithm; expected"),
-        ("locked.pem", "is encrypted; decrypt it into a pipe: <(openssl pkey -in "),
+        ("sign", "missing.pem", "No such file or directory; expected the PEM file of an"),
+        ("sign", ".", "a folder, not a file"),
+        ("sign", "text.pem", "is not a key; expected the PEM file of an Ed25519 private key"),
+        ("sign", "broken.pem", "is not a key; expected"),
+        ("sign", "key.pub.pem", "is a public key; expected"),
+        ("sign", "curve.pem", "is a key of another algorithm; expected"),
+        ("sign", "locked.pem", "is encrypted; decrypt it into a pipe: <(openssl pkey -in "),
+        ("verify", "key.pem", "is a private key, which only its owner should have; expected"),
+        ("verify", "curve.pub.pem", "is a key of another algorithm; expected"),
+        ("verify", "text.pem", "is not a key; expected the PEM file of an Ed25519 public key"),
+        ("verify", "missing.pem", "No such file or directory; expected the PEM file of an"),
     ],
 )
-def test_a_wrong_key_does_not_sign(keys: Path, folder: Path, name: str, message: str) -> None:
+def test_a_wrong_key_does_not_sign_or_verify(
+    keys: Path, folder: Path, command: str, name: str, message: str
+) -> None:
     (folder / "certificate.json.sig").unlink()
-    result = opcert("sign", folder, "--key", keys / name, exits=2)
+    result = opcert(command, folder, "--key", keys / name, exits=2)
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert not (folder / "certificate.json.sig").exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("key.pem", "is a private key, which only its owner should have; expected"),
-        ("curve.pub.pem", "is a key of another algorithm; expected"),
-        ("text.pem", "is not a key; expected the PEM file of an Ed25519 public key"),
-        ("missing.pem", "No such file"),
-    ],
-)
-def test_a_wrong_public_key_is_reported(folder: Path, keys: Path, name: str, message: str) -> None:
-    assert message in opcert("verify", folder, "--key", keys / name, exits=2).stderr
 
 
 def test_a_signature_replaces_an_earlier_one(keys: Path, folder: Path) -> None:
@@ -211,25 +204,16 @@ def test_without_the_package_the_extra_is_named(folder: Path, keys: Path) -> Non
         "import sys; sys.modules['cryptography'] = None; sys.argv[0] = 'opcert'; "
         "from opcert.cli import main; main()"
     )
-    for arguments, code in (
-        (["sign", folder, "--key", keys / "key.pem"], 2),
-        (["verify", folder, "--key", keys / "key.pub.pem"], 2),
-        (["verify", folder], 0),
-    ):
-        done = python("-c", program, *arguments)
-        assert done.returncode == code, done.stderr
-        if code:
-            text = "signatures need the package cryptography; pip install 'opcert[sign]'"
-            assert done.stderr == f"opcert: error: {text}\n"
+    text = "signatures need the package cryptography; pip install 'opcert[sign]'"
+    for command, name in (("sign", "key.pem"), ("verify", "key.pub.pem")):
+        done = python("-c", program, command, folder, "--key", keys / name)
+        assert (done.returncode, done.stderr) == (2, f"opcert: error: {text}\n")
+    assert python("-c", program, "verify", folder).returncode == 0
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
 def test_openssl_verifies_it_too(folder: Path, keys: Path) -> None:
     signature = base64.b64decode((folder / "certificate.json.sig").read_bytes())
     (folder / "raw.sig").write_bytes(signature)
-    command = ["openssl", "pkeyutl", "-verify", "-rawin", "-pubin"]
-    files = {"inkey": keys / "key.pub.pem", "in": folder / "certificate.json"}
-    for option, path in {**files, "sigfile": folder / "raw.sig"}.items():
-        command += [f"-{option}", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    command = "openssl pkeyutl -verify -rawin -pubin -in certificate.json -sigfile raw.sig -inkey"
+    subprocess.run([*command.split(), keys / "key.pub.pem"], check=True, cwd=folder)

@@ -25,7 +25,8 @@ from tests import wrong_backends as wrong
 from tests.at_length import at_length
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
-from tests.handed_in import GIVEN, named, without, write, write_changed
+from tests.handed_in import GIVEN, named, recorded, without, write
+from tests.made_certificate import DIGEST
 from tests.small_suite import contents, failing_at
 from tests.tamperings import part
 
@@ -88,17 +89,6 @@ def append_a_line(folder: Path) -> None:
     path.write_text(path.read_text() + "\n")
 
 
-def reorder_the_claim(folder: Path) -> None:
-    """Change the claim in the certificate without changing the scope."""
-    claim = "claim", "content", "operators", handed_in.SPLIT
-    scope = {"types": ["u8", "i8", "f16", "f32"], "ranks": [1, 2, 3, 4, 5]}
-
-    def change(data: dict[str, dict[str, dict[str, dict[str, object]]]]) -> None:
-        data[claim[0]][claim[1]][claim[2]][claim[3]] = scope
-
-    write_changed(folder, change)
-
-
 def forge(name: str, text: str = "forged") -> Callable[[Path], object]:
     """Return a change that writes a file, and its digest into the certificate."""
 
@@ -113,25 +103,19 @@ def forge(name: str, text: str = "forged") -> Callable[[Path], object]:
 def omit(name: str) -> Callable[[Path], object]:
     def change(folder: Path) -> None:
         without(name)(folder)
-        write_changed(folder, lambda data: data["files"].pop(name))
+        recorded(lambda data: data["files"].pop(name))(folder)
 
     return change
 
 
-DIGEST = "0123456789abcdef" * 4
+# The same scope in another order.
+CLAIMED = {"types": ["u8", "i8", "f16", "f32"], "ranks": [1, 2, 3, 4, 5]}
+UNNAMED = "the certificate does not name this file"
+RENDERED = "found .*; opcert renders this certificate"
 TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "another file": (
-        write_file("notes.txt", "x"),
-        r"notes\.txt: the certificate does not name this file",
-    ),
-    "a hidden file": (
-        write_file(".notes", "x"),
-        r"\.notes: the certificate does not name this file",
-    ),
-    "a link to elsewhere": (
-        link("link", "/etc/passwd"),
-        "link: the certificate does not name this file",
-    ),
+    "another file": (write_file("notes.txt", "x"), rf"notes\.txt: {UNNAMED}"),
+    "a hidden file": (write_file(".notes", "x"), rf"\.notes: {UNNAMED}"),
+    "a link to elsewhere": (link("link", "/etc/passwd"), f"link: {UNNAMED}"),
     "no claim": (without("claim.yaml"), r"files\.claim\.yaml: found No such file"),
     "another claim": (write_file("claim.yaml", "operators: {}\n"), r"files\.claim\.yaml: found a"),
     "other waivers": (
@@ -144,37 +128,29 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a missing file": (named("a/b.html", DIGEST), r"files\.a/b\.html: found No such"),
     "another digest": (named("claim.yaml", DIGEST), r"files\.claim\.yaml: found .*; expected"),
     "a claim that is not named": (
-        lambda folder: write_changed(folder, lambda data: data["files"].pop("claim.yaml")),
+        recorded(lambda data: data["files"].pop("claim.yaml")),
         r"files\.claim\.yaml: missing file",
     ),
     "another claim in the certificate": (
-        reorder_the_claim,
+        recorded(part("claim", "content", "operators", handed_in.SPLIT, value=CLAIMED)),
         r"claim\.content: differs from the content of claim\.yaml",
     ),
     "an extended waiver": (
-        lambda folder: write_changed(
-            folder, part("waivers", "content", 0, "expires", value="9999-12-30")
-        ),
+        recorded(part("waivers", "content", 0, "expires", value="9999-12-30")),
         r"waivers\.content: differs from the content of waivers\.yaml",
     ),
     "no waivers": (
-        lambda folder: write_changed(folder, lambda data: data.update(waivers=None)),
+        recorded(part("waivers", value=None)),
         r"files\.waivers\.yaml: opcert writes no such file for such a run",
     ),
-    "another report": (
-        forge("report.html"),
-        r"files\.report\.html: found .*; opcert renders this certificate",
-    ),
-    "other results": (
-        forge("junit.xml"),
-        r"files\.junit\.xml: found .*; opcert renders this certificate",
-    ),
+    "another report": (forge("report.html"), rf"files\.report\.html: {RENDERED}"),
+    "other results": (forge("junit.xml"), rf"files\.junit\.xml: {RENDERED}"),
     "a file that is named": (forge("notes.txt"), r"files\.notes\.txt: opcert writes no such file"),
     "no report": (omit("report.html"), r"files\.report\.html: missing file; expected one for"),
     "no results": (omit("junit.xml"), r"files\.junit\.xml: missing file; expected one for"),
     "another backend than the report's": (
-        lambda folder: write_changed(folder, lambda data: data["backend"].update(name="fine")),
-        r"files\.report\.html: found .*; opcert renders this certificate",
+        recorded(part("backend", "name", value="fine")),
+        rf"files\.report\.html: {RENDERED}",
     ),
     "another format": (reformat, r"certificate\.json: line 2 is not formatted as opcert"),
     "an additional line": (
@@ -273,26 +249,21 @@ def test_what_an_interrupted_command_wrote_is_replaced(
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "name"),
     [
-        (
-            write_file("thesis.txt", "x"),
-            "contains thesis.txt, not part of a submission that opcert wrote",
-        ),
-        (
-            write_file("claim.yaml", "x"),
-            "contains claim.yaml, not part of a submission that opcert wrote",
-        ),
-        (link("waivers.yaml", "/etc/hosts"), "contains waivers.yaml, not part of a submission"),
-        (link("linked", "/"), "contains linked, not part of a submission"),
+        (write_file("thesis.txt", "x"), "thesis.txt"),
+        (write_file("claim.yaml", "x"), "claim.yaml"),
+        (link("waivers.yaml", "/etc/hosts"), "waivers.yaml"),
+        (link("linked", "/"), "linked"),
     ],
 )
 def test_other_files_are_left_alone(
-    folder: Path, change: Callable[[Path], object], message: str
+    folder: Path, change: Callable[[Path], object], name: str
 ) -> None:
     change(folder)
     before = {each: each.lstat().st_mtime_ns for each in folder.iterdir()}
-    assert message in opcert("certify", *CASES, "--out", folder, exits=2).stderr
+    result = opcert("certify", *CASES, "--out", folder, exits=2)
+    assert f"contains {name}, not part of a submission that opcert wrote" in result.stderr
     assert {each: each.lstat().st_mtime_ns for each in folder.iterdir()} == before
 
 
@@ -355,7 +326,7 @@ def test_files_of_others_are_not_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_the_report_of_another_version_is_not_compared(folder: Path) -> None:
     forge("report.html")(folder)
-    write_changed(folder, lambda data: data["platform"].update(opcert="99.1"))
+    recorded(part("platform", "opcert", value="99.1"))(folder)
     result = opcert("verify", folder, exits=0)
     assert "; made by opcert 99.1, checked with the rules of " in result.stdout
     assert "the report (another version of opcert made it)" in result.stdout
@@ -364,12 +335,8 @@ def test_the_report_of_another_version_is_not_compared(folder: Path) -> None:
 def test_an_unfinished_run_has_no_report(tmp_path: Path) -> None:
     backend = f"{wrong.__file__}:ReturnsItsInput"
     out = tmp_path / "out"
-    assert (
-        opcert(
-            "certify", "--backend", backend, "--case", "dml-split/*-f32-*", "-x", "--out", out
-        ).exit_code
-        == 1
-    )
+    run = "certify", "--backend", backend, "--case", "dml-split/*-f32-*", "-x"
+    opcert(*run, "--out", out, exits=1)
     assert {each.name for each in out.iterdir()} == {"certificate.json"}
     opcert("verify", out, exits=0)
     forge("report.html")(out)
