@@ -17,7 +17,7 @@ from opcert.specification import files
 from opcert.specification.files import find_spec_files
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite, core_suite_folder
-from opcert.verdicts import confirmation, further_calls
+from opcert.verdicts import confirmation, further_calls, reduction
 from opcert.verdicts.case_levels import CaseLevels
 from opcert.verdicts.causes import Diagnosis
 from tests import short_suite
@@ -80,8 +80,9 @@ def tried_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw as many fresh calls as a run of its own, and search as long as a busy machine needs."""
     monkeypatch.setattr(further_calls, "_SECONDS", 600.0)
     monkeypatch.setattr(further_calls, "_SHORTENING_SECONDS", 600.0)
-    for limit in ("_SEARCH_SECONDS", "_EARLIER_SECONDS", "_RELATION_SECONDS"):
-        monkeypatch.setattr(confirmation, limit, 600.0)
+    monkeypatch.setattr(reduction, "SECONDS", 60.0)
+    for limit in ("_SEARCH", "_EARLIER", "_RELATION", "_REDUCTION"):
+        monkeypatch.setattr(confirmation, f"{limit}_SECONDS", 600.0)
 
 
 def operator_of(test: str) -> str | None:

@@ -9,11 +9,8 @@ from opcert.arrays.calls import Call
 from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import filled
 from opcert.run.session import Step
-from opcert.specification.files import read_specs_in
 from opcert.verdicts.call_levels import GREATEST, NARROWED, LevelledCalls, levels_of_data
-
-SPLIT, PAD = "directml/DML_OPERATOR_SPLIT", "openvino/Pad-1"
-GATHER = "openvino/Gather-8"
+from tests import shipped
 
 
 def test_special_values_and_the_greatest_finite_float_are_levels() -> None:
@@ -31,29 +28,25 @@ def test_special_values_and_the_greatest_finite_float_are_levels() -> None:
 
 @pytest.mark.parametrize(("axis", "widths"), [(3, []), (256, ["8"]), (258, [])])
 def test_an_attribute_that_narrows_to_a_valid_one_is_a_level(axis: int, widths: list[str]) -> None:
-    (spec_file,) = (found for found in read_specs_in(None) if found.spec.operator == SPLIT)
+    spec_file, name = shipped.spec("DML_OPERATOR_SPLIT"), "InputTensor"
     described = [{"Sizes": [1, 3], "DataType": "FLOAT32"}] * 2
     attributes = {"OutputCount": 2, "OutputTensors": described, "Axis": axis}
-    call = Call({"InputTensor": filled("f32", (2, 3))}, attributes)
-    data = np.zeros((2, 3), np.float32)
-    step = Step(
-        SPLIT, {"InputTensor": data}, attributes, None, {"InputTensor": Layout()}, ("InputTensor",)
-    )
+    call = Call({name: filled("f32", (2, 3))}, attributes)
+    inputs = {name: np.zeros((2, 3), np.float32)}
+    step = Step(spec_file.spec.operator, inputs, attributes, None, {name: Layout()}, (name,))
     levels = LevelledCalls(spec_file).narrowing(call, False, lambda: step)[NARROWED]
     assert levels == {f"{x} out of the {n}-bit range" for n in widths for x in ("integers", "Axis")}
 
 
 def test_floats_are_not_narrowed() -> None:
-    (spec_file,) = (found for found in read_specs_in(None) if found.spec.operator == PAD)
     infinite = replace(filled("f32", ()), values=(float("inf"),))
     call = Call({"pad_value": infinite}, {})
-    levels = LevelledCalls(spec_file).narrowing(call, False, pytest.fail)
+    levels = LevelledCalls(shipped.spec("Pad-1")).narrowing(call, False, pytest.fail)
     assert levels[NARROWED] == set()
 
 
 def test_an_invalid_call_has_the_levels_of_all_arguments_that_its_rule_compares() -> None:
-    (spec_file,) = (found for found in read_specs_in(None) if found.spec.operator == GATHER)
     inputs = {"data": filled("f32", (1,)), "indices": filled("i64", (8, 1))}
     call = Call({**inputs, "axis": filled("i64", ())}, {"batch_dims": -2})
-    levels = LevelledCalls(spec_file).violation(call, "batch-dims-range", {"data"})
+    levels = LevelledCalls(shipped.spec("Gather-8")).violation(call, "batch-dims-range", {"data"})
     assert "from -n to -1" in levels["batch_dims region"]

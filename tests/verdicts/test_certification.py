@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -19,7 +19,12 @@ from tests.few_cases import few_cases
 from tests.wrong_backends import Attributes, Inputs
 
 HOSTED = str(Path(__file__).with_name("hosted.py"))
-DML = "directml/*"
+DML, SLICE = "directml/*", "openvino/Slice-8"
+
+
+def certified(backend: Any, **more: Any) -> Certificate:
+    """Certify a backend on few cases, of a small operator unless `more` says otherwise."""
+    return certify(backend, few_cases(), **{"operator": DML, **more})
 
 
 def kinds(certificate: Certificate) -> Counter[str | None]:
@@ -49,7 +54,7 @@ def test_the_reference_is_conformant_and_bit_exact() -> None:
 def test_a_backend_that_computes_nothing_gets_no_certificate(
     backend: Callable[[], wrong.Right],
 ) -> None:
-    certificate = certify(backend(), few_cases(), operator=DML)
+    certificate = certified(backend())
     assert not certificate.conformant
     assert certificate.grade is None
     if backend is wrong.SupportsNothing:
@@ -57,7 +62,7 @@ def test_a_backend_that_computes_nothing_gets_no_certificate(
 
 
 def test_a_rejection_is_not_credited_where_the_valid_baseline_fails() -> None:
-    certificate = certify(wrong.RejectsEverything(), few_cases(), operator=DML)
+    certificate = certified(wrong.RejectsEverything())
     assert kinds(certificate).keys() == {"rejected", "uncredited"}
     assert not certificate.counts["pass"]
 
@@ -94,22 +99,20 @@ def test_each_fault_is_named_by_its_kind(backend: Callable[[], wrong.Right], kin
 
 
 def test_a_backend_whose_bits_alone_differ_is_value_exact() -> None:
-    certificate = certify(wrong.LosesNaNPayloads(), few_cases(), operator=DML)
+    certificate = certified(wrong.LosesNaNPayloads())
     assert kinds(certificate).keys() == {"bits"}
     assert certificate.conformant
     assert certificate.grade == "value-exact"
 
 
 def test_a_whole_data_type_may_be_declined_without_a_declaration() -> None:
-    certificate = certify(
-        wrong.DeclinesBfloat16(), few_cases(), operator="openvino/VariadicSplit-1"
-    )
+    certificate = certified(wrong.DeclinesBfloat16(), operator="openvino/VariadicSplit-1")
     assert certificate.counts["unsupported"] > 0
     assert certificate.conformant
 
 
 def test_declared_exclusions_do_not_count_against_a_backend() -> None:
-    certificate = certify(wrong.with_support(), few_cases(), operator="openvino/[BS]*")
+    certificate = certified(wrong.with_support(), operator="openvino/[BS]*")
     assert certificate.conformant
     assert certificate.operators["openvino/Broadcast-1"]["pass"] == 0
     assert certificate.operators["openvino/Slice-8"]["pass"] > 0
@@ -124,14 +127,13 @@ def test_ambiguous_cases_never_decide() -> None:
 
 
 def test_a_baseline_runs_on_demand_where_it_is_not_selected() -> None:
-    certificate = certify("reference", few_cases(), case="slice-8/step-nonzero.*")
+    certificate = certified("reference", operator=SLICE, case="slice-8/step-nonzero.*")
     assert {v.status for v in certificate.verdicts} == {"pass"}
     assert all("step-nonzero" in v.case for v in certificate.verdicts)
 
 
 def test_an_older_feature_level_puts_cases_out_of_scope() -> None:
-    newest = certify("reference", few_cases(), operator=DML)
-    oldest = certify("reference", few_cases(), operator=DML, feature_level="1_0")
+    newest, oldest = certified("reference"), certified("reference", feature_level="1_0")
     assert newest.counts["out-of-claim"] == 0
     assert 0 < oldest.counts["pass"] < newest.counts["pass"]
     assert oldest.conformant
@@ -170,7 +172,7 @@ def test_a_backend_that_exits_the_process_is_an_outcome() -> None:
         def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> list[Array]:
             raise SystemExit(0)
 
-    verdicts = certify(Exits(), few_cases(), operator=DML).verdicts
+    verdicts = certified(Exits()).verdicts
     assert {v.observed for v in verdicts} == {"rejected"}
     assert not any(v.status == "pass" for v in verdicts)
 
@@ -200,7 +202,7 @@ def test_a_rule_may_be_excluded_with_all_its_cases() -> None:
                 raise NotImplementedError("explicit")
             return super().run(operator, inputs, attributes)
 
-    certificate = certify(OnlyNumpy(), few_cases(), operator="openvino/Broadcast-1")
+    certificate = certified(OnlyNumpy(), operator="openvino/Broadcast-1")
     assert certificate.conformant, certificate.reasons
 
 
@@ -210,9 +212,7 @@ def test_an_excluded_requirement_puts_its_negative_cases_out_of_scope() -> None:
             "openvino/Slice-8": {"how": "native", "excluded": ["slice-8/step-nonzero"]}
         }
 
-    certificate = certify(
-        Lenient(), few_cases(), operator="openvino/Slice-8", case="slice-8/step-nonzero.*"
-    )
+    certificate = certified(Lenient(), operator=SLICE, case="slice-8/step-nonzero.*")
     assert certificate.counts["unsupported"] == len(certificate.verdicts) > 0
     assert {v.detail for v in certificate.verdicts} == {
         "the declared support excludes slice-8/step-nonzero"
@@ -224,13 +224,8 @@ def test_an_excluded_requirement_puts_its_negative_cases_out_of_scope() -> None:
 def test_what_a_claim_excludes_is_out_of_claim(tmp_path: Path) -> None:
     claim = tmp_path / "claim.yaml"
     claim.write_text("operators:\n  openvino/Slice-8:\n    excluded: [slice-8/step-nonzero]\n")
-    certificate = certify(
-        "reference",
-        few_cases(),
-        operator="openvino/Slice-8",
-        case="slice-8/step-nonzero.*",
-        claim=claim,
-    )
+    given = {"operator": SLICE, "case": "slice-8/step-nonzero.*"}
+    certificate = certified("reference", **given, claim=claim)
     assert certificate.counts["out-of-claim"] == len(certificate.verdicts) > 0
     assert certificate.excluded == {"openvino/Slice-8": ["slice-8/step-nonzero"]}
 
@@ -244,13 +239,8 @@ def test_a_crash_is_one_in_an_ambiguous_case_too() -> None:
 
 @pytest.mark.parametrize("isolated", [False, True])
 def test_a_certificate_counts_the_rejections_of_the_adapter(isolated: bool) -> None:
-    certificate = certify(
-        f"{HOSTED}:ChecksInItsAdapter",
-        few_cases(),
-        isolated=isolated,
-        operator=DML,
-        case="dml-split/[ao]*-[rc]*.*[0-4]",
-    )
+    backend, case = f"{HOSTED}:ChecksInItsAdapter", "dml-split/[ao]*-[rc]*.*[0-4]"
+    certificate = certified(backend, isolated=isolated, case=case)
     assert certificate.conformant
     rejecters = {
         v.rejected_by for v in certificate.verdicts if v.rules == ("dml-split/axis-range",)

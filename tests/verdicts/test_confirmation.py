@@ -11,7 +11,6 @@ from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.cases import drawn
 from opcert.errors import OpcertError
-from opcert.verdicts import confirmation, reduction
 from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
@@ -19,12 +18,6 @@ from tests.verdicts.hosted import RoundsThroughF16
 pytestmark = pytest.mark.usefixtures("tried_at_length")
 
 HOSTED = str(Path(__file__).with_name("hosted.py"))
-
-
-@pytest.fixture(autouse=True)
-def _time_on_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reduction, "SECONDS", 60.0)
-    monkeypatch.setattr(confirmation, "_REDUCTION_SECONDS", 600.0)
 
 
 @cache

@@ -8,12 +8,13 @@ import pytest
 from opcert.arrays.layouts import C_ORDER
 from opcert.cases.conditions import Conditions
 from opcert.run.session import Session, Step, step_of
-from opcert.verdicts import reduction
 from opcert.verdicts.reduction import StepMaker, call_of, is_small, reduced
 from tests import shipped
 from tests.at_length import at_length
 from tests.faults.catalogue import FAULTS
 from tests.faults.finding import core_suite, found
+
+pytestmark = pytest.mark.usefixtures("tried_at_length")
 
 # For each operator a valid and an invalid call that are larger than necessary.
 NAMES = [
@@ -25,11 +26,6 @@ NAMES = [
     "broadcast-1/f16-as-f32",
     "gather-8/data-rejected",
 ]
-
-
-@pytest.fixture(autouse=True)
-def _time_on_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reduction, "SECONDS", 60.0)
 
 
 def smaller_call(name: str) -> Step:
