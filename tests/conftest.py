@@ -85,6 +85,15 @@ def tried_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(confirmation, f"{limit}_SECONDS", 600.0)
 
 
+@pytest.fixture
+def barely_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try each failure alone, and look for no earlier, smaller and fresh calls."""
+    for limit in ("_SECONDS", "_SHORTENING_SECONDS"):
+        monkeypatch.setattr(further_calls, limit, 0.0)
+    for limit in ("_EARLIER", "_RELATION", "_DEPENDENT", "_REDUCTION"):
+        monkeypatch.setattr(confirmation, f"{limit}_SECONDS", 0.0)
+
+
 def operator_of(test: str) -> str | None:
     """Return the operator that a test shares its cases of, if any."""
     file, _, name = test.partition("::")

@@ -1,6 +1,5 @@
 """The text of a counterexample: a program that fails likewise."""
 
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from opcert.run.session import Step
 from opcert.settings import RunSettings
 from tests.command_line import python
 from tests.faults.catalogue import FAULTS
-from tests.faults.fault import Fault, the_right_one
+from tests.faults.fault import the_right_one
 from tests.layouts import LAYOUTS
 
 # One of each kind of counterexample: wrong values, bits, inputs, outputs, rejections, what is kept.
@@ -34,28 +33,26 @@ NAMES = [
 ]
 
 
-@cache
-def counterexample(name: str) -> Counterexample:
-    fault = FAULTS[name]
-    found = next(explore(fault.make, RunSettings(operator=fault.operator), minutes=0.2))
-    assert found.counterexample is not None
-    return found.counterexample
-
-
-def runs(text: str, fault: Fault) -> None:
-    exec(text, {"made": fault.make()})  # noqa: S102 -- what is printed is to be run
+def run_with(backend: object, counterexample: Counterexample) -> None:
+    program = counterexample.program("backend = made")
+    exec(program, {"made": backend})  # noqa: S102 -- what is printed is to be run
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(name: str) -> None:
-    text = counterexample(name).program("backend = made")
+def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The search may go on after its time, of which half would else be left for the shrinking.
+    monkeypatch.setattr("opcert.exploration.explore._SEARCH_END", 2.0)
+    fault = FAULTS[name]
+    result = next(explore(fault.make, RunSettings(operator=fault.operator), minutes=0.07))
+    assert result.counterexample is not None
     # A valid call that is rejected raises what the backend raises.
-    with pytest.raises(
-        ValueError if counterexample(name).fault.kind == "rejected" else AssertionError
-    ):
-        runs(text, FAULTS[name])
-    runs(text, the_right_one(FAULTS[name].operator))
+    is_rejected = result.counterexample.fault.kind == "rejected"
+    with pytest.raises(ValueError if is_rejected else AssertionError):
+        run_with(fault.make(), result.counterexample)
+    run_with(the_right_one(fault.operator).make(), result.counterexample)
 
 
 def made_up(array: Array, layout: Layout = C_ORDER) -> Counterexample:
@@ -81,7 +78,7 @@ def test_a_printed_array_has_its_bits_and_its_layout(name: str, layout: Layout) 
     bits = np.array([*special_bits(name)[:4], 1, 0, 1, 1, 1, 1][:6], np.dtype(f"u{dtype.itemsize}"))
     array = (bits & 1 if name == "boolean" else bits).view(dtype).reshape(2, 3)
     backend = Keeps()
-    exec(made_up(array, layout).program("backend = made"), {"made": backend})  # noqa: S102
+    run_with(backend, made_up(array, layout))
     found = backend.given["data"]
     assert found.dtype == dtype
     assert found.tobytes() == array.tobytes()
@@ -93,7 +90,7 @@ def test_a_printed_array_has_its_bits_and_its_layout(name: str, layout: Layout) 
 def test_arrays_of_any_shape_are_printed(shape: tuple[int, ...]) -> None:
     array = np.arange(1, 1 + int(np.prod(shape)), dtype=np.int16).reshape(shape)
     backend = Keeps()
-    exec(made_up(array).program("backend = made"), {"made": backend})  # noqa: S102
+    run_with(backend, made_up(array))
     assert backend.given["data"].shape == shape
     assert np.array_equal(backend.given["data"], array)
 

@@ -13,6 +13,7 @@ CASES = "*-split*/drawn-f32-3-*[0-6]"
 BACKEND = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=abort", "--case", CASES
 
 
+@pytest.mark.usefixtures("barely_confirmed")
 def test_after_too_many_crashes_the_rest_of_each_operator_is_not_run(tmp_path: Path) -> None:
     done = opcert("certify", *BACKEND, "--max-crashes", 2, "--out", tmp_path, exits=1)
     certificate = read_certificate(tmp_path / "certificate.json")

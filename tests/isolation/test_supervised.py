@@ -146,6 +146,7 @@ def wait_for_the_end(verdict: Verdict, *_: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("barely_confirmed")
 def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None:
     certificate = isolated("abort-later", progress=wait_for_the_end)
     assert_others_pass(certificate)
@@ -155,6 +156,7 @@ def test_a_crash_after_the_answer_is_the_verdict_of_the_case_before_it() -> None
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("barely_confirmed")
 def test_crashes_after_the_answer_count_towards_the_limit() -> None:
     certificate = isolated("abort-later", progress=wait_for_the_end, max_crashes=1)
     assert certificate.counts["crash"] == 1
@@ -162,6 +164,7 @@ def test_crashes_after_the_answer_count_towards_the_limit() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("barely_confirmed")
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is not known")
 def test_the_end_of_the_main_thread_alone_is_the_verdict_of_the_case_before_it(
     monkeypatch: pytest.MonkeyPatch,
@@ -181,6 +184,7 @@ def test_the_end_of_the_main_thread_alone_is_the_verdict_of_the_case_before_it(
         assert "ended its main thread without exiting" in verdict.detail
 
 
+@pytest.mark.usefixtures("barely_confirmed")
 @pytest.mark.skipif(not hasattr(os, "pwrite"), reason="the system has no copy that refuses memory")
 @pytest.mark.parametrize("held", [slow(1), slow(3), 40])
 def test_outputs_whose_memory_is_gone_have_changed(held: int) -> None:
@@ -263,6 +267,7 @@ def test_the_log_of_a_worker_that_cannot_answer_has_no_traceback() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("barely_confirmed")
 @pytest.mark.parametrize(
     "name",
     [
@@ -306,11 +311,9 @@ def test_support_is_read_once_however_often_the_backend_restarts(tmp_path: Path)
 
 def test_memory_is_dirtied_where_the_backend_runs() -> None:
     backend = SupervisedBackend(f"{MISBEHAVING}:NeverWrites")
-    try:
-        (dirtied,) = backend.call(DML, {}, {}, [100]).outputs
-        assert set(dirtied.tolist()) == {FILL}
-    finally:
-        backend.close()
+    (dirtied,) = backend.call(DML, {}, {}, [100]).outputs
+    assert set(dirtied.tolist()) == {FILL}
+    backend.close()
 
 
 def test_a_list_of_tensors_reaches_the_process() -> None:

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from opcert.suite.writing import write_suite
 from tests.at_length import at_length
 from tests.command_line import opcert
 from tests.isolation import odd
-from tests.small_suite import files
+from tests.small_suite import write
 
 MESSAGES = {
     odd.ReuseRaises: "reuse: RuntimeError: no reuse",
@@ -27,9 +26,7 @@ MESSAGES = {
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("suites") / "suite"
-    write_suite(folder, files().items())
-    return folder
+    return write(tmp_path_factory.mktemp("suites") / "suite")
 
 
 @pytest.mark.parametrize("in_process", [[], ["--in-process"]], ids=["isolated", "in-process"])

@@ -16,10 +16,10 @@ from opcert.verdicts.verdict import Evidence, Verdict
 from opcert.verification import verify_certificate
 from tests import wrong_backends as wrong
 from tests.at_length import at_length
+from tests.command_line import MISBEHAVING
 from tests.few_cases import few_cases
 from tests.handed_in import changed
 
-MISBEHAVING = Path(__file__).parents[1] / "misbehaving.py"
 DML = "directml/DML_OPERATOR_SPLIT"
 BACKENDS = [
     backend
