@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from opcert.cli import COMMANDS, Opcert, app
-from tests.command_line import opcert, opcert_program, python
+from tests.command_line import opcert, python
 
 GROUP = get_command(app)
 assert isinstance(GROUP, Opcert)
@@ -86,15 +86,6 @@ def test_an_array_without_elements_is_described_by_its_shape() -> None:
     cases = re.findall(r"variadic-split-1/[\w.-]+", opcert("explain", "variadic-split-1/*").stderr)
     assert cases
     assert not any("[[]" in opcert("explain", case).stdout for case in cases)
-
-
-@pytest.mark.parametrize("forced", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_an_error_has_colours_in_terminals_only(forced: bool) -> None:
-    colours = {"FORCE_COLOR": "1"} if forced else {"NO_COLOR": "1", "FORCE_COLOR": "1"}
-    _, _, stderr = opcert_program("certify", "--bogus", env={**os.environ, **colours})
-    assert bool(re.search(r"\x1b\[[\d;]*31m", stderr)) is forced
-    _, _, plain = opcert_program("certify", "--bogus")
-    assert plain.startswith("opcert: error: ")
 
 
 @pytest.mark.parametrize(

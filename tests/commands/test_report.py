@@ -1,4 +1,4 @@
-"""`opcert report`, and what `certify` writes and prints."""
+"""`opcert report` and `opcert docs`, and what `certify` writes and prints."""
 
 import os
 import re
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from opcert.certificate.file import read_certificate
+from opcert.specification.files import shipped_operators
 from tests import samples
 from tests.command_line import WRONG, opcert, opcert_program
 from tests.small_suite import contents
@@ -107,14 +108,22 @@ def test_certify_writes_the_report_next_to_the_certificate(
     opcert("verify", tmp_path, exits=0)
 
 
-@pytest.mark.parametrize("no_colour", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_no_color_overrides_forced_colour(no_colour: bool) -> None:
-    environment = {**os.environ, "FORCE_COLOR": "1"}
-    if no_colour:
-        environment["NO_COLOR"] = "1"
-    code, stdout, stderr = opcert_program("certify", *SMALL, env=environment)
-    assert code == 0
-    coloured = re.search(r"\x1b\[[\d;]*3\d", stdout + stderr)
+@pytest.mark.parametrize(
+    ("arguments", "code", "colour", "no_colour"),
+    [
+        pytest.param(SMALL, 0, r"3\d", False, marks=pytest.mark.slow),
+        (SMALL, 0, r"3\d", True),
+        (["--bogus"], 2, "31m", False),
+        pytest.param(["--bogus"], 2, "31m", True, marks=pytest.mark.slow),
+    ],
+)
+def test_no_color_overrides_forced_colour(
+    arguments: list[str], code: int, colour: str, no_colour: bool
+) -> None:
+    colours = {"FORCE_COLOR": "1", **({"NO_COLOR": "1"} if no_colour else {})}
+    found, stdout, stderr = opcert_program("certify", *arguments, env={**os.environ, **colours})
+    assert found == code
+    coloured = re.search(rf"\x1b\[[\d;]*{colour}", stdout + stderr)
     assert (coloured is None) is no_colour
 
 
@@ -123,3 +132,16 @@ def test_output_that_is_no_terminal_has_plain_lines() -> None:
     result = opcert("certify", *SMALL)
     assert "\x1b" not in result.output
     assert re.search(r"^1/\d+ directml/DML_OPERATOR_SPLIT$", result.stderr, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_docs_writes_pages_of_each_operator_and_replaces_them(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    opcert("docs", "--out", folder, exits=0)
+    names = {path.name for path in (folder / "operators").iterdir()}
+    assert names >= {f"{operator.replace('/', '-')}.md" for operator in shipped_operators()}
+    opcert("docs", "--out", folder, "--operator", DML[1], exits=0)
+    names = {path.name for path in (folder / "operators").iterdir()}
+    page = DML[1].replace("/", "-")
+    assert names == {f"{page}.md", f"{page}-cases.md"}
+    assert {path.name for path in folder.iterdir()} == {"index.md", "conf.py", "operators"}

@@ -1,6 +1,15 @@
 """Backends with invalid introductions."""
 
 
+def raises(error: BaseException) -> property:
+    """Return a property that cannot be read."""
+
+    def read(_: object) -> object:
+        raise error
+
+    return property(read)
+
+
 class Odd:
     name = version = "odd"
 
@@ -12,15 +21,11 @@ class Odd:
 
 
 class ReuseRaises(Odd):
-    @property
-    def reuse(self) -> str:
-        raise RuntimeError("no reuse")
+    reuse = raises(RuntimeError("no reuse"))
 
 
 class ReuseLeaves(Odd):
-    @property
-    def reuse(self) -> str:
-        raise SystemExit(0)
+    reuse = raises(SystemExit(0))
 
 
 class ReuseIsLong(Odd):
@@ -32,9 +37,7 @@ class ReuseIsHalf(Odd):
 
 
 class SupportLeaves(Odd):
-    @property
-    def support(self) -> object:
-        raise SystemExit(0)
+    support = raises(SystemExit(0))
 
 
 class RankIsLong(Odd):
@@ -58,9 +61,7 @@ class ValueIsLong(Odd):
 
 
 class _Raising(type):
-    @property
-    def configurations(cls) -> object:
-        raise RuntimeError("no list")
+    configurations = raises(RuntimeError("no list"))
 
 
 class ConfigurationsRaise(Odd, metaclass=_Raising):

@@ -292,7 +292,3 @@ def test_a_late_write_to_the_inputs_is_found_by_repeating_the_case(operator: Ope
     assert outcome.fault is not None
     assert outcome.fault.kind == "mutated-input"
     assert outcome.fault.text.startswith(f"call 149 of {case.id} failed: ")
-
-
-def test_repeating_a_right_backend_finds_nothing(operator: OperatorSuite) -> None:
-    assert run_repeatedly(Right(), operator, a_case(operator)).fault is None

@@ -1,4 +1,7 @@
-"""Verification: a certificate belongs to its suite, and its parts follow from its verdicts."""
+"""Verification: a certificate belongs to its suite, and its parts follow from its verdicts.
+
+A sample that runs again agrees on the same backend, and not on another one.
+"""
 
 import re
 from pathlib import Path
@@ -7,10 +10,11 @@ import pytest
 
 from opcert import Certificate, certify
 from opcert.suite.generation import open_certified_suite
-from opcert.verification import Finding, verify_certificate
+from opcert.verification import Finding, sample_verdicts, verify_certificate
 from tests import handed_in
+from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
-from tests.handed_in import changed
+from tests.handed_in import changed, write
 from tests.suite_of_levels import OPERATOR, write_specs
 from tests.tamperings import TAMPERINGS
 
@@ -48,3 +52,40 @@ def test_the_suite_can_be_regenerated_from_specs(tmp_path: Path) -> None:
     changed = open_certified_suite(certificate.suite, specs=tmp_path)
     found = verify_certificate(certificate, changed)
     assert [each.place for each in found] == ["suite.digest", f"suite.specs.{OPERATOR}"]
+
+
+def test_the_same_backend_agrees(tmp_path: Path) -> None:
+    write(tmp_path)
+    backend = f"{handed_in.__file__}:Declares"
+    result = opcert("verify", tmp_path, "--rerun", 1000, "--backend", backend, exits=0)
+    ran = sum(each.observed != "not-run" for each in handed_in.certificate().verdicts)
+    assert f"running {ran} cases again: --rerun 1000 --seed " in result.stderr
+
+
+def test_verdicts_that_differ_are_reported(tmp_path: Path) -> None:
+    write(tmp_path)
+    result = opcert("verify", tmp_path, "--rerun", 1000, "--backend", f"{WRONG}:Right", exits=1)
+    findings = result.stdout.splitlines()[:-1]
+    assert findings[0].startswith("backend.support: found {")
+    assert all(each.startswith("verdicts, dml-split/") for each in findings[1:])
+    wrong = [
+        each
+        for each in handed_in.certificate().verdicts
+        if each.status in ("fail", "waived") and each.observed != "not-run"
+    ]
+    assert len(findings) == 1 + len(wrong)
+    assert "found fail (value), observed 'outputs'; run again: pass" in result.stdout
+
+
+def test_a_sample_follows_from_its_seed() -> None:
+    certificate, suite = handed_in.certificate(), core_suite()
+    first, same, other = (sample_verdicts(certificate, suite, 9, seed) for seed in (1, 1, 2))
+    assert len(first) == 9
+    assert first == same != other
+    assert all(each.observed != "not-run" for each in first)
+
+
+def test_an_unknown_backend_is_reported(tmp_path: Path) -> None:
+    write(tmp_path)
+    result = opcert("verify", tmp_path, "--rerun", 3, "--backend", "refrence", exits=2)
+    assert "did you mean 'reference'?" in result.stderr
