@@ -1,5 +1,6 @@
 """The catalogue: every fault that the core suite has to find, by name."""
 
+from opcert.backends.contract import Backend
 from tests.faults import (
     broadcasting,
     dml_split,
@@ -22,6 +23,12 @@ _ALL = [
 FAULTS: dict[str, Fault] = {fault.name: fault for fault in _ALL}
 if len(FAULTS) < len(_ALL):
     raise ValueError(f"names are not unique: {sorted({f.name for f in _ALL if _ALL.count(f) > 1})}")
+
+
+def made(name: str) -> Backend:
+    """Return the backend of a fault, where `--backend` names this function."""
+    return FAULTS[name].make()
+
 
 # The operators to which each mechanism applies.
 MECHANISMS: dict[str, tuple[str, ...]] = {

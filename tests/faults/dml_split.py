@@ -34,13 +34,13 @@ def _other_axis(call: Call, other: int) -> Call:
     shape, axis = call.data.shape, axis_of(call)
     if shape[other] != shape[axis]:
         return call
-    outputs = call.attributes["OutputTensors"]
+    outputs = call["OutputTensors"]
     axis, sizes = other % len(shape), [each["Sizes"][axis] for each in outputs]
     tensors = [
         {**each, "Sizes": [*shape[:axis], size, *shape[axis + 1 :]]}
         for each, size in zip(outputs, sizes, strict=True)
     ]
-    return call.with_attributes(Axis=axis, OutputTensors=tensors)
+    return call.given(Axis=axis, OutputTensors=tensors)
 
 
 _OWN = [
@@ -73,7 +73,7 @@ Test = Callable[[Call, Mapping[str, Any]], Any]
 
 
 def _described(call: Call) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = call.attributes["OutputTensors"]
+    found: list[dict[str, Any]] = call["OutputTensors"]
     return found
 
 
@@ -112,13 +112,12 @@ def _width(name: str) -> str:
 
 _UNCHECKED: tuple[Unchecked, ...] = (
     ("axis-range", "scalar", lambda c: c.data.ndim == 0),
-    ("output-count-positive", "zero", lambda c: c.attributes["OutputCount"] == 0),
-    ("output-count-positive", "no-tensors",
-        lambda c: c.attributes["OutputCount"] == 0 and not _described(c)),
-    ("uint-range", "count-negative", lambda c: c.attributes["OutputCount"] < 0),
-    ("uint-range", "count-in-32-bits", lambda c: c.attributes["OutputCount"] >= 1 << 32),
-    ("output-count-matches", "above", lambda c: c.attributes["OutputCount"] > len(_described(c))),
-    ("output-sizes-sum", "count-below", lambda c: c.attributes["OutputCount"] < len(_described(c))),
+    ("output-count-positive", "zero", lambda c: c["OutputCount"] == 0),
+    ("output-count-positive", "no-tensors", lambda c: c["OutputCount"] == 0 and not _described(c)),
+    ("uint-range", "count-negative", lambda c: c["OutputCount"] < 0),
+    ("uint-range", "count-in-32-bits", lambda c: c["OutputCount"] >= 1 << 32),
+    ("output-count-matches", "above", lambda c: c["OutputCount"] > len(_described(c))),
+    ("output-sizes-sum", "count-below", lambda c: c["OutputCount"] < len(_described(c))),
     ("axis-range", "of-rank", lambda c: given_axis(c) == c.data.ndim),
     ("uint-range", "axis-minus-one", lambda c: given_axis(c) == -1),
     ("uint-range", "axis-below-minus-rank", lambda c: given_axis(c) < -c.data.ndim),

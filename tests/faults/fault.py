@@ -1,8 +1,8 @@
 """A fault: a backend that is wrong in one way."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,24 +26,30 @@ SLUGS = {
 }
 OPERATORS = tuple(SLUGS)
 
-# Processes that make faults start quickly, since it reads no spec.
-_REFERENCE = Right()
-
 
 @dataclass(frozen=True)
 class Call:
     """One call of an operator."""
 
-    inputs: Mapping[str, Array]
+    # A list of arrays for each variadic input.
+    inputs: Mapping[str, Any]
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def data(self) -> Array:
         """The first input, whose elements the operator moves."""
-        return next(iter(self.inputs.values()))
+        data: Array = next(iter(self.inputs.values()))
+        return data
 
-    def __getitem__(self, name: str) -> Array:
-        return self.inputs[name]
+    def __contains__(self, name: str) -> bool:
+        return name in self.inputs or name in self.attributes
+
+    def __getitem__(self, name: str) -> Any:
+        return self.inputs[name] if name in self.inputs else self.attributes[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an argument, or `default` where it is omitted."""
+        return {**self.inputs, **self.attributes}.get(name, default)
 
     def ints(self, name: str) -> list[int]:
         """Return the elements of an input, in order, as Python's integers."""
@@ -54,21 +60,18 @@ class Call:
         """Return the call with other data to move."""
         return self.given(**{next(iter(self.inputs)): data})
 
-    def given(self, **inputs: Array) -> "Call":
-        """Return the call with other inputs."""
-        return replace(self, inputs={**self.inputs, **inputs})
-
-    def with_attributes(self, **attributes: Any) -> "Call":
-        """Return the call with other attributes."""
-        return replace(self, attributes={**self.attributes, **attributes})
+    def given(self, **arguments: Any) -> "Call":
+        """Return the call with other arguments; a further array is an input."""
+        inputs, attributes = dict(self.inputs), dict(self.attributes)
+        for name, value in arguments.items():
+            is_input = name in inputs or (isinstance(value, np.ndarray) and name not in attributes)
+            (inputs if is_input else attributes)[name] = value
+        return Call(inputs, attributes)
 
     def without(self, *names: str) -> "Call":
-        """Return the call with inputs or attributes left out."""
-        return replace(
-            self,
-            inputs={name: each for name, each in self.inputs.items() if name not in names},
-            attributes={name: each for name, each in self.attributes.items() if name not in names},
-        )
+        """Return the call with arguments left out."""
+        parts = (self.inputs, self.attributes)
+        return Call(*({n: each for n, each in part.items() if n not in names} for part in parts))
 
 
 # What a backend returns may be of any type, and wrong.
@@ -114,13 +117,53 @@ class Wrong:
         return outputs
 
 
+@cache
+def _reference(operator: str) -> Backend:
+    """Return the reference; that of core operators is quick to start, since it reads no spec."""
+    if operator in OPERATORS:
+        return Right()
+    from opcert.backends.reference import Reference
+
+    return Reference()
+
+
 def right(operator: str, call: Call) -> Outputs:
     """Return the outputs of the reference.
 
     Raises:
         RuleBroken: the call breaks a rule.
     """
-    return [*_REFERENCE.run(operator, call.inputs, call.attributes)]
+    return [*_reference(operator).run(operator, call.inputs, call.attributes)]
+
+
+def changing(operator: str, change: Change) -> Compute:
+    """Return what rejects invalid calls, and makes something else of the right outputs."""
+    return lambda call: change(call, right(operator, call))
+
+
+def rejecting(operator: str, where: Change, error: type[Exception] = ValueError) -> Compute:
+    """Return what rejects some valid calls, too."""
+
+    def change(call: Call, outputs: Outputs) -> Outputs:
+        if where(call, outputs):
+            raise error("not supported")
+        return outputs
+
+    return changing(operator, change)
+
+
+def accepting(operator: str, rule: str, instead: Compute) -> Compute:
+    """Return what computes something for a call that breaks `rule`."""
+
+    def compute(call: Call) -> Any:
+        try:
+            return right(operator, call)
+        except RuleBroken as broken:
+            if broken.rule.partition("/")[2] != rule:
+                raise
+            return instead(call)
+
+    return compute
 
 
 def given_axis(call: Call) -> int:
@@ -140,6 +183,12 @@ def extent_of(call: Call) -> int:
     """Return how long data is on the axis of a valid call."""
     extent: int = call.data.shape[axis_of(call)]
     return extent
+
+
+def slices(call: Call) -> list[tuple[int, int, int, int]]:
+    """Return the axis, start, stop and step of each slice of a valid call of Slice."""
+    axes = call.ints("axes") if "axes" in call else range(call["start"].size)
+    return list(zip(axes, *map(call.ints, ("start", "stop", "step")), strict=True))
 
 
 def spoiled(outputs: Outputs) -> Outputs:
@@ -178,25 +227,15 @@ class Writer:
 
     def changes(self, name: str, change: Callable[[Call], Call]) -> Fault:
         """Write down a backend that takes a valid call for another one."""
-
-        def compute(call: Call) -> Outputs:
-            right(self.operator, call)
-            return right(self.operator, change(call))
-
-        return self.computes(name, compute)
+        return self.returns(name, lambda call, _: right(self.operator, change(call)))
 
     def keeps(self, name: str, begin: Callable[[], Change]) -> Fault:
         """Write down a backend that keeps something of its calls, and changes outputs by it."""
-
-        def make() -> Compute:
-            change = begin()
-            return lambda call: change(call, right(self.operator, call))
-
-        return self.remembers(name, make)
+        return self.remembers(name, lambda: changing(self.operator, begin()))
 
     def returns(self, name: str, change: Change) -> Fault:
         """Write down a backend that makes something else of the right outputs."""
-        return self.keeps(name, lambda: change)
+        return self.computes(name, changing(self.operator, change))
 
     def spoils(self, name: str, where: Change) -> Fault:
         """Write down a backend whose last elements are wrong in some calls."""
@@ -204,30 +243,32 @@ class Writer:
 
     def rejects(self, name: str, where: Change) -> Fault:
         """Write down a backend that rejects some valid calls."""
-        return self._raises(ValueError, name, where)
+        return self.computes(name, rejecting(self.operator, where))
 
     def declines(self, name: str, where: Change) -> Fault:
         """Write down a backend that does not support some calls, and never declares it."""
-        return self._raises(NotImplementedError, name, where)
-
-    def _raises(self, error: type[Exception], name: str, where: Change) -> Fault:
-        def compute(call: Call, outputs: Outputs) -> Outputs:
-            if where(call, outputs):
-                raise error(name)
-            return outputs
-
-        return self.returns(name, compute)
+        return self.computes(name, rejecting(self.operator, where, NotImplementedError))
 
     def accepts(self, rule: str, name: str, where: Where) -> Fault:
         """Write down a backend that does not notice some calls which break `rule`."""
-        full = f"{SLUGS[self.operator]}/{rule}"
 
-        def compute(call: Call) -> Outputs:
-            try:
+        def instead(call: Call) -> Outputs:
+            if not where(call):
                 return right(self.operator, call)
-            except RuleBroken as broken:
-                if broken.rule != full or not where(call):
-                    raise
             return [each.copy() for each in call.inputs.values()][:1]
 
-        return replace(self.computes(f"accepts-{rule}-{name}", compute), rule=full)
+        fault = self.computes(f"accepts-{rule}-{name}", accepting(self.operator, rule, instead))
+        return replace(fault, rule=f"{SLUGS[self.operator]}/{rule}")
+
+
+# How a fault is written down, its name, and what is wrong.
+Row: TypeAlias = tuple[Callable[[Writer, str, Any], Fault], str, Any]
+
+
+def of_each(operators: Iterable[str], mechanism: str, *rows: Row) -> list[Fault]:
+    """Write down the same faults of several operators."""
+    return [
+        write(Writer(operator, mechanism), name, wrong)
+        for operator in operators
+        for write, name, wrong in rows
+    ]

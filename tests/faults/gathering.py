@@ -16,7 +16,6 @@ from tests.faults.fault import (
     axis_of,
     extent_of,
     given_axis,
-    right,
 )
 from tests.faults.unchecked import AXIS_OUTSIDE, Unchecked, accepted, left_out, of_floats
 
@@ -32,10 +31,15 @@ _rank = Writer(GATHER, "rank")
 _FAR = 2**40
 
 
+def _batch(call: Call) -> int:
+    """Return batch_dims as it is given."""
+    return int(call.get("batch_dims", 0))
+
+
 def batch_of(call: Call) -> int:
     """Return how many batch dimensions there are."""
-    given: int = call.attributes.get("batch_dims", 0)
-    return given + call["indices"].ndim if given < 0 else given
+    rank: int = call["indices"].ndim
+    return _batch(call) + rank * (_batch(call) < 0)
 
 
 def _strays(call: Call) -> Array:
@@ -130,49 +134,40 @@ _OF_STRAYS = [
 ]  # fmt: skip
 
 
-def _with_batches(call: Call, batch: int) -> Call:
-    return call.with_attributes(batch_dims=batch) if "batch_dims" in call.attributes else call
+def _of_the_first(name: str) -> Callable[[Call], Call]:
+    """Gather every batch from the data or by the indices of the first."""
+
+    def change(call: Call) -> Call:
+        if not call[name].size:
+            return call
+        first = np.broadcast_to(call[name][(slice(1),) * batch_of(call)], call[name].shape)
+        return call.given(**{name: first.copy()})
+
+    return change
 
 
-def _first_batch(call: Call, outputs: Outputs) -> Outputs:
-    """Gather every batch from the data of the first."""
-    first = np.broadcast_to(call.data[(slice(1),) * batch_of(call)], call.data.shape)
-    del outputs
-    return _right(call.given(data=first.copy())) if call.data.size else _right(call)
-
-
-def _first_indices(call: Call, outputs: Outputs) -> Outputs:
-    """Gather every batch by the indices of the first."""
-    del outputs
-    indices = call["indices"]
-    if not indices.size:
-        return _right(call)
-    first = np.broadcast_to(indices[(slice(1),) * batch_of(call)], indices.shape)
-    return _right(call.given(indices=first.copy()))
-
-
-def _right(call: Call) -> Outputs:
-    return right(GATHER, call)
+def _batches_of_data(call: Call) -> Call:
+    """Count a negative batch_dims from the end of data."""
+    return call.given(batch_dims=_batch(call) + call.data.ndim) if _batch(call) < 0 else call
 
 
 _OF_BATCHES = [
-    _arithmetic.returns("data-of-the-first-batch", _first_batch),
-    _arithmetic.returns("indices-of-the-first-batch", _first_indices),
+    _arithmetic.changes("data-of-the-first-batch", _of_the_first("data")),
+    _arithmetic.changes("indices-of-the-first-batch", _of_the_first("indices")),
     _arithmetic.spoils("three-batch-dims", lambda call, _: batch_of(call) >= 3),
     _arithmetic.spoils("batches-of-all",
         lambda call, _: batch_of(call) == call["indices"].ndim > 0),
     _arithmetic.spoils("beyond-batches", lambda call, _: batch_of(call) and _outer(call) > 1),
-    _sign.changes("negative-batch-dims-of-data", lambda call: _with_batches(call, _of_data(call))),
+    _sign.changes("negative-batch-dims-of-data", _batches_of_data),
     _sign.spoils("negative-batch-dims-to-zero",
-        lambda call, _: call.attributes.get("batch_dims", 0) == -call["indices"].ndim < 0),
-    _sign.rejects("negative-batch-dims-rejected",
-        lambda call, _: call.attributes.get("batch_dims", 0) < 0),
+        lambda call, _: _batch(call) == -call["indices"].ndim < 0),
+    _sign.rejects("negative-batch-dims-rejected", lambda call, _: _batch(call) < 0),
     _sign.spoils("negative-axis-with-batches",
         lambda call, _: batch_of(call) and given_axis(call) < 0),
     _default.changes("batch-dims-ignored", lambda call: call.without("batch_dims")),
-    _default.rejects("batch-dims-required", lambda call, _: "batch_dims" not in call.attributes),
-    _default.changes("axis-as-batch-dims", lambda call: call if "batch_dims" in call.attributes
-        or not _same(call) else call.with_attributes(batch_dims=axis_of(call))),
+    _default.rejects("batch-dims-required", lambda call, _: "batch_dims" not in call),
+    _default.changes("axis-as-batch-dims", lambda call: call if "batch_dims" in call
+        or not _same(call) else call.given(batch_dims=axis_of(call))),
     _size.spoils("batches-17", lambda call, _: _batches(call) > 16),
     _size.spoils("indices-256", lambda call, _: call["indices"].size > 255),
     _size.spoils("inner-256-elements", lambda call, _: _inner(call) > 255),
@@ -181,14 +176,9 @@ _OF_BATCHES = [
 ]  # fmt: skip
 
 
-def _of_data(call: Call) -> int:
-    given: int = call.attributes.get("batch_dims", 0)
-    return given + call.data.ndim if given < 0 else given
-
-
 def _same(call: Call) -> bool:
     axis = axis_of(call)
-    return axis <= call["indices"].ndim and call.data.shape[:axis] == call["indices"].shape[:axis]
+    return bool(call.data.shape[:axis] == call["indices"].shape[:axis])
 
 
 def _indices_transposed(call: Call) -> Call:
@@ -222,13 +212,8 @@ _lax = Writer(GATHER, "missing validation")
 _strict = Writer(GATHER, "over-strict")
 
 
-def _batch(call: Call) -> int:
-    given: int = call.attributes.get("batch_dims", 0)
-    return given
-
-
 def _least_rank(call: Call) -> int:
-    return min(call.data.ndim, call["indices"].ndim)
+    return min(call.data.ndim, int(call["indices"].ndim))
 
 
 def _pairs(call: Call) -> list[tuple[int, int]]:

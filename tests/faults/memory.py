@@ -17,14 +17,15 @@ from tests.faults.fault import (
     SPLIT,
     Call,
     Change,
-    Compute,
-    Fault,
     Outputs,
+    Row,
     Writer,
     axis_of,
     extent_of,
     given_axis,
+    of_each,
     right,
+    slices,
 )
 
 
@@ -62,47 +63,35 @@ def _arena(size: int) -> Change:
     return lambda _, outputs: [placed(each) for each in outputs]
 
 
-def _reused(operator: str) -> list[Fault]:
-    write = Writer(operator, "reused buffers")
-    return [
-        *(write.keeps(f"ring-{n}", partial(_ring, n)) for n in (1, 2, 4, 8)),
-        write.keeps("arena-64-kib", partial(_arena, 1 << 16)),
-    ]
+_REUSED: tuple[Row, ...] = (
+    *((Writer.keeps, f"ring-{n}", partial(_ring, n)) for n in (1, 2, 4, 8)),
+    (Writer.keeps, "arena-64-kib", partial(_arena, 1 << 16)),
+)
 
 
-def _split_views(operator: str) -> Compute:
-    def compute(call: Call) -> Outputs:
-        outputs = right(operator, call)
-        ends = list(accumulate(each.shape[axis_of(call)] for each in outputs))
-        return list(np.split(call.data, ends[:-1], axis_of(call))) if outputs else outputs
-
-    return compute
+def _split_views(call: Call, outputs: Outputs) -> Outputs:
+    ends = list(accumulate(each.shape[axis_of(call)] for each in outputs))
+    return list(np.split(call.data, ends[:-1], axis_of(call))) if outputs else outputs
 
 
-def _slice_view(call: Call) -> Outputs:
-    right(SLICE, call)
-    axes = call.ints("axes") if "axes" in call.inputs else range(call["start"].size)
+def _slice_view(call: Call, _: Outputs) -> Outputs:
     region = [slice(None)] * call.data.ndim
-    for axis, *ends in zip(axes, *map(call.ints, ("start", "stop", "step")), strict=True):
+    for axis, *ends in slices(call):
         region[axis] = slice(*ends)
     return [call.data[tuple(region)]]
 
 
-def _slice_view_if_packed(call: Call) -> Outputs:
-    view = _slice_view(call)
-    return view if view[0].flags.c_contiguous else right(SLICE, call)
+def _slice_view_if_packed(call: Call, outputs: Outputs) -> Outputs:
+    view = _slice_view(call, outputs)
+    return view if view[0].flags.c_contiguous else outputs
 
 
-def _broadcast_view(call: Call) -> Outputs:
-    outputs = right(BROADCAST, call)
-    if "axes_mapping" in call.inputs:
-        return outputs
-    return [np.broadcast_to(call.data, outputs[0].shape)]
+def _broadcast_view(call: Call, outputs: Outputs) -> Outputs:
+    return outputs if "axes_mapping" in call else [np.broadcast_to(call.data, outputs[0].shape)]
 
 
-def _gather_view(call: Call) -> Outputs:
+def _gather_view(call: Call, outputs: Outputs) -> Outputs:
     """Return the one slice that a scalar index picks on the first axis, as a view."""
-    outputs = right(GATHER, call)
     index, extent = call["indices"], call.data.shape[0]
     if index.ndim or axis_of(call) != 0 or not -extent <= int(index) < extent:
         return outputs
@@ -123,31 +112,20 @@ def _reshaped(call: Call, outputs: Outputs) -> Outputs:
     return [call.data.reshape(outputs[0].shape)]
 
 
-_VIEWS: dict[str, dict[str, Compute]] = {
-    SPLIT: {"views": _split_views(SPLIT)},
-    DML: {"views": _split_views(DML)},
-    SLICE: {"view": _slice_view, "view-if-packed": _slice_view_if_packed},
-    BROADCAST: {"view": _broadcast_view},
-    GATHER: {"view-of-a-row": _gather_view},
-}
-
-
-def _aliasing(operator: str) -> list[Fault]:
-    write = Writer(operator, "aliasing")
-    found = [write.computes(name, run) for name, run in _VIEWS[operator].items()]
-    found.append(write.returns("identity", _identity))
-    if operator in (BROADCAST, GATHER):
-        found.append(write.returns("reshaped", _reshaped))
-    if operator in (SPLIT, DML):
-        found.append(write.returns("one-buffer", _one_buffer))
-    return found
-
-
 def _one_buffer(_: Call, outputs: Outputs) -> Outputs:
     buffers: dict[Hashable, Array] = {}
     for each in outputs:
         buffers.setdefault(each.shape, each)[...] = each
     return [buffers[each.shape] for each in outputs]
+
+
+_VIEWS: dict[str, dict[str, Change]] = {
+    SPLIT: {"views": _split_views, "identity": _identity, "one-buffer": _one_buffer},
+    DML: {"views": _split_views, "identity": _identity, "one-buffer": _one_buffer},
+    SLICE: {"view": _slice_view, "view-if-packed": _slice_view_if_packed, "identity": _identity},
+    BROADCAST: {"view": _broadcast_view, "identity": _identity, "reshaped": _reshaped},
+    GATHER: {"view-of-a-row": _gather_view, "identity": _identity, "reshaped": _reshaped},
+}  # fmt: skip
 
 
 def _scratch(call: Call, outputs: Outputs) -> Outputs:
@@ -157,15 +135,12 @@ def _scratch(call: Call, outputs: Outputs) -> Outputs:
     return outputs
 
 
-def _when_rejecting(operator: str) -> Compute:
-    def compute(call: Call) -> Outputs:
-        try:
-            return right(operator, call)
-        except RuleBroken:
-            _scratch(call, [])
-            raise
-
-    return compute
+def _when_rejecting(operator: str, call: Call) -> Outputs:
+    try:
+        return right(operator, call)
+    except RuleBroken:
+        _scratch(call, [])
+        raise
 
 
 def _one_call_later() -> Change:
@@ -181,25 +156,15 @@ def _one_call_later() -> Change:
     return change
 
 
-def _scribbling(operator: str) -> list[Fault]:
-    write = Writer(operator, "input written")
-    return [
-        write.returns("data-as-scratch", _scratch),
-        write.computes("when-rejecting", _when_rejecting(operator)),
-        write.keeps("one-call-later", _one_call_later),
-    ]
-
-
 def _axes_normalised(call: Call, outputs: Outputs) -> Outputs:
-    if "axes" in call.inputs and call["axes"].dtype.kind == "i":
+    if "axes" in call and call["axes"].dtype.kind == "i":
         call["axes"][...] %= call.data.ndim
     return outputs
 
 
 def _bounds_clamped(call: Call, outputs: Outputs) -> Outputs:
-    axes = call.ints("axes") if "axes" in call.inputs else range(call["stop"].size)
-    for k, axis in enumerate(axes):
-        call["stop"][k] = min(int(call["stop"][k]), call.data.shape[axis])
+    for k, (axis, _, stop, _) in enumerate(slices(call)):
+        call["stop"][k] = min(stop, call.data.shape[axis])
     return outputs
 
 
@@ -223,7 +188,7 @@ def _indices_normalised(call: Call, outputs: Outputs) -> Outputs:
 
 
 def _shape_padded(call: Call, outputs: Outputs) -> Outputs:
-    if "axes_mapping" not in call.inputs and call.data.ndim < outputs[0].ndim:
+    if "axes_mapping" not in call and call.data.ndim < outputs[0].ndim:
         padding = (1,) * (outputs[0].ndim - call.data.ndim)
         call.data.shape = (*padding, *call.data.shape)
     return outputs
@@ -246,7 +211,11 @@ _NORMALISED: tuple[tuple[str, str, Change], ...] = (
 )
 
 FAULTS = [
-    *(fault for operator in OPERATORS for fault in (*_reused(operator), *_aliasing(operator))),
-    *(fault for operator in OPERATORS for fault in _scribbling(operator)),
+    *of_each(OPERATORS, "reused buffers", *_REUSED),
+    *(Writer(of, "aliasing").returns(*row) for of in OPERATORS for row in _VIEWS[of].items()),
+    *of_each(OPERATORS, "input written", (Writer.returns, "data-as-scratch", _scratch)),
+    *(Writer(of, "input written").computes("when-rejecting", partial(_when_rejecting, of))
+        for of in OPERATORS),
+    *of_each(OPERATORS, "input written", (Writer.keeps, "one-call-later", _one_call_later)),
     *(Writer(of, "input written").returns(name, change) for of, name, change in _NORMALISED),
-]
+]  # fmt: skip

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partialmethod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -96,11 +97,6 @@ def values_only(patch: MonkeyPatch) -> None:
     calling("compare_outputs", wrong)(patch)
 
 
-def returning(owner: object, name: str, value: object) -> Patch:
-    """Let a function or method give the same, whatever it is asked."""
-    return setting(owner, name, lambda *_, **__: value)
-
-
 def setting(owner: object, name: str, value: object) -> Patch:
     """Replace a part of opcert."""
     return lambda patch: patch.setattr(owner, name, value)
@@ -116,13 +112,15 @@ def calling(name: str, value: object) -> Patch:
     return patched
 
 
-def no_rejections(patch: MonkeyPatch) -> None:
+def running(*, rejections: bool) -> Patch:
+    """Make no valid call after one that is to be rejected, and perhaps not even that one."""
+
     def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase, _: Any = None) -> Outcome:
-        if case.expects == "rejection":
+        if case.expects == "rejection" and not rejections:
             return Outcome("rejected")
         return session.run_case(backend, operator, case)
 
-    patch.setattr(certification, "run_case", wrong)
+    return setting(certification, "run_case", wrong)
 
 
 def same_data(patch: MonkeyPatch) -> None:
@@ -130,35 +128,6 @@ def same_data(patch: MonkeyPatch) -> None:
         OperatorSuite, "elements", lambda self, case, _inverted=False: _ELEMENTS(self, case)
     )
     patch.setattr(OperatorSuite, "inverted_data_outputs", OperatorSuite.outputs)
-
-
-def twice(patch: MonkeyPatch) -> None:
-    """Make two calls of each case, and none for the third time."""
-    run_valid = session._run_valid
-
-    def run(made: session.Session, operator: OperatorSuite, case: IndexedCase) -> Outcome:
-        outcomes: list[Outcome] = []
-        execute = made.execute
-
-        def limited(step: session.Step, dirty_sizes: Sequence[int] = ()) -> Outcome:
-            if len(outcomes) == 2:
-                return outcomes[0]
-            outcomes.append(execute(step, dirty_sizes))
-            return outcomes[-1]
-
-        made.execute = limited  # type: ignore[method-assign]
-        return run_valid(made, operator, case)
-
-    patch.setattr(session, "_run_valid", run)
-
-
-def no_call_after(patch: MonkeyPatch) -> None:
-    """Make no valid call after a rejected one."""
-
-    def wrong(backend: Any, operator: OperatorSuite, case: IndexedCase, _: Any = None) -> Outcome:
-        return session.run_case(backend, operator, case)
-
-    patch.setattr(certification, "run_case", wrong)
 
 
 def both(first: Patch, second: Patch) -> Patch:
@@ -223,18 +192,16 @@ def with_data(change: Callable[[Array], Array]) -> Patch:
         turn = invert_bits if inverted_data and case.data_inputs else np.array
         return {n: turn(change(array)) if n == name else array for n, array in found.items()}
 
-    def outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
-        return right(self.index.operator, Call(self.inputs(case), case.attributes))
-
-    def inverted_data_outputs(self: OperatorSuite, case: IndexedCase) -> list[Array]:
-        return right(
-            self.index.operator, Call(self.inputs(case, inverted_data=True), case.attributes)
-        )
+    def outputs(self: OperatorSuite, case: IndexedCase, inverted_data: bool = False) -> list[Array]:
+        call = Call(self.inputs(case, inverted_data), case.attributes)
+        return right(self.index.operator, call)
 
     def patched(patch: MonkeyPatch) -> None:
         patch.setattr(OperatorSuite, "elements", elements)
         patch.setattr(OperatorSuite, "outputs", outputs)
-        patch.setattr(OperatorSuite, "inverted_data_outputs", inverted_data_outputs)
+        patch.setattr(
+            OperatorSuite, "inverted_data_outputs", partialmethod(outputs, inverted_data=True)
+        )
 
     return patched
 

@@ -16,7 +16,9 @@ from tests.faults.fault import (
     Change,
     Fault,
     Outputs,
+    Row,
     Writer,
+    of_each,
 )
 
 
@@ -43,28 +45,25 @@ def _last_two_exchanged(output: Array) -> Array:
     return output.swapaxes(-1, -2).copy()
 
 
-def _of_ranks(operator: str) -> list[Fault]:
-    write = Writer(operator, "rank")
-    return [
-        write.returns("outer-not-advanced", _innermost(4)),
-        write.returns("outer-not-advanced-7", _innermost(7)),
-        write.returns("squeezed", _squeezed),
-        write.returns("inner-transposed", lambda _, outputs: [*map(_last_two_exchanged, outputs)]),
-        write.rejects("rank-7-rejected", lambda call, _: call.data.ndim > 6),
-    ]
+_OF_RANKS: tuple[Row, ...] = (
+    (Writer.returns, "outer-not-advanced", _innermost(4)),
+    (Writer.returns, "outer-not-advanced-7", _innermost(7)),
+    (Writer.returns, "squeezed", _squeezed),
+    (Writer.returns, "inner-transposed", lambda _, out: [*map(_last_two_exchanged, out)]),
+    (Writer.rejects, "rank-7-rejected", lambda call, _: call.data.ndim > 6),
+)
 
 
 def _widened(_: Call, outputs: Outputs) -> Outputs:
     return [each.reshape(each.shape or (1,)) for each in outputs]
 
 
+_broadcast = Writer(BROADCAST, "rank")
 _SCALARS = [
     Writer(GATHER, "rank").returns("scalar-widened", _widened),
-    Writer(BROADCAST, "rank").returns("scalar-widened", _widened),
-    Writer(BROADCAST, "rank").rejects("scalar-data-rejected", lambda call, _: not call.data.ndim),
-    Writer(BROADCAST, "rank").spoils(
-        "scalar-to-rank-5", lambda call, outputs: call.data.ndim == 0 and outputs[0].ndim >= 5
-    ),
+    _broadcast.returns("scalar-widened", _widened),
+    _broadcast.rejects("scalar-data-rejected", lambda call, _: not call.data.ndim),
+    _broadcast.spoils("scalar-to-rank-5", lambda c, out: c.data.ndim == 0 and out[0].ndim >= 5),
 ]
 
 
@@ -73,34 +72,24 @@ def _moved_on(outputs: Outputs) -> Outputs:
     return [np.roll(each.reshape(-1), 1).reshape(each.shape) for each in outputs]
 
 
-def _displaced(operator: str, name: str, where: Change) -> Fault:
-    return Writer(operator, "rank").returns(
-        f"displaced-{name}", lambda call, out: _moved_on(out) if where(call, out) else out
-    )
+def _displaced(operator: str, name: str, *ranks: int) -> Fault:
+    """Write down a backend that is wrong for some rank, of data and of what else there is."""
 
+    def change(call: Call, out: Outputs) -> Outputs:
+        other = {BROADCAST: out[0], GATHER: call.get("indices")}.get(operator) if out else None
+        found = (call.data.ndim,) if other is None else (call.data.ndim, other.ndim)
+        return _moved_on(out) if found == ranks else out
 
-def _of_two_ranks(rank: int, other: int) -> list[Fault]:
-    return [
-        _displaced(
-            BROADCAST,
-            f"from-{rank}-to-{other}",
-            lambda call, out: (call.data.ndim, out[0].ndim) == (rank, other),
-        ),
-        _displaced(
-            GATHER,
-            f"of-{rank}-by-{other}",
-            lambda call, _: (call.data.ndim, call["indices"].ndim) == (rank, other),
-        ),
-    ]
+    return Writer(operator, "rank").returns(f"displaced-{name}", change)
 
 
 _STRETCHED = ((1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (2, 4), (3, 3), (3, 4), (4, 4), (4, 5))
 _GATHERED = ((1, 1), (1, 2), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2), (4, 1), (4, 2))
 _DISPLACED = [
-    *(_of_two_ranks(*ranks)[0] for ranks in _STRETCHED),
-    *(_of_two_ranks(*ranks)[1] for ranks in _GATHERED),
+    *(_displaced(BROADCAST, f"from-{rank}-to-{to}", rank, to) for rank, to in _STRETCHED),
+    *(_displaced(GATHER, f"of-{rank}-by-{other}", rank, other) for rank, other in _GATHERED),
     *(
-        _displaced(operator, f"at-rank-{rank}", lambda call, _, rank=rank: call.data.ndim == rank)  # type: ignore[misc]
+        _displaced(operator, f"at-rank-{rank}", rank)
         for operator in (SPLIT, DML, SLICE)
         for rank in range(1, 6)
     ),
@@ -120,47 +109,38 @@ def _without_tail(lanes: int, width: int | None = None) -> Change:
     return change
 
 
-_SIZES: dict[str, Callable[[Array], bool]] = {
-    "inner-256": lambda a: a.ndim > 0 and a.shape[-1] > 255,
-    "middle-64": lambda a: a.ndim > 2 and max(a.shape[1:-1]) > 64,
-    "elements-1024": lambda a: a.size > 1023,
-    "elements-65536": lambda a: a.size > 65535,
-}
-
-
 def _any(test: Callable[[Array], bool]) -> Change:
     return lambda _, outputs: any(each.size > 0 and test(each) for each in outputs)
 
 
-def _of_sizes(operator: str) -> list[Fault]:
-    tail, size = Writer(operator, "loop tail"), Writer(operator, "size threshold")
-    return [
-        tail.returns("tail-16", _without_tail(16)),
-        tail.returns("tail-64", _without_tail(64)),
-        tail.returns("tail-16-of-1-bytes", _without_tail(16, 1)),
-        *(size.spoils(name, _any(test)) for name, test in _SIZES.items()),
-    ]
+_SIZES = {
+    "inner-256": _any(lambda a: a.ndim > 0 and a.shape[-1] > 255),
+    "middle-64": _any(lambda a: a.ndim > 2 and max(a.shape[1:-1]) > 64),
+    "elements-1024": _any(lambda a: a.size > 1023),
+    "elements-65536": _any(lambda a: a.size > 65535),
+}
 
 
-_split, _dml, _slice, _broadcast, _gather = (
-    Writer(each, "undeclared") for each in (SPLIT, DML, SLICE, BROADCAST, GATHER)
+_TAILS: tuple[Row, ...] = (
+    (Writer.returns, "tail-16", _without_tail(16)),
+    (Writer.returns, "tail-64", _without_tail(64)),
+    (Writer.returns, "tail-16-of-1-bytes", _without_tail(16, 1)),
 )
-_DECLINED = [
-    *(
-        Writer(operator, "undeclared").declines("rank-7-declined", lambda c, _: c.data.ndim > 6)
-        for operator in OPERATORS
-    ),
-    _split.declines("rest-declined", lambda call, _: -1 in call.ints("split_lengths")),
-    _dml.declines("nine-parts-declined", lambda _, outputs: len(outputs) > 8),
-    _slice.declines("negative-step-declined", lambda c, _: min(c.ints("step"), default=1) < 0),
-    _broadcast.declines("explicit-declined", lambda call, _: "axes_mapping" in call.inputs),
-    _gather.declines("batches-declined", lambda c, _: c.attributes.get("batch_dims", 0) != 0),
-]
+_DECLINED: dict[str, tuple[str, Change]] = {
+    SPLIT: ("rest-declined", lambda call, _: -1 in call.ints("split_lengths")),
+    DML: ("nine-parts-declined", lambda _, outputs: len(outputs) > 8),
+    SLICE: ("negative-step-declined", lambda c, _: min(c.ints("step"), default=1) < 0),
+    BROADCAST: ("explicit-declined", lambda call, _: "axes_mapping" in call),
+    GATHER: ("batches-declined", lambda call, _: call.get("batch_dims", 0) != 0),
+}
 
 FAULTS = [
-    *(fault for operator in OPERATORS for fault in _of_ranks(operator)),
-    *(fault for operator in OPERATORS for fault in _of_sizes(operator)),
+    *of_each(OPERATORS, "rank", *_OF_RANKS),
+    *of_each(OPERATORS, "loop tail", *_TAILS),
+    *of_each(OPERATORS, "size threshold", *((Writer.spoils, *row) for row in _SIZES.items())),
     *_SCALARS,
     *_DISPLACED,
-    *_DECLINED,
-]
+    *of_each(OPERATORS, "undeclared",
+        (Writer.declines, "rank-7-declined", lambda call, _: call.data.ndim > 6)),
+    *(Writer(operator, "undeclared").declines(*row) for operator, row in _DECLINED.items()),
+]  # fmt: skip

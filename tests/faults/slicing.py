@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from tests.faults.fault import SLICE, Call, Compute, Fault, Outputs, Writer, right
-from tests.faults.unchecked import accepted, left_out
+from tests.faults.fault import SLICE, Call, Change, Fault, Outputs, Where, Writer, slices
+from tests.faults.unchecked import accepted, left_out, of_floats, of_ranks
 
 # From the extent of an axis, start, stop and step to the positions that are kept.
 Positions = Callable[[int, int, int, int], Iterable[int]]
@@ -17,18 +17,16 @@ _sign = Writer(SLICE, "sign")
 _narrow = Writer(SLICE, "narrow index type")
 
 
-def _selecting(positions: Positions) -> Compute:
-    def compute(call: Call) -> Outputs:
-        right(SLICE, call)
+def _selecting(positions: Positions) -> Change:
+    def change(call: Call, _: Outputs) -> Outputs:
         result = call.data
-        listed = call.ints("axes") if "axes" in call.inputs else range(call["start"].size)
-        for axis, *ends in zip(listed, *map(call.ints, ("start", "stop", "step")), strict=True):
+        for axis, *ends in slices(call):
             extent = result.shape[axis]
             kept = [min(max(k, 0), extent - 1) for k in positions(extent, *ends)]
             result = result.take(np.array(kept if extent else [], np.intp), axis)
         return [result.copy()]
 
-    return compute
+    return change
 
 
 def _kept(n: int, start: int, stop: int, step: int) -> range:
@@ -81,78 +79,69 @@ def _wrapped(value: int, n: int) -> int:
     return max(int(np.int64(value + n).astype(np.int8)), -n) if n > 127 else value
 
 
-def _selects(write: Writer, name: str, positions: Positions) -> Fault:
-    return write.computes(name, _selecting(positions))
-
-
-_ENDS = [
-    _selects(_clamping, "stop-clamped-to-zero-backwards",
-        lambda n, a, b, s: _clamped(n, a, b, s, stop_in=(0, n) if s < 0 else None)),
-    _selects(_clamping, "start-clamped-to-zero-backwards",
-        lambda n, a, b, s: _clamped(n, a, b, s, start_in=(0, n - 1) if s < 0 else None)),
-    _selects(_clamping, "start-clamped-to-n-backwards",
-        lambda n, a, b, s: _clamped(n, a, b, s, start_in=(-1, n) if s < 0 else None)),
-    _selects(_clamping, "start-clamped-to-last",
-        lambda n, a, b, s: _clamped(n, a, b, s, start_in=(0, n - 1) if s > 0 else None)),
-    _selects(_clamping, "stop-clamped-to-last",
-        lambda n, a, b, s: _clamped(n, a, b, s, stop_in=(0, n - 1) if s > 0 else None)),
-    _selects(_clamping, "start-below-wraps",
-        lambda n, a, b, s: _kept(n, _modulo(n, a) if a < 0 < s else a, b, s)),
-    _selects(_clamping, "start-below-wraps-backwards",
-        lambda n, a, b, s: _kept(n, _modulo(n, a) if a < 0 > s else a, b, s)),
-    _selects(_clamping, "stop-below-wraps",
-        lambda n, a, b, s: _kept(n, a, _modulo(n, b) if b < 0 < s else b, s)),
-    _selects(_clamping, "stop-below-wraps-backwards",
-        lambda n, a, b, s: _kept(n, a, _modulo(n, b) if b < 0 > s else b, s)),
-    _selects(_clamping, "start-above-wraps",
-        lambda n, a, b, s: _kept(n, _modulo(n, a) if a > 0 else a, b, s)),
-    _selects(_clamping, "start-at-n-empty-backwards",
-        lambda n, a, b, s: () if a == n and s < 0 else _kept(n, a, b, s)),
-    _selects(_clamping, "stop-before-first-is-last",
-        lambda n, a, b, s: _kept(n, a, -1 if b == -n - 1 and s < 0 else b, s)),
-    _selects(_clamping, "greatest-stop-reaches-the-end-backwards",
-        lambda n, a, b, s: _kept(n, a, -n - 1 if b == 2**63 - 1 and s < 0 else b, s)),
-    _selects(_clamping, "least-stop-reaches-the-end-forwards",
-        lambda n, a, b, s: _kept(n, a, n if b == -(2**63) and s > 0 else b, s)),
-    _selects(_clamping, "least-start-is-last-backwards",
-        lambda n, a, b, s: _kept(n, n if a == -(2**31) and s < 0 else a, b, s)),
-    _selects(_arithmetic, "stop-inclusive",
-        lambda n, a, b, s: _kept(n, a, b + 1 if s > 0 and 0 <= b < n else b, s)),
-    _selects(_arithmetic, "length-floored", _floored),
-    _selects(_arithmetic, "length-floored-backwards",
-        lambda n, a, b, s: (_floored if s < 0 else _kept)(n, a, b, s)),
-    _selects(_arithmetic, "step-past-n-empty",
-        lambda n, a, b, s: () if s > n else _kept(n, a, b, s)),
-    _selects(_arithmetic, "step-of-n-empty",
-        lambda n, a, b, s: () if s == n > 1 else _kept(n, a, b, s)),
-    _selects(_arithmetic, "step-below-minus-n-empty",
-        lambda n, a, b, s: () if s < -n else _kept(n, a, b, s)),
-    _selects(_arithmetic, "greatest-step-overflows",
-        lambda n, a, b, s: (*_kept(n, a, b, s), 0) if s == 2**63 - 1 else _kept(n, a, b, s)),
-    _selects(_arithmetic, "least-step-overflows",
-        lambda n, a, b, s: () if s == -(2**63) else _kept(n, a, b, s)),
-    _selects(_arithmetic, "steps-past-two-as-two",
-        lambda n, a, b, s: _kept(n, a, b, 2 if 2 < s < n else s)),
-    _selects(_sign, "step-without-sign", lambda n, a, b, s: _kept(n, a, b, abs(s))),
-    _selects(_sign, "backwards-in-order", lambda n, a, b, s: sorted(_kept(n, a, b, s))),
-    _selects(_sign, "aligned-to-stop", _aligned_to_stop),
-    _selects(_sign, "steps-below-minus-two-as-minus-two",
-        lambda n, a, b, s: _kept(n, a, b, max(s, -2))),
-    _selects(_sign, "one-element-backwards-empty",
-        lambda n, a, b, s: () if n == 1 and s < 0 else _kept(n, a, b, s)),
-    _selects(_sign, "negative-start-not-wrapped", lambda n, a, b, s: _kept(n, max(a, 0), b, s)),
-    _selects(_sign, "negative-stop-not-wrapped",
-        lambda n, a, b, s: _kept(n, a, max(b, 0) if s > 0 else b, s)),
-    _selects(_sign, "minus-one-stop-before-the-first",
-        lambda n, a, b, s: _kept(n, a, -n - 1 if b == -1 and s < 0 else b, s)),
-    _selects(_sign, "start-at-minus-n-empty",
-        lambda n, a, b, s: () if a == -n else _kept(n, a, b, s)),
-    _selects(_sign, "stop-at-minus-n-included",
-        lambda n, a, b, s: _kept(n, a, -n - 1 if b == -n and s < 0 else b, s)),
-    _selects(_sign, "both-negative-backwards-empty",
-        lambda n, a, b, s: () if a < 0 and b < 0 and s < 0 else _kept(n, a, b, s)),
-    _selects(_narrow, "n-added-in-8-bits", _as_i8),
-]  # fmt: skip
+_ENDS: dict[Writer, dict[str, Positions]] = {
+    _clamping: {
+        "stop-clamped-to-zero-backwards":
+            lambda n, a, b, s: _clamped(n, a, b, s, stop_in=(0, n) if s < 0 else None),
+        "start-clamped-to-zero-backwards":
+            lambda n, a, b, s: _clamped(n, a, b, s, start_in=(0, n - 1) if s < 0 else None),
+        "start-clamped-to-n-backwards":
+            lambda n, a, b, s: _clamped(n, a, b, s, start_in=(-1, n) if s < 0 else None),
+        "start-clamped-to-last":
+            lambda n, a, b, s: _clamped(n, a, b, s, start_in=(0, n - 1) if s > 0 else None),
+        "stop-clamped-to-last":
+            lambda n, a, b, s: _clamped(n, a, b, s, stop_in=(0, n - 1) if s > 0 else None),
+        "start-below-wraps": lambda n, a, b, s: _kept(n, _modulo(n, a) if a < 0 < s else a, b, s),
+        "start-below-wraps-backwards":
+            lambda n, a, b, s: _kept(n, _modulo(n, a) if a < 0 > s else a, b, s),
+        "stop-below-wraps": lambda n, a, b, s: _kept(n, a, _modulo(n, b) if b < 0 < s else b, s),
+        "stop-below-wraps-backwards":
+            lambda n, a, b, s: _kept(n, a, _modulo(n, b) if b < 0 > s else b, s),
+        "start-above-wraps": lambda n, a, b, s: _kept(n, _modulo(n, a) if a > 0 else a, b, s),
+        "start-at-n-empty-backwards":
+            lambda n, a, b, s: () if a == n and s < 0 else _kept(n, a, b, s),
+        "stop-before-first-is-last":
+            lambda n, a, b, s: _kept(n, a, -1 if b == -n - 1 and s < 0 else b, s),
+        "greatest-stop-reaches-the-end-backwards":
+            lambda n, a, b, s: _kept(n, a, -n - 1 if b == 2**63 - 1 and s < 0 else b, s),
+        "least-stop-reaches-the-end-forwards":
+            lambda n, a, b, s: _kept(n, a, n if b == -(2**63) and s > 0 else b, s),
+        "least-start-is-last-backwards":
+            lambda n, a, b, s: _kept(n, n if a == -(2**31) and s < 0 else a, b, s),
+    },
+    _arithmetic: {
+        "stop-inclusive": lambda n, a, b, s: _kept(n, a, b + 1 if s > 0 and 0 <= b < n else b, s),
+        "length-floored": _floored,
+        "length-floored-backwards": lambda n, a, b, s: (_floored if s < 0 else _kept)(n, a, b, s),
+        "step-past-n-empty": lambda n, a, b, s: () if s > n else _kept(n, a, b, s),
+        "step-of-n-empty": lambda n, a, b, s: () if s == n > 1 else _kept(n, a, b, s),
+        "step-below-minus-n-empty": lambda n, a, b, s: () if s < -n else _kept(n, a, b, s),
+        "greatest-step-overflows":
+            lambda n, a, b, s: (*_kept(n, a, b, s), 0) if s == 2**63 - 1 else _kept(n, a, b, s),
+        "least-step-overflows": lambda n, a, b, s: () if s == -(2**63) else _kept(n, a, b, s),
+        "steps-past-two-as-two": lambda n, a, b, s: _kept(n, a, b, 2 if 2 < s < n else s),
+    },
+    _sign: {
+        "step-without-sign": lambda n, a, b, s: _kept(n, a, b, abs(s)),
+        "backwards-in-order": lambda n, a, b, s: sorted(_kept(n, a, b, s)),
+        "aligned-to-stop": _aligned_to_stop,
+        "steps-below-minus-two-as-minus-two": lambda n, a, b, s: _kept(n, a, b, max(s, -2)),
+        "one-element-backwards-empty":
+            lambda n, a, b, s: () if n == 1 and s < 0 else _kept(n, a, b, s),
+        "negative-start-not-wrapped": lambda n, a, b, s: _kept(n, max(a, 0), b, s),
+        "negative-stop-not-wrapped": lambda n, a, b, s: _kept(n, a, max(b, 0) if s > 0 else b, s),
+        "minus-one-stop-before-the-first":
+            lambda n, a, b, s: _kept(n, a, -n - 1 if b == -1 and s < 0 else b, s),
+        "start-at-minus-n-empty": lambda n, a, b, s: () if a == -n else _kept(n, a, b, s),
+        "stop-at-minus-n-included":
+            lambda n, a, b, s: _kept(n, a, -n - 1 if b == -n and s < 0 else b, s),
+        "both-negative-backwards-empty":
+            lambda n, a, b, s: () if a < 0 and b < 0 and s < 0 else _kept(n, a, b, s),
+    },
+    _narrow: {
+        "n-added-in-8-bits": _as_i8,
+    },
+}  # fmt: skip
 
 
 _axes = Writer(SLICE, "axis order")
@@ -161,21 +150,21 @@ _default = Writer(SLICE, "default")
 
 def _reordered(call: Call) -> Call:
     """Match the listed axes, sorted, with the slices as they are given."""
-    if "axes" not in call.inputs:
+    if "axes" not in call:
         return call
     axes = sorted(axis % call.data.ndim for axis in call.ints("axes"))
     return call.given(axes=np.array(axes, np.int64))
 
 
 def _with_axes(call: Call, change: Callable[[list[int], int], list[int]]) -> Call:
-    if "axes" not in call.inputs:
+    if "axes" not in call:
         return call
     return call.given(axes=np.array(change(call.ints("axes"), call.data.ndim), np.int64))
 
 
 def _last_axes(call: Call) -> Call:
     rank, count = call.data.ndim, call["start"].size
-    return call if "axes" in call.inputs else call.given(axes=np.arange(rank - count, rank))
+    return call if "axes" in call else call.given(axes=np.arange(rank - count, rank))
 
 
 def _first_for_all(name: str) -> Callable[[Call], Call]:
@@ -219,9 +208,9 @@ _AXES = [
         lambda call, _: sum(step > 1 for step in call.ints("step")) >= 2),
     _default.changes("default-axes-last", _last_axes),
     _default.spoils("default-axes-backwards",
-        lambda call, _: "axes" not in call.inputs and _backwards(call)),
+        lambda call, _: "axes" not in call and _backwards(call)),
     _default.rejects("default-axes-for-all-only",
-        lambda call, _: "axes" not in call.inputs and call["start"].size < call.data.ndim),
+        lambda call, _: "axes" not in call and call["start"].size < call.data.ndim),
 ]  # fmt: skip
 
 
@@ -229,21 +218,7 @@ _lax = Writer(SLICE, "missing validation")
 _strict = Writer(SLICE, "over-strict")
 
 _LISTS = ("start", "stop", "step")
-
-
-def _floats(name: str) -> list[Fault]:
-    rule = "axes-type" if name == "axes" else "index-type"
-    return [
-        _lax.accepts(rule, f"{name}-{of}", lambda call, of=of: call[name].dtype == of)  # type: ignore[misc]
-        for of in ("float32", "float16")
-    ]
-
-
-def _ranks(name: str) -> list[Fault]:
-    return [
-        _lax.accepts(f"{name}-rank", "scalar", lambda call: call[name].ndim == 0),
-        _lax.accepts(f"{name}-rank", "matrix", lambda call: call[name].ndim == 2),
-    ]
+_TYPE_RULES = {**dict.fromkeys(_LISTS, "index-type"), "axes": "axes-type"}
 
 
 def _others(call: Call, name: str) -> list[int]:
@@ -251,16 +226,11 @@ def _others(call: Call, name: str) -> list[int]:
 
 
 def _lengths(name: str) -> list[Fault]:
-    def longer(call: Call) -> bool:
-        return call[name].size > max(_others(call, name))
-
-    def single(call: Call) -> bool:
-        return call[name].size == 1 < min(_others(call, name))
-
-    return [
-        _lax.accepts("equal-lengths", f"{name}-{where.__name__}", where)
-        for where in (longer, single)
-    ]
+    rows: dict[str, Where] = {
+        "longer": lambda call: call[name].size > max(_others(call, name)),
+        "single": lambda call: call[name].size == 1 < min(_others(call, name)),
+    }
+    return [_lax.accepts("equal-lengths", f"{name}-{row}", where) for row, where in rows.items()]
 
 
 _PLACES = {
@@ -293,11 +263,13 @@ def _twice(call: Call, apart: bool) -> bool:
 
 _LAX = [
     *accepted(_lax, left_out("data", *_LISTS)),
+    *accepted(_lax, of_ranks(**{name: f"{name}-rank" for name in (*_LISTS, "axes")})),
     _lax.accepts("data-rank", "scalar", lambda _: True),
-    *(fault for name in (*_LISTS, "axes") for fault in _floats(name)),
-    *(fault for name in (*_LISTS, "axes") for fault in _ranks(name)),
+    *(_lax.accepts(rule, f"{name}-{of}", where)
+        for name, type_rule in _TYPE_RULES.items()
+        for rule, of, where in of_floats(**{name: type_rule})),
     *(fault for name in (*_LISTS, "axes") for fault in _lengths(name)),
-    _lax.accepts("equal-lengths", "without-axes", lambda call: "axes" not in call.inputs),
+    _lax.accepts("equal-lengths", "without-axes", lambda call: "axes" not in call),
     _lax.accepts("step-nonzero", "alone", lambda c: c["step"].size == 1),
     _lax.accepts("step-nonzero", "first", lambda c: c["step"].size > 1 and c["step"][0] == 0),
     _lax.accepts("step-nonzero", "last", lambda c: c["step"].size > 1 and c["step"][-1] == 0),
@@ -306,7 +278,7 @@ _LAX = [
         lambda c: any(z == 0 and x == y for x, y, z in zip(*map(c.ints, _LISTS), strict=True))),
     _lax.accepts("equal-lengths", "no-slices",
         lambda call: not any(call[name].size for name in _LISTS)),
-    _lax.accepts("step-nonzero", "without-axes", lambda call: "axes" not in call.inputs),
+    _lax.accepts("step-nonzero", "without-axes", lambda call: "axes" not in call),
     _lax.accepts("default-axes-fit", "any", lambda _: True),
     *_bound("of-rank", lambda axis, rank: axis == rank, *_PLACES),
     *_bound("past-rank", lambda axis, rank: axis > rank, "anywhere"),
@@ -323,14 +295,20 @@ _STRICT = [
     _strict.rejects("negative-step-rejected",
         lambda call, _: min(call.ints("step"), default=1) < 0),
     _strict.rejects("negative-axes-rejected",
-        lambda call, _: "axes" in call.inputs and min(call.ints("axes"), default=0) < 0),
+        lambda call, _: "axes" in call and min(call.ints("axes"), default=0) < 0),
     _strict.rejects("unordered-axes-rejected",
-        lambda call, _: "axes" in call.inputs and call.ints("axes") != sorted(call.ints("axes"))),
-    _strict.rejects("axes-required", lambda call, _: "axes" not in call.inputs),
+        lambda call, _: "axes" in call and call.ints("axes") != sorted(call.ints("axes"))),
+    _strict.rejects("axes-required", lambda call, _: "axes" not in call),
     _strict.rejects("unsigned-indices-rejected", lambda call, _: call["start"].dtype == np.uint64),
     _strict.rejects("narrow-indices-rejected", lambda call, _: call["start"].itemsize == 1),
     _strict.rejects("step-past-n-rejected",
         lambda call, _: max(call.ints("step"), default=0) > max(call.data.shape)),
 ]  # fmt: skip
 
-FAULTS = [*_ENDS, *_AXES, *_LAX, *_STRICT]
+FAULTS = [
+    *(write.returns(name, _selecting(positions)) for write, named in _ENDS.items()
+        for name, positions in named.items()),
+    *_AXES,
+    *_LAX,
+    *_STRICT,
+]  # fmt: skip

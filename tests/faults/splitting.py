@@ -8,6 +8,11 @@ import numpy as np
 from tests.faults.fault import Call, Fault, Outputs, Writer, axis_of
 
 
+def lengths(call: Call) -> list[int]:
+    """Return the lengths of VariadicSplit as they are given."""
+    return call.ints("split_lengths")
+
+
 def from_the_first(call: Call, outputs: Outputs) -> Outputs:
     """Take every part from the beginning of the axis."""
     before = (slice(None),) * axis_of(call)

@@ -184,7 +184,7 @@ def _of_data(call: Call) -> Hashable:
 
 
 def _of_count(call: Call) -> Hashable:
-    return call.data.shape, (call.attributes["Axis"], call.attributes["OutputCount"])
+    return call.data.shape, (call["Axis"], call["OutputCount"])
 
 
 def _of_plans(operator: str) -> list[Fault]:

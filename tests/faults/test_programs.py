@@ -15,12 +15,12 @@ from opcert.verdicts.certification import Certification
 from opcert.verdicts.confirmation import Confirmation
 from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
-from tests.faults import made
+from tests.faults import catalogue
 from tests.faults.catalogue import FAULTS, MECHANISMS
 from tests.faults.finding import core_suite
 from tests.made_certificate import certificate as made_certificate
 
-MADE = f"{Path(made.__file__)}:made"
+MADE = f"{catalogue.__file__}:made"
 ROOT = Path(__file__).parents[2]
 # A fault that only declines calls gives nothing wrong that a program could show.
 SHOWING = [name for name in MECHANISMS if name != "undeclared"]

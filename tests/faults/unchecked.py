@@ -32,6 +32,15 @@ def of_floats(**rules: str) -> list[Unchecked]:
     return [row(name, of) for name in rules for of in ("float32", "float16")]
 
 
+def of_ranks(**rules: str) -> list[Unchecked]:
+    """Return rows for lists that are a scalar or a matrix, by the rule that each breaks then."""
+
+    def row(name: str, of: str, rank: int) -> Unchecked:
+        return rules[name], of, lambda c: c[name].ndim == rank
+
+    return [row(name, *of) for name in rules for of in (("scalar", 0), ("matrix", 2))]
+
+
 # An axis, an input, that is not one of data's.
 AXIS_OUTSIDE: tuple[Unchecked, ...] = (
     ("axis-range", "of-rank", lambda c: given_axis(c) == c.data.ndim),

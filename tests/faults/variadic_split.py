@@ -5,18 +5,19 @@ from itertools import accumulate
 import numpy as np
 
 from tests.faults.fault import SPLIT, Call, Outputs, Writer, axis_of, extent_of, given_axis
-from tests.faults.splitting import equal_parts, from_the_first, in_memory_order, wrong_by_number
+from tests.faults.splitting import (
+    equal_parts,
+    from_the_first,
+    in_memory_order,
+    lengths,
+    wrong_by_number,
+)
 from tests.faults.unchecked import AXIS_OUTSIDE, Unchecked, accepted, left_out, of_floats
 
 _arithmetic = Writer(SPLIT, "index arithmetic")
 _axis = Writer(SPLIT, "axis order")
 _sign = Writer(SPLIT, "sign")
 _size = Writer(SPLIT, "size threshold")
-
-
-def lengths(call: Call) -> list[int]:
-    """Return the lengths as they are given."""
-    return call.ints("split_lengths")
 
 
 def _rest_last(call: Call, outputs: Outputs) -> Outputs:

@@ -1,73 +1,64 @@
 """Wrong ways to join."""
 
-from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from opcert.arrays.element_types import Array
 from opcert.reference.directml import data_type_of
+from tests.faults.fault import Call, Compute, Outputs, right
 from tests.operators import joining
-from tests.operators.planted import Attributes, Compute, Inputs, right, taking
+from tests.operators.planted import misreading
 
 OPERATOR = "directml/DML_OPERATOR_JOIN"
 
 
-def _repaired(**changes: Callable[[Inputs, Attributes], Any]) -> Compute:
-    """Return a backend that computes other inputs or attributes than those it gets."""
-
-    def change(inputs: Inputs, attributes: Attributes) -> tuple[Inputs, Attributes]:
-        changed = {key: make(inputs, attributes) for key, make in changes.items()}
-        tensors = changed.pop("InputTensors", inputs["InputTensors"])
-        known = {key: value for key, value in changed.items() if key in attributes}
-        return {"InputTensors": tensors}, {**attributes, **known}
-
-    return taking(OPERATOR, change)
+_repaired = partial(misreading, OPERATOR)
 
 
-def _described(inputs: Inputs, attributes: Attributes) -> dict[str, Any]:
+def _described(call: Call) -> dict[str, Any]:
     """Return a description of the output that fits the tensors."""
-    tensors, axis = inputs["InputTensors"], attributes["Axis"]
+    tensors, axis = call["InputTensors"], call["Axis"]
     sizes = [*tensors[0].shape]
-    sizes[axis] = sum(array.shape[axis] for array in tensors[: attributes["InputCount"]])
+    sizes[axis] = sum(array.shape[axis] for array in tensors[: call["InputCount"]])
     return {"Sizes": sizes, "DataType": data_type_of(tensors[0])}
 
 
 def _only(key: str) -> Compute:
     """Return a backend that does not check one field of the description."""
-    return _repaired(OutputTensor=lambda i, a: {**a["OutputTensor"], key: _described(i, a)[key]})
+    return _repaired("OutputTensor", lambda c: {**c["OutputTensor"], key: _described(c)[key]})
 
 
-def _like_first(inputs: Inputs, _: Attributes) -> list[Array]:
-    tensors: list[Array] = inputs["InputTensors"]
-    return [array.astype(tensors[0].dtype) for array in tensors]
+def _like_first(call: Call) -> list[Array]:
+    return [array.astype(call["InputTensors"][0].dtype) for array in call["InputTensors"]]
 
 
-def _resized(inputs: Inputs, _: Attributes) -> list[Array]:
-    first, *others = inputs["InputTensors"]
+def _resized(call: Call) -> list[Array]:
+    first, *others = call["InputTensors"]
     return [first, *(np.resize(array, first.shape) for array in others)]
 
 
-def _zero_sizes_joined(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-    axis, tensors = attributes["Axis"], inputs["InputTensors"]
+def _zero_sizes_joined(call: Call) -> Outputs:
+    axis, tensors = call["Axis"], call["InputTensors"]
     if 0 <= axis < tensors[0].ndim:
         tensors = [array for array in tensors if 0 not in array.shape]
-    count = attributes["InputCount"] - len(inputs["InputTensors"]) + len(tensors)
-    return right(OPERATOR, {"InputTensors": tensors}, {**attributes, "InputCount": count})
+    count = call["InputCount"] - len(call["InputTensors"]) + len(tensors)
+    return right(OPERATOR, call.given(InputTensors=tensors, InputCount=count))
 
 
 FAULTS: dict[str, Compute] = {
     **joining.faults(OPERATOR, "InputTensors", "Axis"),
     "sizes-unchecked": _only("Sizes"),
     "type-unchecked": _only("DataType"),
-    "types-converted": _repaired(InputTensors=_like_first),
-    "shapes-accepted": _repaired(InputTensors=_resized),
+    "types-converted": _repaired("InputTensors", _like_first),
+    "shapes-accepted": _repaired("InputTensors", _resized),
     "zero-sizes-joined": _zero_sizes_joined,
-    "axis-wraps": _repaired(Axis=lambda i, a: a["Axis"] % i["InputTensors"][0].ndim),
-    "axis-in-8-bits": _repaired(Axis=lambda _, a: a["Axis"] % 256),
-    "axis-in-32-bits": _repaired(Axis=lambda _, a: a["Axis"] % (1 << 32)),
-    "count-in-8-bits": _repaired(InputCount=lambda _, a: a["InputCount"] % 256),
-    "count-in-32-bits": _repaired(InputCount=lambda _, a: a["InputCount"] % (1 << 32)),
-    "count-ignored": _repaired(InputCount=lambda i, _: len(i["InputTensors"])),
-    "count-cut": _repaired(InputCount=lambda i, a: min(a["InputCount"], len(i["InputTensors"]))),
+    "axis-wraps": _repaired("Axis", lambda c: c["Axis"] % c["InputTensors"][0].ndim),
+    "axis-in-8-bits": _repaired("Axis", lambda c: c["Axis"] % 256),
+    "axis-in-32-bits": _repaired("Axis", lambda c: c["Axis"] % (1 << 32)),
+    "count-in-8-bits": _repaired("InputCount", lambda c: c["InputCount"] % 256),
+    "count-in-32-bits": _repaired("InputCount", lambda c: c["InputCount"] % (1 << 32)),
+    "count-ignored": _repaired("InputCount", lambda c: len(c["InputTensors"])),
+    "count-cut": _repaired("InputCount", lambda c: min(c["InputCount"], len(c["InputTensors"]))),
 }  # fmt: skip

@@ -1,20 +1,21 @@
 """Wrong ways to slice windows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators import planted
-from tests.operators.planted import Attributes, Compute, Inputs, right, with_output
+from tests.faults import fault
+from tests.faults.fault import Call, Compute, Outputs, changing, right
+from tests.operators.planted import with_output
 
 OPERATOR = "directml/DML_OPERATOR_SLICE1"
 UINT = 1 << 32
 # Returns the indices that are read on an axis.
 Indices: TypeAlias = Callable[["Window"], Sequence[int]]
-Condition: TypeAlias = Callable[[Inputs, Attributes], bool]
+Condition: TypeAlias = Callable[[Call], bool]
 
 
 class Window(NamedTuple):
@@ -40,16 +41,11 @@ class Window(NamedTuple):
         return self.offset + self.size <= self.extent
 
 
-def windows(inputs: Inputs, attributes: Attributes) -> list[Window]:
+def windows(call: Call) -> list[Window]:
     """Return the window on each axis."""
-    columns = (
-        attributes["InputWindowOffsets"],
-        attributes["InputWindowSizes"],
-        attributes["InputWindowStrides"],
-        attributes["OutputTensor"]["Sizes"],
-        inputs["InputTensor"].shape,
-    )
-    return [Window(axis, *row) for axis, row in enumerate(zip(*columns, strict=False))]
+    lists = [call[f"InputWindow{name}"] for name in ("Offsets", "Sizes", "Strides")]
+    rows = zip(*lists, call["OutputTensor"]["Sizes"], call.data.shape, strict=False)
+    return [Window(axis, *row) for axis, row in enumerate(rows)]
 
 
 def indices(window: Window) -> list[int]:
@@ -58,10 +54,10 @@ def indices(window: Window) -> list[int]:
     return [first + i * window.stride for i in range(window.copies)]
 
 
-def copied(read: Indices, inputs: Inputs, attributes: Attributes) -> list[Array]:
+def copied(read: Indices, call: Call) -> list[Array]:
     """Return the elements at the indices that `read` returns, around the ends where outside."""
-    tensor = inputs["InputTensor"]
-    for window in windows(inputs, attributes):
+    tensor = call.data
+    for window in windows(call):
         wrapped_indices = [index % max(window.extent, 1) for index in read(window)]
         tensor = np.take(tensor, wrapped_indices, window.axis)
     return [tensor.copy()]
@@ -69,12 +65,7 @@ def copied(read: Indices, inputs: Inputs, attributes: Attributes) -> list[Array]
 
 def reading(read: Indices) -> Compute:
     """Return a backend that checks calls, and reads at other indices."""
-
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        right(OPERATOR, inputs, attributes)
-        return copied(read, inputs, attributes)
-
-    return compute
+    return changing(OPERATOR, lambda call, _: copied(read, call))
 
 
 def misread(change: Callable[[Window], Window]) -> Compute:
@@ -84,58 +75,56 @@ def misread(change: Callable[[Window], Window]) -> Compute:
 
 def with_outputs(change: Callable[[Array, Array], Array]) -> Compute:
     """Return a backend that changes the right output; `change` takes input and output."""
-    return with_output(OPERATOR, lambda i, _, expected: change(i["InputTensor"], expected))
+    return with_output(OPERATOR, lambda call, expected: change(call.data, expected))
 
 
 def rejecting(condition: Condition) -> Compute:
     """Return a backend that rejects valid calls too."""
-    return planted.rejecting(OPERATOR, condition)
+    return fault.rejecting(OPERATOR, lambda call, _: condition(call))
 
 
 def accepting(rule: str, condition: Condition) -> Compute:
     """Return a backend that accepts some calls that break a rule."""
 
-    def instead(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        if not condition(inputs, attributes):
-            return right(OPERATOR, inputs, attributes)
-        if max(attributes["OutputTensor"]["Sizes"], default=0) < 1 << 20:
-            return copied(indices, inputs, attributes)
+    def instead(call: Call) -> Outputs:
+        if not condition(call):
+            return right(OPERATOR, call)
+        if max(call["OutputTensor"]["Sizes"], default=0) < 1 << 20:
+            return copied(indices, call)
         return [np.zeros(1)]
 
-    return planted.accepting(OPERATOR, rule, instead)
+    return fault.accepting(OPERATOR, rule, instead)
 
 
 def on_some_axis(condition: Callable[[Window], bool]) -> Condition:
     """Return the condition that one axis of a call meets another condition."""
-    return lambda inputs, attributes: any(map(condition, windows(inputs, attributes)))
+    return lambda call: any(map(condition, windows(call)))
 
 
 def on_each_axis(condition: Callable[[Window], bool]) -> Condition:
     """Return the condition that all axes of a call meet another condition."""
-    return lambda inputs, attributes: all(map(condition, windows(inputs, attributes)))
+    return lambda call: all(map(condition, windows(call)))
 
 
-def cached(key: Callable[[Inputs, Attributes], Any]) -> Compute:
+def cached(key: Callable[[Call], Any]) -> Compute:
     """Return a backend that keeps the numbers of a call under an incomplete key."""
-    plans: dict[str, Attributes] = {}
+    plans: dict[str, Mapping[str, Any]] = {}
+    return changing(
+        OPERATOR,
+        lambda call, _: right(
+            OPERATOR, Call(call.inputs, plans.setdefault(repr(key(call)), call.attributes))
+        ),
+    )
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        right(OPERATOR, inputs, attributes)
-        plan = plans.setdefault(repr(key(inputs, attributes)), attributes)
-        return right(OPERATOR, inputs, plan)
 
-    return compute
-
-
-def without(names: Sequence[str], inputs: Inputs, attributes: Attributes) -> Any:
-    """Return what a call is cached under, without some attributes."""
-    kept = {name: value for name, value in attributes.items() if name not in names}
-    return inputs["InputTensor"].shape, inputs["InputTensor"].dtype, kept
+def without(name: str, call: Call) -> Any:
+    """Return what a call is cached under, without an attribute."""
+    return call.data.shape, call.data.dtype, call.without(name).attributes
 
 
 def shorter(name: str) -> Condition:
     """Return the condition that a list has fewer elements than the input has dimensions."""
-    return lambda inputs, attributes: len(attributes[name]) < inputs["InputTensor"].ndim
+    return lambda call: len(call[name]) < call.data.ndim
 
 
 def flipped(window: Window) -> Sequence[int]:
@@ -165,17 +154,15 @@ def quiet(output: Array) -> Array:
     return np.where(np.isnan(output), np.array(np.nan, output.dtype), output)
 
 
-def in_memory_order(tensor: Array, attributes: Attributes) -> Sequence[Array]:
+def in_memory_order(call: Call, _: Outputs) -> Outputs:
     """Copy from an input whose elements are read in the order of memory."""
-    read = np.ravel(tensor, order="K").reshape(tensor.shape)
-    return right(OPERATOR, {"InputTensor": read}, attributes)
+    return right(OPERATOR, call.moving(np.ravel(call.data, order="K").reshape(call.data.shape)))
 
 
-def whole_forwards(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+def whole_forwards(call: Call, outputs: Outputs) -> Outputs:
     """Copy forwards where the windows are all of the input, and all strides 1 or -1."""
-    outputs = right(OPERATOR, inputs, attributes)
-    if on_each_axis(lambda w: w.size == w.extent and abs(w.stride) == 1)(inputs, attributes):
-        return copied(lambda w: indices(w._replace(stride=1)), inputs, attributes)
+    if on_each_axis(lambda w: w.size == w.extent and abs(w.stride) == 1)(call):
+        return copied(lambda w: indices(w._replace(stride=1)), call)
     return outputs
 
 
@@ -190,7 +177,7 @@ FAULTS: dict[str, Compute] = {
     "offsets in 16 bits with a sign": misread(lambda w: w._replace(offset=wrapped(16, w.offset))),
     "sizes in 16 bits": misread(lambda w: w._replace(size=w.size & 65535)),
     "no magnitude of the least stride": rejecting(on_some_axis(lambda w: w.stride == -1 << 31)),
-    "whole windows in strides of 1 forwards": whole_forwards,
+    "whole windows in strides of 1 forwards": changing(OPERATOR, whole_forwards),
     "the last axis of four from the end of the axis": misread(lambda w: w._replace(offset=0,
         size=w.extent) if w.axis == 3 and w.stride < 0 else w),
     "backwards from the offset": misread(lambda w: w._replace(size=1 if w.stride < 0 else w.size)),
@@ -232,14 +219,13 @@ FAULTS: dict[str, Compute] = {
     "f16 without subnormals": with_outputs(lambda _, y: np.where(abs(y) < 6.2e-5, y.dtype.type(0),
         y) if y.dtype == np.float16 else y),
     "NaN without payload": with_outputs(lambda _, y: quiet(y) if y.dtype.kind == "f" else y),
-    "layouts ignored": lambda i, a: right(OPERATOR, i, a) and in_memory_order(i["InputTensor"], a),
+    "layouts ignored": changing(OPERATOR, in_memory_order),
     "whole windows return the input": with_outputs(lambda x, y: x if x.shape == y.shape else y),
-    "cached without strides": cached(partial(without, ["InputWindowStrides"])),
-    "cached without offsets": cached(partial(without, ["InputWindowOffsets"])),
-    "cached by the shapes":
-        cached(lambda i, a: (i["InputTensor"].shape, i["InputTensor"].dtype, a["OutputTensor"])),
-    "rank 8 rejected": rejecting(lambda i, _: i["InputTensor"].ndim == 8),
-    "rank 1 rejected": rejecting(lambda i, _: i["InputTensor"].ndim == 1),
+    "cached without strides": cached(partial(without, "InputWindowStrides")),
+    "cached without offsets": cached(partial(without, "InputWindowOffsets")),
+    "cached by the shapes": cached(lambda c: (c.data.shape, c.data.dtype, c["OutputTensor"])),
+    "rank 8 rejected": rejecting(lambda c: c.data.ndim == 8),
+    "rank 1 rejected": rejecting(lambda c: c.data.ndim == 1),
     "fewer elements than reachable rejected": rejecting(on_some_axis(lambda w: w.copies != w.most)),
     "strides past the window rejected": rejecting(on_some_axis(lambda w: w.stride > w.size > 1)),
     "negative strides of windows of one rejected":
@@ -247,30 +233,28 @@ FAULTS: dict[str, Compute] = {
     "strides past 16 bits rejected": rejecting(on_some_axis(lambda w: abs(w.stride) > 0xFFFF)),
     "windows up to the end rejected":
         rejecting(on_some_axis(lambda w: w.offset > 0 and w.offset + w.size == w.extent)),
-    "output-type": accepting("output-type", lambda *_: True),
+    "output-type": accepting("output-type", lambda _: True),
     "output-type of the same width": accepting("output-type",
-        lambda i, a: a["OutputTensor"]["DataType"].endswith(str(i["InputTensor"].itemsize * 8))),
-    "output-type of the other sign": accepting("output-type", lambda i, a:
-        a["OutputTensor"]["DataType"].removeprefix("U")
-        == i["InputTensor"].dtype.name.upper().removeprefix("U")),
-    "an output of fewer dimensions": accepting("output-rank",
-        lambda i, a: len(a["OutputTensor"]["Sizes"]) < i["InputTensor"].ndim),
-    "an output of more dimensions": accepting("output-rank",
-        lambda i, a: len(a["OutputTensor"]["Sizes"]) > i["InputTensor"].ndim),
-    "nine dimensions": accepting("dimension-count-range", lambda _, a: a["DimensionCount"] == 9),
-    "no dimensions": accepting("dimension-count-range", lambda _, a: a["DimensionCount"] == 0),
-    "a DimensionCount below the rank": accepting("dimension-count-matches",
-        lambda i, a: a["DimensionCount"] < i["InputTensor"].ndim),
-    "a DimensionCount above the rank": accepting("dimension-count-matches",
-        lambda i, a: a["DimensionCount"] > i["InputTensor"].ndim),
-    "short offsets": accepting("offsets-length", shorter("InputWindowOffsets")),
-    "short sizes": accepting("sizes-length", shorter("InputWindowSizes")),
-    "short strides": accepting("strides-length", shorter("InputWindowStrides")),
-    "empty windows": accepting("window-nonempty", lambda *_: True),
+        lambda c: c["OutputTensor"]["DataType"].endswith(str(c.data.itemsize * 8))),
+    "output-type of the other sign": accepting("output-type", lambda c:
+        c["OutputTensor"]["DataType"].lstrip("U") == c.data.dtype.name.upper().lstrip("U")),
+    "an output of fewer dimensions":
+        accepting("output-rank", lambda c: len(c["OutputTensor"]["Sizes"]) < c.data.ndim),
+    "an output of more dimensions":
+        accepting("output-rank", lambda c: len(c["OutputTensor"]["Sizes"]) > c.data.ndim),
+    "nine dimensions": accepting("dimension-count-range", lambda c: c["DimensionCount"] == 9),
+    "no dimensions": accepting("dimension-count-range", lambda c: c["DimensionCount"] == 0),
+    "a DimensionCount below the rank":
+        accepting("dimension-count-matches", lambda c: c["DimensionCount"] < c.data.ndim),
+    "a DimensionCount above the rank":
+        accepting("dimension-count-matches", lambda c: c["DimensionCount"] > c.data.ndim),
+    **{f"short {name}": accepting(f"{name}-length", shorter(f"InputWindow{name.capitalize()}"))
+        for name in ("offsets", "sizes", "strides")},
+    "empty windows": accepting("window-nonempty", lambda _: True),
     "windows checked on the first axis only":
-        accepting("window-within", lambda i, a: windows(i, a)[0].is_within),
+        accepting("window-within", lambda c: windows(c)[0].is_within),
     "windows checked on the last axis only":
-        accepting("window-within", lambda i, a: windows(i, a)[-1].is_within),
+        accepting("window-within", lambda c: windows(c)[-1].is_within),
     "offsets and sizes checked apart": accepting("window-within",
         on_each_axis(lambda w: w.offset < w.extent and w.size <= w.extent)),
     "windows past the end by one":

@@ -1,12 +1,13 @@
 """Wrong ways to gather elements."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators.planted import Attributes, Compute, Inputs, accepting, rejecting, right, taking
+from tests.faults.fault import Call, Compute, Outputs, accepting, rejecting, right
+from tests.operators.planted import misreading, stale, with_output
 
 OPERATOR = "openvino/GatherElements-6"
 # Returns the output for data, indices of intp, and the axis counted from the front.
@@ -23,12 +24,10 @@ def take(data: Array, indices: Array, axis: int) -> Array:
 def _valid(fault: Fault) -> Compute:
     """Return a backend that rejects invalid calls, and computes the outputs of valid ones."""
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        right(OPERATOR, inputs, attributes)
-        data, indices = inputs["data"], inputs["indices"].astype(np.intp)
-        return [np.array(fault(data, indices, attributes["axis"] % data.ndim), order="C")]
+    def output(call: Call, _: Array) -> Array:
+        return fault(call.data, call["indices"].astype(np.intp), call["axis"] % call.data.ndim)
 
-    return compute
+    return with_output(OPERATOR, output)
 
 
 def _reads_index(change: Callable[[Array, int], Any]) -> Fault:
@@ -87,13 +86,6 @@ def _offsets(most: int) -> Fault:
     return fault
 
 
-def _stale() -> Fault:
-    kept: dict[Any, Array] = {}
-    return lambda data, indices, axis: take(
-        data, kept.setdefault((data.shape, indices.shape, axis), indices), axis
-    )
-
-
 WRONG: dict[str, Fault] = {
     "one-line-for-all": _first_line,
     "indices-past-the-axis-ignored": _as_many_as_data,
@@ -103,7 +95,6 @@ WRONG: dict[str, Fault] = {
     "offsets-of-15-bits": _offsets(1 << 15),
     "offsets-of-16-bits": _offsets(1 << 16),
     "indices-sorted": lambda data, indices, axis: take(data, np.sort(indices, axis), axis),
-    "stale-indices": _stale(),
     "next-element": _reads_index(lambda indices, n: (indices + 1) % max(n, 1)),
     "last-element-unreachable": _reads_index(lambda indices, n: np.minimum(indices, n - 2)),
     "index-cut-to-i8": _reads_index(lambda indices, _: indices.astype(np.int8).astype(np.intp)),
@@ -129,37 +120,36 @@ WRONG: dict[str, Fault] = {
 }  # fmt: skip
 
 
-def _broadcast(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+def _broadcast(call: Call) -> Outputs:
     """Broadcast indices off the axis, instead of rejecting other extents."""
-    data, indices, axis = inputs["data"], inputs["indices"], attributes["axis"]
-    shape = [*data.shape]
+    indices, axis = call["indices"], call["axis"]
+    shape = [*call.data.shape]
     shape[axis] = indices.shape[axis]
-    return right(OPERATOR, {**inputs, "indices": np.broadcast_to(indices, shape)}, attributes)
+    return right(OPERATOR, call.given(indices=np.broadcast_to(indices, shape)))
 
 
-def _smaller(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+def _smaller(call: Call) -> Outputs:
     """Take fewer indices off the axis, as ScatterElementsUpdate does."""
-    data, axis = inputs["data"], attributes["axis"] % inputs["data"].ndim
-    part = [slice(extent) for extent in inputs["indices"].shape]
-    part[axis] = slice(None)
-    return right(OPERATOR, {**inputs, "data": data[tuple(part)]}, attributes)
+    part = [slice(extent) for extent in call["indices"].shape]
+    part[call["axis"] % call.data.ndim] = slice(None)
+    return right(OPERATOR, call.moving(call.data[tuple(part)]))
 
 
-def _of_i64(inputs: Inputs, attributes: Attributes) -> tuple[Inputs, Attributes]:
-    if inputs["indices"].dtype.kind in "iu":
-        inputs = {**inputs, "indices": inputs["indices"].astype(np.int64)}
-    return inputs, attributes
+def _of_i64(call: Call) -> Array:
+    indices: Array = call["indices"]
+    return indices.astype(np.int64) if indices.dtype.kind in "iu" else indices
 
 
 FAULTS: dict[str, Compute] = {
     **{name: _valid(fault) for name, fault in WRONG.items()},
-    "negative-axis-rejected": rejecting(OPERATOR, lambda _, a: a["axis"] < 0),
-    "equal-shapes-only": rejecting(OPERATOR, lambda i, _: i["data"].shape != i["indices"].shape),
-    "more-indices-rejected":
-        rejecting(OPERATOR, lambda i, _: i["indices"].size > i["data"].size > 0),
+    "stale-indices": stale(OPERATOR,
+        lambda c: (c.data.shape, c["indices"].shape, c["axis"] % c.data.ndim), "indices"),
+    "negative-axis-rejected": rejecting(OPERATOR, lambda c, _: c["axis"] < 0),
+    "equal-shapes-only": rejecting(OPERATOR, lambda c, _: c.data.shape != c["indices"].shape),
+    "more-indices-rejected": rejecting(OPERATOR, lambda c, _: c["indices"].size > c.data.size > 0),
     "broadcasts-indices": accepting(OPERATOR, "indices-extents", _broadcast),
     "smaller-extents-accepted": accepting(OPERATOR, "indices-extents", _smaller),
-    "other-index-types-accepted": taking(OPERATOR, _of_i64),
+    "other-index-types-accepted": misreading(OPERATOR, "indices", _of_i64),
 }  # fmt: skip
 # Any element is right for an index outside.
 RIGHT = {"nearest-outside": _valid(take)}

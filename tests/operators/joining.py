@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators.planted import Compute, with_output
+from tests.faults.fault import Compute
+from tests.operators.planted import with_output
 
 # Returns the output for the tensors and the axis; the last argument is the right output.
 Fault = Callable[[Sequence[Array], int, Array], Any]
@@ -95,12 +96,9 @@ def _stale_under(key: Callable[[Sequence[Array], int, Array], Any]) -> Fault:
 def _stale_results() -> Fault:
     """Return a fault that recognises a call by its first tensor."""
     results: dict[Any, Array] = {}
-
-    def fault(tensors: Sequence[Array], axis: int, right: Array) -> Array:
-        key = tensors[0].tobytes(), len(tensors), right.shape, right.dtype, axis
-        return results.setdefault(key, right)
-
-    return fault
+    return lambda tensors, axis, right: results.setdefault(
+        (tensors[0].tobytes(), len(tensors), right.shape, right.dtype, axis), right
+    )
 
 
 WRONG: dict[str, Fault] = {
@@ -109,16 +107,10 @@ WRONG: dict[str, Fault] = {
     "middle-twice": lambda tensors, axis, right: right if len(tensors) != 3
         else _join([tensors[0], tensors[1], tensors[1]], axis),
     "first-only": _cut(1),
-    "first-two-only": _cut(2),
-    "first-three-only": _cut(3),
-    "first-four-only": _cut(4),
-    "first-eight-only": _cut(8),
-    "first-32-only": _cut(32),
-    "wrong-past-16": _wrong_past(16),
-    "wrong-past-64": _wrong_past(64),
-    "wrong-past-128": _wrong_past(128),
-    "wrong-past-256": _wrong_past(256),
-    "offset-in-8-bits": _offset_in(8),
+    **{f"first-{word}-only": _cut(limit) for word, limit in
+        {"two": 2, "three": 3, "four": 4, "eight": 8, "32": 32}.items()},
+    **{f"wrong-past-{limit}": _wrong_past(limit) for limit in (16, 64, 128, 256)},
+    **{f"offset-in-{bits}-bits": _offset_in(bits) for bits in (8, 16)},
     "flat": _flat,
     "first-axis": lambda tensors, axis, right: right if axis == 0 else _flat(tensors, axis, right),
     "later-layouts-ignored": _in_memory_order,
@@ -128,7 +120,6 @@ WRONG: dict[str, Fault] = {
     "equal-lengths-interleaved": lambda tensors, axis, right:
         np.stack(tensors, axis + 1 if axis >= 0 else axis).reshape(right.shape)
         if len({array.shape for array in tensors}) == 1 else right,
-    "offset-in-16-bits": _offset_in(16),
     "element-1024-lost": lambda _, __, right:
         np.where(np.arange(right.size).reshape(right.shape) == 1024, np.zeros_like(right), right),
 }  # fmt: skip
@@ -149,7 +140,7 @@ def faults(operator: str, tensors: str, axis: str) -> dict[str, Compute]:
     """Return backends that join in wrong ways, by the names of the operator's arguments."""
 
     def joining(fault: Fault) -> Compute:
-        return with_output(operator, lambda i, a, right: fault(i[tensors], a[axis], right))
+        return with_output(operator, lambda call, right: fault(call[tensors], call[axis], right))
 
     wrong = {
         **WRONG,

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators.planted import Attributes, Compute, Inputs, right, taking, with_output
+from tests.faults.fault import Call, Compute
+from tests.operators.planted import misreading, taking, with_output
 
 OPERATOR = "openvino/Pad-1"
 MODES = {"constant", "edge", "reflect", "symmetric"}
@@ -50,15 +51,14 @@ class Pad:
 Fault = Callable[[Pad, Array], Array]
 
 
-def _read(inputs: Inputs, attributes: Attributes) -> Pad:
-    data = inputs["data"]
-    value = inputs.get("pad_value", np.zeros((), data.dtype))
-    begin, end = inputs["pads_begin"].ravel().tolist(), inputs["pads_end"].ravel().tolist()
-    return Pad(data, begin, end, attributes["pad_mode"], value)
+def _read(call: Call) -> Pad:
+    value = call.get("pad_value", np.zeros((), call.data.dtype))
+    begin, end = call.ints("pads_begin"), call.ints("pads_end")
+    return Pad(call.data, begin, end, call["pad_mode"], value)
 
 
 def _valid(fault: Fault) -> Compute:
-    return with_output(OPERATOR, lambda i, a, expected: fault(_read(i, a), expected))
+    return with_output(OPERATOR, lambda call, expected: fault(_read(call), expected))
 
 
 def _read_as(change: Callable[[Pad], Pad]) -> Fault:
@@ -149,39 +149,27 @@ def _one_too_far(pad: Pad, right: Array) -> Array:
 
 def _limited(mode: str, side: str, repair: Callable[[int, int], int]) -> Compute:
     """Return a backend that changes pads beyond the limit of a mode instead of rejecting them."""
+    name = f"pads_{side}"
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        name = f"pads_{side}"
-        pads, data = inputs.get(name), inputs.get("data")
-        if attributes.get("pad_mode") == mode and pads is not None and data is not None:
-            is_list = pads.dtype.kind in "iu" and pads.shape == (data.ndim,)
-            if is_list and all(count >= 0 for count in pads.tolist()):
-                counts = [repair(*pair) for pair in zip(pads.tolist(), data.shape, strict=True)]
-                inputs = {**inputs, name: np.array(counts, np.int64)}
-        return right(OPERATOR, inputs, attributes)
+    def change(call: Call) -> Array:
+        pads: Array = call[name]
+        is_list = pads.dtype.kind in "iu" and pads.shape == (call.data.ndim,)
+        if call.get("pad_mode") != mode or not is_list or min(pads.tolist(), default=0) < 0:
+            return pads
+        counts = [repair(*pair) for pair in zip(pads.tolist(), call.data.shape, strict=True)]
+        return np.array(counts, np.int64)
 
-    return compute
+    return misreading(OPERATOR, name, change)
 
 
 def _repaired(name: str, repair: Callable[[Array, Array], Any]) -> Compute:
     """Return a backend that changes an argument before it checks it, given that and data."""
-    return taking(
-        OPERATOR,
-        lambda i, a: ({**i, name: repair(i[name], i["data"])}, a) if name in i else (i, a),
-    )
+    return misreading(OPERATOR, name, lambda call: repair(call[name], call.data))
 
 
 def _extended(pads: Array, data: Array) -> Array:
     missing = max(0, data.ndim - pads.size) if pads.ndim == 1 else 0
     return np.append(pads, np.zeros(missing, pads.dtype)) if missing else pads
-
-
-def _any_word(word: str) -> Compute:
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        known = attributes.get("pad_mode", word) in MODES
-        return right(OPERATOR, inputs, attributes if known else {"pad_mode": word})
-
-    return compute
 
 
 WRONG: dict[str, Fault] = {
@@ -276,8 +264,8 @@ FAULTS: dict[str, Compute] = {
         _repaired("pad_value", lambda value, _: value[0] if value.shape == (2,) else value),
     "empty-value-is-zero":
         _repaired("pad_value", lambda v, x: np.zeros((), x.dtype) if v.shape == (0,) else v),
-    "unknown-mode-is-constant": _any_word("constant"),
-    "missing-mode-is-edge":
-        lambda inputs, attributes: right(OPERATOR, inputs, {"pad_mode": "edge", **attributes}),
+    "unknown-mode-is-constant": misreading(OPERATOR, "pad_mode",
+        lambda c: c["pad_mode"] if c["pad_mode"] in MODES else "constant"),
+    "missing-mode-is-edge": taking(OPERATOR, lambda c: c.given(pad_mode=c.get("pad_mode", "edge"))),
 }  # fmt: skip
 RIGHT = {"padded": _valid(lambda pad, _: pad.padded())}

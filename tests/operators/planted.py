@@ -1,96 +1,53 @@
 """Planted faults of operators whose core suites are generated where they are needed.
 
-A fault is a function from the inputs and attributes of a call to outputs. It may use `right`, the
-outputs of the reference, and it may raise an exception to reject a call.
+A fault computes a call. It may use `right`, the outputs of the reference, and it may raise an
+exception to reject the call.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Hashable
+from typing import Any
 
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from opcert.backends.reference import Reference
-from opcert.reference import RuleBroken
 from opcert.suite.suite import Suite
 from opcert.verdicts.verdict import Verdict
 from tests.faults import finding
-
-Inputs: TypeAlias = Mapping[str, Any]
-Attributes: TypeAlias = Mapping[str, Any]
-Compute: TypeAlias = Callable[[Inputs, Attributes], Sequence[Array]]
-
-_REFERENCE = Reference()
+from tests.faults.fault import Call, Compute, Outputs, Wrong, changing, right
 
 
-class WrongBackend:
-    """A backend that computes one operator by `compute`."""
-
-    name = "wrong"
-    version = "1"
-
-    def __init__(self, compute: Compute) -> None:
-        self.compute = compute
-
-    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        del operator
-        with np.errstate(all="ignore"):
-            return self.compute(inputs, attributes)
+def with_output(operator: str, change: Callable[[Call, Array], Any]) -> Compute:
+    """Return what rejects invalid calls, and returns another output for valid ones."""
+    return changing(operator, lambda call, outputs: [np.array(change(call, *outputs), order="C")])
 
 
-def right(operator: str, inputs: Inputs, attributes: Attributes) -> list[Array]:
-    """Return the outputs of the reference.
-
-    Raises:
-        RuleBroken: the call breaks a rule.
-    """
-    return _REFERENCE.run(operator, inputs, attributes)
+def taking(operator: str, change: Callable[[Call], Call]) -> Compute:
+    """Return what takes each call, a valid one or not, for another one."""
+    return lambda call: right(operator, change(call))
 
 
-def with_output(operator: str, change: Callable[[Inputs, Attributes, Array], Any]) -> Compute:
-    """Return a backend that rejects invalid calls, and returns another output for valid ones."""
-
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        (expected,) = right(operator, inputs, attributes)
-        return [np.array(change(inputs, attributes, expected), order="C")]
-
-    return compute
+def misreading(operator: str, name: str, change: Callable[[Call], Any]) -> Compute:
+    """Return what reads something else from an argument, where it is given."""
+    return taking(
+        operator, lambda call: call.given(**{name: change(call)}) if name in call else call
+    )
 
 
-def rejecting(operator: str, where: Callable[[Inputs, Attributes], Any]) -> Compute:
-    """Return a backend that rejects some valid calls."""
+def stale(operator: str, key: Callable[[Call], Hashable], *names: str) -> Compute:
+    """Return what takes some arguments from the first call of the same key, where they fit."""
+    kept: dict[Hashable, dict[str, Array]] = {}
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        outputs = right(operator, inputs, attributes)
-        if where(inputs, attributes):
-            raise ValueError("not supported")
-        return outputs
-
-    return compute
-
-
-def accepting(operator: str, rule: str, instead: Compute) -> Compute:
-    """Return a backend that computes something for a call that breaks `rule`."""
-
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+    def change(call: Call, outputs: Outputs) -> Outputs:
+        own = {name: call[name].copy() for name in names if name in call}
         try:
-            return right(operator, inputs, attributes)
-        except RuleBroken as broken:
-            if broken.rule.partition("/")[2] != rule:
-                raise
-        return instead(inputs, attributes)
+            return right(operator, call.given(**kept.setdefault(key(call), own)))
+        except ValueError:
+            return outputs
 
-    return compute
-
-
-def taking(
-    operator: str, change: Callable[[Inputs, Attributes], tuple[Inputs, Attributes]]
-) -> Compute:
-    """Return a backend that takes each call, a valid one or not, for another one."""
-    return lambda inputs, attributes: right(operator, *change(inputs, attributes))
+    return changing(operator, change)
 
 
 def first_failure(operator: str, compute: Compute, suite: Suite) -> Verdict | None:
     """Return the first verdict that keeps a backend from being conformant and bit-exact."""
     cases = suite.operators[operator].cases
-    return finding.failure_of(WrongBackend(compute), suite, operator, cases)
+    return finding.failure_of(Wrong("wrong", operator, compute), suite, operator, cases)

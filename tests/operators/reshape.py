@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators.planted import Attributes, Compute, Inputs, right, taking, with_output
+from tests.faults.fault import Call, Compute, Outputs, rejecting, right
+from tests.operators.planted import misreading, with_output
 
 OPERATOR = "openvino/Reshape-1"
 # Returns the sizes of the output for the shape of data, the target and the flag.
@@ -18,8 +19,7 @@ Fault = Callable[[Array, list[int], bool, Array], Array]
 
 def _valid(fault: Fault) -> Compute:
     return with_output(
-        OPERATOR,
-        lambda i, a, expected: fault(i["data"], i["shape"].tolist(), a["special_zero"], expected),
+        OPERATOR, lambda c, right: fault(c.data, c.ints("shape"), c["special_zero"], right)
     )
 
 
@@ -35,11 +35,11 @@ def _resolved(shape: Sequence[int], target: list[int], flag: bool) -> list[int]:
 def _read(sizes: Sizes) -> Compute:
     """Return a backend without checks that repeats or cuts the elements of data."""
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        data, target = inputs["data"], inputs["shape"]
+    def compute(call: Call) -> Outputs:
+        data, target = call["data"], call["shape"]
         if target.dtype.kind not in "iu" or target.ndim != 1:
             raise TypeError(target)
-        own = sizes(data.shape, target.tolist(), attributes["special_zero"])
+        own = sizes(data.shape, target.tolist(), call["special_zero"])
         if any(size < 0 for size in own) or prod(own) > 1 << 20:
             raise ValueError(own)
         return [np.resize(data, tuple(own))]
@@ -76,31 +76,23 @@ def _no_flag(data: Array, target: list[int], flag: bool, expected: Array) -> Arr
 def _accepting(where: Callable[[Array, list[int]], bool], sizes: Sizes) -> Compute:
     """Return a backend that accepts some invalid targets."""
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        data, target = inputs.get("data"), inputs.get("shape")
-        if data is None or target is None or target.ndim != 1 or target.dtype.kind not in "iu":
-            return right(OPERATOR, inputs, attributes)
-        if where(data, target.tolist()):
+    def compute(call: Call) -> Outputs:
+        data, target = call.get("data"), call.get("shape")
+        is_list = target is not None and target.ndim == 1 and target.dtype.kind in "iu"
+        if data is not None and is_list and where(data, target.tolist()):
             return [np.resize(data, sizes(data.shape, target.tolist(), True))]
-        return right(OPERATOR, inputs, attributes)
+        return right(OPERATOR, call)
 
     return compute
 
 
-def _rejecting(where: Callable[[Array, list[int], bool], bool]) -> Fault:
-    def fault(data: Array, target: list[int], flag: bool, expected: Array) -> Array:
-        if where(data, target, flag):
-            raise ValueError(target)
-        return expected
-
-    return fault
+def _rejecting(where: Callable[[Array, list[int], bool], bool]) -> Compute:
+    return rejecting(OPERATOR, lambda c, _: where(c.data, c.ints("shape"), c["special_zero"]))
 
 
-def _signed(inputs: Inputs, attributes: Attributes) -> tuple[Inputs, Attributes]:
-    shape = inputs.get("shape")
-    if shape is not None and shape.dtype.kind == "u":
-        inputs = {**inputs, "shape": shape.astype(shape.dtype.name[1:])}
-    return inputs, attributes
+def _signed(call: Call) -> Array:
+    shape: Array = call["shape"]
+    return shape.astype(shape.dtype.name.removeprefix("u"))
 
 
 WRONG: dict[str, Fault] = {
@@ -135,6 +127,9 @@ WRONG: dict[str, Fault] = {
     "size-in-8-bits": lambda _, target, __, expected: np.zeros_like(expected)
         if max(target, default=0) > 127 else expected,
     "kept-by-target": _stale(),
+}  # fmt: skip
+FAULTS: dict[str, Compute] = {
+    **{name: _valid(fault) for name, fault in WRONG.items()},
     "rejects-a-size-of-0": _rejecting(lambda _, target, flag: not flag and 0 in target),
     "rejects-data-without-elements": _rejecting(lambda data, _, __: data.size == 0),
     "rejects-inferred-without-elements":
@@ -145,9 +140,6 @@ WRONG: dict[str, Fault] = {
         _rejecting(lambda data, target, _: data.size == 0 and -1 in target and len(target) > 1),
     "rejects-copied-and-inferred":
         _rejecting(lambda _, target, flag: flag and {0, -1} <= {*target}),
-}  # fmt: skip
-FAULTS: dict[str, Compute] = {
-    **{name: _valid(fault) for name, fault in WRONG.items()},
     "size-unchecked": _read(_resolved),
     "below-minus-one-inferred": _read(lambda shape, target, flag: (_resolved(shape,
         [max(-1, size) for size in target], flag) if sum(size < 0 for size in target) < 2
@@ -163,6 +155,6 @@ FAULTS: dict[str, Compute] = {
         and prod(target) == data.size + 1, lambda _, target, __: target),
     "scalar-of-nothing":
         _accepting(lambda data, target: not target and not data.size, lambda _, __, ___: [0]),
-    "unsigned-top-is-inferred": taking(OPERATOR, _signed),
+    "unsigned-top-is-inferred": misreading(OPERATOR, "shape", _signed),
 }  # fmt: skip
 RIGHT = {"the-right-output": _valid(lambda _, __, ___, expected: expected)}

@@ -1,90 +1,63 @@
 """Wrong ways to reverse sequences."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators.planted import (
-    Attributes,
-    Compute,
-    Inputs,
-    accepting,
-    rejecting,
-    right,
-    taking,
-    with_output,
-)
+from tests.faults.fault import Call, Compute, accepting, rejecting
+from tests.operators.planted import misreading, stale, with_output
 
 OPERATOR = "openvino/ReverseSequence-1"
 # Returns the output for data, the lengths as a list, and both axes counted from the front.
 Fault = Callable[[Array, list[int], int, int], Array]
 
 
-def _axes(rank: int, attributes: Attributes) -> tuple[int, int]:
-    batch, along = attributes.get("batch_axis", 0), attributes.get("seq_axis", 1)
+def _axes(call: Call) -> tuple[int, int]:
+    batch, along, rank = call.get("batch_axis", 0), call.get("seq_axis", 1), call.data.ndim
     return batch + rank * (batch < 0), along + rank * (along < 0)
 
 
 def _valid(fault: Fault, **defaults: int) -> Compute:
-    def output(inputs: Inputs, attributes: Attributes, _: Array) -> Array:
-        data, lengths = inputs["data"], inputs["seq_lengths"].astype(np.int64).tolist()
-        return fault(data, lengths, *_axes(data.ndim, {**defaults, **attributes}))
+    def output(call: Call, _: Array) -> Array:
+        lengths = call["seq_lengths"].astype(np.int64).tolist()
+        return fault(call.data, lengths, *_axes(call.given(**{**defaults, **call.attributes})))
 
     return with_output(OPERATOR, output)
 
 
-def _reversed(data: Array, lengths: Sequence[int], batch: int, along: int) -> Array:
-    """Return the output, also for lengths that are invalid."""
-    output = data.copy()
-    for i, length in enumerate(lengths[: data.shape[batch]]):
-        part: list[Any] = [slice(None)] * data.ndim
-        part[batch], part[along] = slice(i, i + 1), slice(int(length))
-        output[tuple(part)] = np.flip(data[tuple(part)], along)
-    return output
+def _turning(part: Callable[[int, int], slice], turn: Callable[[Array, int], Array]) -> Fault:
+    """Return what turns a part of each sequence, given its length and the size of the axis."""
+
+    def fault(data: Array, lengths: list[int], batch: int, along: int) -> Array:
+        output = data.copy()
+        for i, length in enumerate(lengths[: data.shape[batch]]):
+            place: list[Any] = [slice(None)] * data.ndim
+            place[batch], place[along] = slice(i, i + 1), part(length, data.shape[along])
+            output[tuple(place)] = turn(data[tuple(place)], along)
+        return output
+
+    return fault
+
+
+def _middle_kept(sequence: Array, axis: int) -> Array:
+    """Exchange one pair too few in a sequence of even length."""
+    n = sequence.shape[axis]
+    order = [*range(n)][::-1]
+    if n and n % 2 == 0:
+        order[n // 2 - 1 : n // 2 + 1] = [n // 2 - 1, n // 2]
+    return sequence.take(order, axis)
+
+
+# Returns the output, also for lengths that are invalid.
+_reversed = _turning(lambda length, _: slice(length), np.flip)
 
 
 def _lengths(change: Callable[[int, int], int]) -> Fault:
     """Return a fault that misreads a length, given the length and the size of the axis."""
     return lambda data, lengths, batch, along: _reversed(
         data, [change(k, data.shape[along]) for k in lengths], batch, along
-    )
-
-
-def _shifted(data: Array, lengths: list[int], batch: int, along: int) -> Array:
-    output = data.copy()
-    for i, length in enumerate(lengths):
-        part: list[Any] = [slice(None)] * data.ndim
-        part[batch], part[along] = slice(i, i + 1), slice(data.shape[along] - length, None)
-        output[tuple(part)] = np.flip(data[tuple(part)], along)
-    return output
-
-
-def _rolled(data: Array, lengths: list[int], batch: int, along: int) -> Array:
-    output = data.copy()
-    for i, length in enumerate(lengths):
-        part: list[Any] = [slice(None)] * data.ndim
-        part[batch], part[along] = slice(i, i + 1), slice(length)
-        output[tuple(part)] = np.roll(data[tuple(part)], 1, along)
-    return output
-
-
-def _middle_kept(data: Array, lengths: list[int], batch: int, along: int) -> Array:
-    """Exchange one pair too few in sequences of even length."""
-    output = _reversed(data, lengths, batch, along)
-    for i, length in enumerate(lengths):
-        if length % 2 == 0:
-            part: list[Any] = [slice(None)] * data.ndim
-            part[batch], part[along] = slice(i, i + 1), slice(length // 2 - 1, length // 2 + 1)
-            output[tuple(part)] = data[tuple(part)]
-    return output
-
-
-def _stale() -> Fault:
-    kept: dict[Any, list[int]] = {}
-    return lambda data, lengths, batch, along: _reversed(
-        data, kept.setdefault((data.shape, data.dtype, batch, along), lengths), batch, along
     )
 
 
@@ -109,11 +82,10 @@ WRONG: dict[str, Fault] = {
     "length-of-two-kept": _lengths(lambda k, _: 1 if k == 2 else k),
     "length-cut-to-i8": _lengths(lambda k, _: (k + 128) % 256 - 128),
     "length-cut-to-u8": _lengths(lambda k, _: k % 256),
-    "end-reversed": _shifted,
-    "rolled": _rolled,
-    "even-middle": _middle_kept,
+    "end-reversed": _turning(lambda length, n: slice(n - length, None), np.flip),
+    "rolled": _turning(lambda length, _: slice(length), lambda a, axis: np.roll(a, 1, axis)),
+    "even-middle": _turning(lambda length, _: slice(length), _middle_kept),
     "nothing": lambda data, *_: data,
-    "stale-lengths": _stale(),
     "batch-after-sequence": lambda data, lengths, batch, along:
         _reversed(data, lengths, *((batch, along) if batch < along else (along, batch)))
         if data.shape[along] >= len(lengths) else _reversed(data, lengths, batch, along),
@@ -126,67 +98,61 @@ WRONG: dict[str, Fault] = {
 }  # fmt: skip
 
 
-def _truncated(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-    lengths = inputs["seq_lengths"].astype(np.float64)
+def _truncated(call: Call) -> Array:
+    lengths: Array = call["seq_lengths"].astype(np.float64)
     if not np.isfinite(lengths).all():
         raise ValueError(lengths)
-    whole = {**inputs, "seq_lengths": np.trunc(lengths).astype(np.int64)}
-    return right(OPERATOR, whole, attributes)
+    return np.trunc(lengths).astype(np.int64)
 
 
-def _clamped(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-    data, lengths = inputs["data"], inputs["seq_lengths"]
-    _, along = _axes(data.ndim, attributes)
-    if lengths.dtype.kind not in "iu" or not 0 <= along < data.ndim:
-        return right(OPERATOR, inputs, attributes)
-    clamped = np.clip(lengths.astype(np.int64), -99, data.shape[along])
-    return right(OPERATOR, {**inputs, "seq_lengths": clamped}, attributes)
+def _clamped(call: Call) -> Array:
+    lengths: Array = call["seq_lengths"]
+    _, along = _axes(call)
+    if lengths.dtype.kind not in "iu" or not 0 <= along < call.data.ndim:
+        return lengths
+    return np.clip(lengths.astype(np.int64), -99, call.data.shape[along])
 
 
-def _zero_is_one(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-    lengths = inputs["seq_lengths"].copy()
-    lengths[lengths == 0] = 1
-    return right(OPERATOR, {**inputs, "seq_lengths": lengths}, attributes)
+def _zero_is_one(call: Call) -> Array:
+    lengths: Array = call["seq_lengths"]
+    return np.where(lengths == 0, np.ones_like(lengths), lengths)
 
 
-def _wrapped_twice(name: str, default: int) -> Compute:
-    def change(inputs: Inputs, attributes: Attributes) -> tuple[Inputs, Attributes]:
-        axis = attributes.get(name, default) % max(inputs["data"].ndim, 1)
-        return inputs, {**attributes, name: axis}
-
-    return taking(OPERATOR, change)
+def _wrapped_twice(name: str) -> Compute:
+    return misreading(OPERATOR, name, lambda call: call[name] % max(call.data.ndim, 1))
 
 
 def _reversed_of_type(name: str) -> Compute:
     """Return a backend that reads lengths of one type from the end."""
 
-    def output(inputs: Inputs, attributes: Attributes, expected: Array) -> Array:
-        data, lengths = inputs["data"], inputs["seq_lengths"]
+    def output(call: Call, expected: Array) -> Array:
+        lengths = call["seq_lengths"]
         if lengths.dtype.name != name:
             return expected
-        axes = _axes(data.ndim, attributes)
-        return _reversed(data, lengths[::-1].astype(np.int64).tolist(), *axes)
+        return _reversed(call.data, lengths[::-1].astype(np.int64).tolist(), *_axes(call))
 
     return with_output(OPERATOR, output)
 
 
 FAULTS: dict[str, Compute] = {
     **{name: _valid(fault) for name, fault in WRONG.items()},
-    **{f"unchecked-{rule}": accepting(OPERATOR, rule, lambda i, _: [i["data"].copy()])
+    **{f"unchecked-{rule}": accepting(OPERATOR, rule, lambda c: [c["data"].copy()])
         for rule in (*("data-rank", "batch-axis-range", "seq-axis-range", "required-inputs"),
         *("lengths-rank", "lengths-count", "lengths-whole", "lengths-range"))},
     **{f"{name}-lengths-from-the-end": _reversed_of_type(name)
         for name in ("int8", "uint8", "int16", "uint16", "uint64", "float16", "float64")},
-    "lengths-truncated": _truncated,
-    "lengths-clamped": _clamped,
-    "length-zero-accepted": _zero_is_one,
-    "batch-axis-modulo": _wrapped_twice("batch_axis", 0),
-    "seq-axis-modulo": _wrapped_twice("seq_axis", 1),
-    "batch-axis-never-negative": rejecting(OPERATOR, lambda _, a: a.get("batch_axis", 0) < 0),
-    "seq-axis-never-negative": rejecting(OPERATOR, lambda _, a: a.get("seq_axis", 0) < 0),
+    "stale-lengths":
+        stale(OPERATOR, lambda c: (c.data.shape, c.data.dtype, *_axes(c)), "seq_lengths"),
+    "lengths-truncated": misreading(OPERATOR, "seq_lengths", _truncated),
+    "lengths-clamped": misreading(OPERATOR, "seq_lengths", _clamped),
+    "length-zero-accepted": misreading(OPERATOR, "seq_lengths", _zero_is_one),
+    "batch-axis-modulo": _wrapped_twice("batch_axis"),
+    "seq-axis-modulo": _wrapped_twice("seq_axis"),
+    "batch-axis-never-negative": rejecting(OPERATOR, lambda c, _: c.get("batch_axis", 0) < 0),
+    "seq-axis-never-negative": rejecting(OPERATOR, lambda c, _: c.get("seq_axis", 0) < 0),
     "integer-lengths-only":
-        rejecting(OPERATOR, lambda i, _: i["seq_lengths"].dtype.kind not in "iu"),
-    "empty-batch-rejected": rejecting(OPERATOR, lambda i, _: i["seq_lengths"].size < 1),
+        rejecting(OPERATOR, lambda c, _: c["seq_lengths"].dtype.kind not in "iu"),
+    "empty-batch-rejected": rejecting(OPERATOR, lambda c, _: c["seq_lengths"].size < 1),
     "seq-axis-default-last": _valid(_reversed, seq_axis=-1),
     "seq-axis-default-first": _valid(_reversed, batch_axis=1, seq_axis=0),
 }  # fmt: skip

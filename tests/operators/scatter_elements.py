@@ -1,13 +1,14 @@
 """Wrong ways to scatter elements."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators.planted import Attributes, Compute, Inputs, accepting, right
+from tests.faults.fault import Call, Compute, Outputs, accepting, right
+from tests.operators.planted import misreading, stale, with_output
 
 OPERATOR = "openvino/ScatterElementsUpdate-3"
 # Returns the output for data, indices of intp, updates, and the axis counted from the front.
@@ -24,16 +25,17 @@ def put(data: Array, indices: Array, updates: Array, axis: int, order: int = 1) 
     return output
 
 
+def _axis(call: Call) -> int:
+    return int(call["axis"].ravel()[0]) % call.data.ndim
+
+
 def _valid(fault: Fault) -> Compute:
     """Return a backend that rejects invalid calls, and computes the outputs of valid ones."""
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        right(OPERATOR, inputs, attributes)
-        data, indices = inputs["data"], inputs["indices"].astype(np.intp)
-        axis = int(inputs["axis"].reshape(-1)[0]) % data.ndim
-        return [np.array(fault(data, indices, inputs["updates"], axis), order="C")]
+    def output(call: Call, _: Array) -> Array:
+        return fault(call.data, call["indices"].astype(np.intp), call["updates"], _axis(call))
 
-    return compute
+    return with_output(OPERATOR, output)
 
 
 def _reads_index(change: Callable[[Array, int], Any]) -> Fault:
@@ -93,13 +95,6 @@ def _skipped(condition: Callable[[Array, Array, int], Array]) -> Fault:
     return fault
 
 
-def _stale() -> Fault:
-    kept: dict[Any, Array] = {}
-    return lambda data, indices, updates, axis: put(
-        data, kept.setdefault((data.shape, indices.shape, axis), indices), updates, axis
-    )
-
-
 def _only(condition: Callable[[Array, Array, int], bool], fault: Fault) -> Fault:
     """Return a fault of the calls for whose data, updates and axis a condition is true."""
     return lambda data, indices, updates, axis: (
@@ -121,7 +116,6 @@ WRONG: dict[str, Fault] = {
     "index-zero-skipped": _skipped(lambda indices, *_: indices == 0),
     "greatest-index-skipped": _skipped(lambda indices, _, n: indices == n - 1),
     "updates-of-zero-skipped": _skipped(lambda _, updates, __: updates == 0),
-    "stale-indices": _stale(),
     "next-element": _reads_index(lambda indices, n: (indices + 1) % max(n, 1)),
     "last-element-unreachable": _reads_index(lambda indices, n: np.minimum(indices, n - 2)),
     "index-cut-to-i8": _reads_index(lambda indices, _: indices.astype(np.int8).astype(np.intp)),
@@ -147,9 +141,9 @@ WRONG: dict[str, Fault] = {
 }  # fmt: skip
 
 
-def _unchecked(rule: str, change: Callable[[Inputs], Inputs]) -> Compute:
-    """Return a backend that makes another call instead of rejecting one that breaks `rule`."""
-    return accepting(OPERATOR, rule, lambda i, a: right(OPERATOR, change(i), a))
+def _unchecked(rule: str, name: str, change: Callable[[Call], Array]) -> Compute:
+    """Return a backend that reads an argument so that a call which breaks `rule` is a valid one."""
+    return accepting(OPERATOR, rule, misreading(OPERATOR, name, change))
 
 
 def _in_orders(*orders: int) -> Compute:
@@ -162,20 +156,19 @@ def _in_orders(*orders: int) -> Compute:
     )
 
 
-def _extent(inputs: Inputs) -> int:
-    return int(inputs["data"].shape[int(inputs["axis"].reshape(-1)[0])])
+def _any_index(change: Callable[[Array, int], Any]) -> Compute:
+    """Return a backend that changes an index outside of the axis instead of rejecting it."""
+    return _unchecked(
+        "indices-range",
+        "indices",
+        lambda call: change(call["indices"].astype(np.int64), call.data.shape[_axis(call)]),
+    )
 
 
-def _with_indices(change: Callable[[Array, int], Any]) -> Callable[[Inputs], Inputs]:
-    return lambda inputs: {
-        **inputs,
-        "indices": np.asarray(change(inputs["indices"].astype(np.int64), _extent(inputs))),
-    }
-
-
-def _cropped(inputs: Inputs) -> Inputs:
-    part = tuple(map(slice, inputs["data"].shape))
-    return {**inputs, **{name: inputs[name][part] for name in ("indices", "updates")}}
+def _cropped(call: Call) -> Outputs:
+    part = tuple(map(slice, call.data.shape))
+    cropped = {name: call[name][part] for name in ("indices", "updates")}
+    return right(OPERATOR, call.given(**cropped))
 
 
 def _negative_from_end(indices: Array, n: int) -> Array:
@@ -186,15 +179,16 @@ def _negative_from_end(indices: Array, n: int) -> Array:
 
 FAULTS: dict[str, Compute] = {
     **{name: _valid(fault) for name, fault in WRONG.items()},
-    "negative-indices-from-the-end": _unchecked("indices-range", _with_indices(_negative_from_end)),
-    "indices-clamped":
-        _unchecked("indices-range", _with_indices(lambda indices, n: np.clip(indices, 0, n - 1))),
-    "indices-wrapped": _unchecked("indices-range", _with_indices(lambda indices, n: indices % n)),
-    "larger-updates-cropped": _unchecked("indices-extents", _cropped),
-    "updates-cast": _unchecked("updates-type",
-        lambda inputs: {**inputs, "updates": inputs["updates"].astype(inputs["data"].dtype)}),
-    "updates-reshaped": _unchecked("updates-shape",
-        lambda inputs: {**inputs, "updates": inputs["updates"].reshape(inputs["indices"].shape)}),
+    "stale-indices":
+        stale(OPERATOR, lambda c: (c.data.shape, c["indices"].shape, _axis(c)), "indices"),
+    "negative-indices-from-the-end": _any_index(_negative_from_end),
+    "indices-clamped": _any_index(lambda indices, n: np.clip(indices, 0, n - 1)),
+    "indices-wrapped": _any_index(lambda indices, n: indices % n),
+    "larger-updates-cropped": accepting(OPERATOR, "indices-extents", _cropped),
+    "updates-cast":
+        _unchecked("updates-type", "updates", lambda c: c["updates"].astype(c.data.dtype)),
+    "updates-reshaped":
+        _unchecked("updates-shape", "updates", lambda c: c["updates"].reshape(c["indices"].shape)),
 }  # fmt: skip
 # Any order of updates is right.
 RIGHT = {

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators.planted import Attributes, Compute, Inputs, right
+from tests.faults.fault import Call, Compute, Outputs, axis_of, changing, rejecting, right
+from tests.operators.planted import misreading
 
 OPERATOR = "openvino/Split-1"
 # Returns the parts of data along an axis, counted from the front; the last argument has the right
@@ -17,23 +18,21 @@ Fault = Callable[[Array, int, int, list[Array]], Sequence[Array]]
 def _valid(fault: Fault) -> Compute:
     """Return a backend that rejects invalid calls, and computes the outputs of valid ones."""
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        parts = right(OPERATOR, inputs, attributes)
-        data, axis = inputs["data"], int(inputs["axis"])
-        wrong = fault(data, axis % data.ndim, attributes["num_splits"], parts)
+    def change(call: Call, parts: Outputs) -> Outputs:
+        wrong = fault(call.data, axis_of(call), call["num_splits"], parts)
         return [np.array(part, order="C") for part in wrong]
 
-    return compute
+    return changing(OPERATOR, change)
 
 
 def _unchecked(repair: Callable[[int, int, int, int], tuple[int, int]]) -> Compute:
     """Return a backend that splits whatever `repair` makes of axis and number."""
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        data, axis = inputs["data"], inputs["axis"]
+    def compute(call: Call) -> Outputs:
+        data, axis = call["data"], call["axis"]
         if axis.dtype.kind not in "iu":
             raise TypeError(axis.dtype)
-        number = attributes["num_splits"]
+        number = call["num_splits"]
         value = int(axis.reshape(-1)[0])
         dimension, number = repair(value, data.ndim, number, axis.ndim)
         return [part.copy() for part in np.array_split(data, number, dimension)]
@@ -74,15 +73,6 @@ def _many_parts(most: int) -> Fault:
     return lambda _, __, number, parts: [parts[i % most] for i in range(number)]
 
 
-def _rejecting(where: Callable[[Array, int, int], bool]) -> Fault:
-    def split(data: Array, axis: int, number: int, parts: list[Array]) -> Sequence[Array]:
-        if where(data, axis, number):
-            raise ValueError(data.shape)
-        return parts
-
-    return split
-
-
 def _offset_in(bits: int) -> Fault:
     """Return a fault whose parts begin at an offset of so many bits."""
 
@@ -101,19 +91,18 @@ def _on_last(data: Array, axis: int, number: int, _: list[Array]) -> Sequence[Ar
 def _of_scalars(axis: int) -> Compute:
     """Return a backend that takes a scalar for its only part, along some axis."""
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        given = inputs.get("axis")
-        if inputs["data"].ndim == 0 and attributes["num_splits"] == 1 and given == axis:
-            return [inputs["data"].copy()]
-        return right(OPERATOR, inputs, attributes)
+    def compute(call: Call) -> Outputs:
+        if call["data"].ndim == 0 and call["num_splits"] == 1 and call.get("axis") == axis:
+            return [call.data.copy()]
+        return right(OPERATOR, call)
 
     return compute
 
 
-def _without_sign(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-    axis = inputs["axis"]
+def _without_sign(call: Call) -> Array:
+    axis: Array = call["axis"]
     least = axis.dtype.kind == "i" and axis.ndim == 0 and axis == np.iinfo(axis.dtype).min
-    return right(OPERATOR, {**inputs, "axis": axis * 0} if least else inputs, attributes)
+    return axis * 0 if least else axis
 
 
 WRONG: dict[str, Fault] = {
@@ -166,9 +155,6 @@ WRONG: dict[str, Fault] = {
         part in zip(np.split(data.ravel(), number), parts, strict=True)] if data.size else parts),
     "parts-of-one-squeezed": lambda data, axis, number, parts: ([part.squeeze(axis)
         for part in parts] if 1 < number == data.shape[axis] and data.ndim > 1 else parts),
-    "strict-on-one-part": _rejecting(lambda _, __, number: number == 1),
-    "strict-on-more-than-64-parts": _rejecting(lambda _, __, number: number > 64),
-    "strict-on-vectors": _rejecting(lambda data, _, __: data.ndim == 1),
     "empty-as-one-part": lambda data, _, __, parts: parts if data.size else parts[:1],
 }  # fmt: skip
 FAULTS: dict[str, Compute] = {
@@ -188,6 +174,9 @@ FAULTS: dict[str, Compute] = {
             _strict(value, rank, min(abs(number), 4096) or 1, form)),
     "scalars": _of_scalars(0),
     "scalars-from-the-end": _of_scalars(-1),
-    "least-axis-is-0": _without_sign,
+    "least-axis-is-0": misreading(OPERATOR, "axis", _without_sign),
+    "strict-on-one-part": rejecting(OPERATOR, lambda c, _: c["num_splits"] == 1),
+    "strict-on-more-than-64-parts": rejecting(OPERATOR, lambda c, _: c["num_splits"] > 64),
+    "strict-on-vectors": rejecting(OPERATOR, lambda c, _: c.data.ndim == 1),
 }  # fmt: skip
 RIGHT = {"the-right-parts": _valid(lambda _, __, ___, parts: parts)}

@@ -1,45 +1,42 @@
 """Wrong ways to slice with strides and masks."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators.planted import Attributes, Compute, Inputs, accepting, rejecting, right
+from tests.faults.fault import Call, Compute, Outputs, accepting, changing, rejecting, right
+from tests.operators.planted import stale
 
 OPERATOR = "openvino/StridedSlice-1"
+LISTS = ("begin", "end", "stride")
 MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
-# Changes the inputs and attributes of a valid call, as an implementation that misreads them.
-Misreading = Callable[[dict[str, Any], dict[str, Any]], None]
+# Changes a valid call, as an implementation that misreads it.
+Misreading: TypeAlias = Callable[[Call], Call]
 
 
 def _misread(misreading: Misreading) -> Compute:
     """Return a backend that rejects invalid calls, and misreads valid ones."""
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        expected = right(OPERATOR, inputs, attributes)
-        arguments, masks = {**inputs}, {**attributes}
-        for name in ("begin", "end", "stride"):
-            if name in arguments:
-                arguments[name] = arguments[name].astype(np.int64)
-        misreading(arguments, masks)
+    def change(call: Call, expected: Outputs) -> Outputs:
+        wide = {name: call[name].astype(np.int64) for name in LISTS if name in call}
         try:
-            return right(OPERATOR, arguments, masks)
+            return right(OPERATOR, misreading(call.given(**wide)))
         except (ValueError, IndexError):
             return [np.zeros(1, expected[0].dtype)]
 
-    return compute
+    return changing(OPERATOR, change)
 
 
 def _each(name: str, change: Callable[[int, int], int]) -> Misreading:
     """Return a misreading of each element of an input, given the element and its position."""
 
-    def misread(inputs: dict[str, Any], _: dict[str, Any]) -> None:
-        if name in inputs:
-            elements = inputs[name].tolist()
-            changed = [change(element, k) for k, element in enumerate(elements)]
-            inputs[name] = np.array(changed, np.int64)
+    def misread(call: Call) -> Call:
+        if name not in call:
+            return call
+        changed = [change(element, k) for k, element in enumerate(call.ints(name))]
+        return call.given(**{name: np.array(changed, np.int64)})
 
     return misread
 
@@ -51,11 +48,7 @@ def _at(name: str, step: int, change: Callable[[int], int]) -> Misreading:
 
 def _mask(name: str, change: Callable[[list[int], int], list[int]]) -> Misreading:
     """Return a misreading of a mask, given the mask and the number of steps."""
-
-    def misread(inputs: dict[str, Any], masks: dict[str, Any]) -> None:
-        masks[name] = change(list(masks.get(name, [0])), inputs["begin"].size)
-
-    return misread
+    return lambda call: call.given(**{name: change([*call.get(name, [0])], call["begin"].size)})
 
 
 def _cut(bits: int) -> Callable[[int, int], int]:
@@ -63,40 +56,21 @@ def _cut(bits: int) -> Callable[[int, int], int]:
     return lambda element, _: (element + half) % (2 * half) - half
 
 
-def _any(mask: Sequence[int], count: int) -> bool:
-    return any(mask[:count])
+def _marks(call: Call, name: str) -> int:
+    """Return how many steps a mask marks."""
+    return sum(call.get(name, [])[: call["begin"].size])
 
 
 def _where(name: str, change: Callable[[Array, int], Array]) -> Compute:
     """Return a backend with a wrong output where a mask marks a step."""
-
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        (expected,) = right(OPERATOR, inputs, attributes)
-        count = inputs["begin"].size
-        if _any(attributes.get(name, [0]), count):
-            return [np.array(change(expected, inputs["data"].ndim), order="C")]
-        return [expected]
-
-    return compute
+    return changing(
+        OPERATOR,
+        lambda c, out: [change(out[0], c.data.ndim).copy("C")] if _marks(c, name) else out,
+    )
 
 
 def _last_bit_repeated(mask: list[int], count: int) -> list[int]:
     return [*mask, *mask[-1:] * (count - len(mask))]
-
-
-def _stale() -> Compute:
-    kept: dict[Any, Mapping[str, Any]] = {}
-
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        expected = right(OPERATOR, inputs, attributes)
-        key = inputs["data"].shape, inputs["data"].dtype, inputs["begin"].shape, str(attributes)
-        lists = {name: array.copy() for name, array in inputs.items() if name != "data"}
-        try:
-            return right(OPERATOR, {**inputs, **kept.setdefault(key, lists)}, attributes)
-        except ValueError:
-            return expected
-
-    return compute
 
 
 MISREADINGS: dict[str, Misreading] = {
@@ -140,7 +114,7 @@ MISREADINGS: dict[str, Misreading] = {
 }  # fmt: skip
 FAULTS: dict[str, Compute] = {
     **{name: _misread(misreading) for name, misreading in MISREADINGS.items()},
-    **{f"unchecked-{rule}": accepting(OPERATOR, rule, lambda i, _: [i["data"].copy()])
+    **{f"unchecked-{rule}": accepting(OPERATOR, rule, lambda c: [c["data"].copy()])
         for rule in (*("required-arguments", "begin-rank", "end-rank", "stride-rank",
         "equal-lengths"),
         *("mask-bits", "ellipsis-once", "stride-nonzero", "steps-fit", "index-type"))},
@@ -149,28 +123,23 @@ FAULTS: dict[str, Compute] = {
     "shrunk-axis-kept": _where("shrink_axis_mask", lambda output, _: output[np.newaxis]),
     "ellipsis-reversed":
         _where("ellipsis_mask", lambda output, rank: output[..., ::-1] if rank > 4 else output),
-    "rank-8": rejecting(OPERATOR, lambda inputs, _: inputs["data"].ndim == 8),
+    "rank-8": rejecting(OPERATOR, lambda c, _: c.data.ndim == 8),
     "ellipsis-of-nothing-rejected": rejecting(OPERATOR,
-        lambda inputs, attributes: _any(attributes.get("ellipsis_mask", []), inputs["begin"].size)
-        and inputs["begin"].size - 1 == inputs["data"].ndim),
-    "long-masks-rejected": rejecting(OPERATOR, lambda inputs,
-        attributes: any(len(attributes.get(name, [0])) > max(inputs["begin"].size, 1)
-        for name in MASKS)),
-    "empty-masks-rejected": rejecting(OPERATOR, lambda _, attributes: [] in attributes.values()),
-    "stride-required": rejecting(OPERATOR, lambda inputs, _: "stride" not in inputs),
-    "negative-stride-rejected": rejecting(OPERATOR,
-        lambda inputs, _: "stride" in inputs and bool((inputs["stride"] < 0).any())),
-    "empty-data-rejected": rejecting(OPERATOR, lambda inputs, _: not inputs["data"].size),
-    "end-beyond-rejected": rejecting(OPERATOR,
-        lambda inputs, _: bool((inputs["end"] > max(inputs["data"].shape)).any())),
-    "stale-lists": _stale(),
-    "scalar-output-rejected":
-        rejecting(OPERATOR, lambda inputs, masks: not right(OPERATOR, inputs, masks)[0].ndim),
-    "backwards-on-the-last-of-four-rejected": rejecting(OPERATOR,
-        lambda inputs, _: inputs["data"].ndim == inputs["begin"].size == 4 and "stride" in inputs
-        and int(inputs["stride"][-1]) < 0),
-    "two-new-axes-rejected": rejecting(OPERATOR,
-        lambda inputs, masks: sum(masks.get("new_axis_mask", [])[: inputs["begin"].size]) > 1),
+        lambda c, _: _marks(c, "ellipsis_mask") and c["begin"].size - 1 == c.data.ndim),
+    "long-masks-rejected": rejecting(OPERATOR,
+        lambda c, _: any(len(c.get(name, [0])) > max(c["begin"].size, 1) for name in MASKS)),
+    "empty-masks-rejected": rejecting(OPERATOR, lambda c, _: [] in c.attributes.values()),
+    "stride-required": rejecting(OPERATOR, lambda c, _: "stride" not in c),
+    "negative-stride-rejected":
+        rejecting(OPERATOR, lambda c, _: "stride" in c and (c["stride"] < 0).any()),
+    "empty-data-rejected": rejecting(OPERATOR, lambda c, _: not c.data.size),
+    "end-beyond-rejected": rejecting(OPERATOR, lambda c, _: (c["end"] > max(c.data.shape)).any()),
+    "stale-lists": stale(OPERATOR,
+        lambda c: (c.data.shape, c.data.dtype, c["begin"].shape, str(c.attributes)), *LISTS),
+    "scalar-output-rejected": rejecting(OPERATOR, lambda _, out: not out[0].ndim),
+    "backwards-on-the-last-of-four-rejected": rejecting(OPERATOR, lambda c, _:
+        c.data.ndim == c["begin"].size == 4 and "stride" in c and c["stride"][-1] < 0),
+    "two-new-axes-rejected": rejecting(OPERATOR, lambda c, _: _marks(c, "new_axis_mask") > 1),
     "longer-masks-rejected": rejecting(OPERATOR,
-        lambda inputs, masks: any(len(mask) > inputs["begin"].size for mask in masks.values())),
+        lambda c, _: any(len(mask) > c["begin"].size for mask in c.attributes.values())),
 }  # fmt: skip

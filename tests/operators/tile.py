@@ -1,13 +1,14 @@
 """Wrong ways to tile."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators.planted import Attributes, Compute, Inputs, right, with_output
+from tests.faults.fault import Call, Compute, Outputs, right
+from tests.operators.planted import with_output
 
 OPERATOR = "openvino/Tile-1"
 # Returns the output for data, the repeats as a list, and the output of the reference.
@@ -15,20 +16,16 @@ Fault = Callable[[Array, list[int], Array], Array]
 
 
 def _valid(fault: Fault) -> Compute:
-    return with_output(
-        OPERATOR, lambda i, _, expected: fault(i["data"], i["repeats"].ravel().tolist(), expected)
-    )
+    return with_output(OPERATOR, lambda call, right: fault(call.data, call.ints("repeats"), right))
 
 
-def _unchecked(inputs: Inputs, _: Attributes) -> Sequence[Array]:
-    counts = [max(int(count), 0) for count in inputs["repeats"].ravel()]
-    return [np.array(np.tile(inputs["data"], counts))]
+def _unchecked(call: Call) -> Outputs:
+    counts = [max(int(count), 0) for count in call["repeats"].ravel()]
+    return [np.array(np.tile(call["data"], counts))]
 
 
-def _omitted(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-    if "data" in inputs and "repeats" not in inputs:
-        return [inputs["data"].copy()]
-    return right(OPERATOR, inputs, attributes)
+def _omitted(call: Call) -> Outputs:
+    return right(OPERATOR, call) if "repeats" in call else [call["data"].copy()]
 
 
 def _element_by_element(data: Array, repeats: list[int], expected: Array) -> Array:

@@ -1,12 +1,13 @@
 """Wrong ways to transpose."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from opcert.arrays.element_types import Array
-from tests.operators.planted import Attributes, Compute, Inputs, right, with_output
+from tests.faults.fault import Call, Compute, Outputs, right
+from tests.operators.planted import stale, with_output
 
 OPERATOR = "openvino/Transpose-1"
 # Returns outputs for arg, the order as a list, and the outputs of the reference.
@@ -15,15 +16,15 @@ Fault = Callable[[Array, list[int], Array], Array]
 
 def _valid(fault: Fault) -> Compute:
     return with_output(
-        OPERATOR, lambda i, _, expected: fault(i["arg"], i["input_order"].tolist(), expected)
+        OPERATOR, lambda call, right: fault(call.data, call.ints("input_order"), right)
     )
 
 
 def _unchecked(repair: Callable[[list[int], int], list[int]]) -> Compute:
     """Return a backend that makes a valid order of any integers."""
 
-    def compute(inputs: Inputs, _: Attributes) -> Sequence[Array]:
-        arg, order = inputs["arg"], inputs["input_order"]
+    def compute(call: Call) -> Outputs:
+        arg, order = call["arg"], call["input_order"]
         if order.dtype.kind not in "iu":
             raise TypeError(order.dtype)
         axes = repair(order.ravel().tolist(), arg.ndim)
@@ -32,12 +33,13 @@ def _unchecked(repair: Callable[[list[int], int], list[int]]) -> Compute:
     return compute
 
 
-def _stale_under(count: int) -> Fault:
-    """Return a fault that keeps the first order for each shape and its first axes."""
-    orders: dict[Any, list[int]] = {}
-    return lambda arg, order, _: np.transpose(
-        arg, orders.setdefault((arg.shape, arg.dtype, *order[:count]), order) or None
-    )
+def _stale_under(count: int) -> Compute:
+    """Return a backend that keeps the first order for each shape and its first axes."""
+
+    def key(call: Call) -> tuple[Any, ...]:
+        return (call.data.shape, call.data.dtype, *call.ints("input_order")[:count])
+
+    return stale(OPERATOR, key, "input_order")
 
 
 def _previous_when_empty() -> Fault:
@@ -67,14 +69,14 @@ def _accepting(
 ) -> Compute:
     """Return a backend that accepts some invalid orders, and reads them as `axes`."""
 
-    def compute(inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
-        arg, order = inputs.get("arg"), inputs.get("input_order")
+    def compute(call: Call) -> Outputs:
+        arg, order = call.get("arg"), call.get("input_order")
         if arg is None or order is None or order.dtype.kind not in "iu":
-            return right(OPERATOR, inputs, attributes)
+            return right(OPERATOR, call)
         read = axes(order.ravel().tolist(), arg.ndim)
         if where(order, arg.ndim) and sorted(read) == [*range(arg.ndim)]:
             return [np.array(np.transpose(arg, read), order="C")]
-        return right(OPERATOR, inputs, attributes)
+        return right(OPERATOR, call)
 
     return compute
 
@@ -110,7 +112,6 @@ WRONG: dict[str, Fault] = {
     "boolean-as-bytes":
         lambda arg, _, right: right.astype(np.uint8) if arg.dtype == bool else right,
     "f64-through-f32": _narrowed,
-    "order-for-its-shape": _stale_under(0),
     "ignores-strides": lambda arg, order, _: np.transpose(np.ndarray(arg.shape, arg.dtype,
         np.ascontiguousarray(arg.T).tobytes())
         if arg.flags.f_contiguous and not arg.flags.c_contiguous else arg, order or None),
@@ -118,7 +119,6 @@ WRONG: dict[str, Fault] = {
         if order == [2, 3, 1, 0] else right,
     "nchw-as-nhwc": lambda arg, order, right: np.transpose(arg, [0, 2, 3, 1])
         if order == [0, 3, 1, 2] else right,
-    "order-for-its-first-axis": _stale_under(1),
     "empty-order-as-before": _previous_when_empty(),
     "corner-of-blocks-lost": _block_tail_lost,
     "past-16-bits":
@@ -143,6 +143,8 @@ UNCHECKED: dict[str, Callable[[list[int], int], list[int]]] = {
 FAULTS = {
     **{name: _valid(fault) for name, fault in WRONG.items()},
     **{name: _unchecked(repair) for name, repair in UNCHECKED.items()},
+    "order-for-its-shape": _stale_under(0),
+    "order-for-its-first-axis": _stale_under(1),
     "order-in-a-row": _accepting(lambda order, _: order.shape[:-1] == (1,), lambda o, _: o),
     "order-in-a-square":
         _accepting(lambda order, _: order.ndim == 2 and 1 not in order.shape, lambda o, _: o),

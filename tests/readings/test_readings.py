@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.arrays.calls import Call, Tensor, flatten_variadic, group_variadic
+from opcert.arrays import calls
+from opcert.arrays.calls import flatten_variadic, group_variadic
 from opcert.arrays.element_types import Array, type_name
 from opcert.arrays.patterns import materialize_numbered
 from opcert.cases.candidates import CandidateSearch
@@ -24,9 +25,9 @@ from opcert.settings import PROFILES
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
-from tests.faults.fault import BROADCAST, SLICE
+from tests.faults.fault import BROADCAST, SLICE, Call, Compute, Wrong, right
 from tests.faults.finding import core_suite, whole_core_suite
-from tests.operators.planted import Attributes, Compute, Inputs, WrongBackend, first_failure, right
+from tests.operators.planted import first_failure
 from tests.readings import core, decided, others
 from tests.shipped import at_length, each_core_spec, spec, suite
 
@@ -44,25 +45,25 @@ def conditions_of(operator: str) -> Conditions:
     return Conditions(spec(operator.partition("/")[2]).spec)
 
 
-def described(inputs: Inputs, attributes: Attributes) -> Call:
+def described(call: Call) -> calls.Call:
     """Return a call as conditions see it."""
     tensors = {}
-    for key, item in flatten_variadic(inputs).items():
+    for key, item in flatten_variadic(call.inputs).items():
         is_moved = key.partition("[")[0] in others.MOVED
         values = None if is_moved else tuple(item.ravel().tolist())
-        tensors[key] = Tensor(type_name(item.dtype), item.shape, values)
-    return Call(tensors, attributes)
+        tensors[key] = calls.Tensor(type_name(item.dtype), item.shape, values)
+    return calls.Call(tensors, call.attributes)
 
 
 def as_compared(outputs: Iterable[Array]) -> list[tuple[np.dtype, tuple[int, ...], bytes]]:
     return [(output.dtype, output.shape, output.tobytes()) for output in outputs]
 
 
-def outcome(compute: Compute, inputs: Inputs, attributes: Attributes) -> Any:
+def outcome(compute: Compute, call: Call) -> Any:
     """Return the outputs as they are compared, and as they are; nothing for a rejection."""
     # Whatever a backend raises is a rejection.
     with suppress(Exception):
-        outputs = compute(inputs, attributes)
+        outputs = compute(call)
         return as_compared(outputs), outputs
     return None, None
 
@@ -72,23 +73,23 @@ def test_no_reading_of_what_a_document_leaves_open_fails(operator: str) -> None:
     """One run tries every reading: the backend does what the first does that differs."""
     conditions, answered, differing = conditions_of(operator), set(), set()
 
-    def otherwise(inputs: Inputs, attributes: Attributes) -> Any:
-        ambiguity = conditions.ambiguity(described(inputs, attributes))
+    def otherwise(call: Call) -> Any:
+        ambiguity = conditions.ambiguity(described(call))
         if ambiguity is None:
-            return right(operator, inputs, attributes)
+            return right(operator, call)
         answered.add(ambiguity)
         with suppress(ValueError):
-            right(operator, inputs, attributes)
+            right(operator, call)
             raise ArithmeticError("it is open whether this call is valid")
         return [np.zeros(1)]
 
     readings = {**READINGS[operator], "otherwise": otherwise}
 
-    def differently(inputs: Inputs, attributes: Attributes) -> Any:
-        expected, outputs = outcome(partial(right, operator), inputs, attributes)
+    def differently(call: Call) -> Any:
+        expected, outputs = outcome(partial(right, operator), call)
         answers = [outputs]
         for name, compute in readings.items():
-            found, outputs = outcome(compute, inputs, attributes)
+            found, outputs = outcome(compute, call)
             if found != expected:
                 differing.add(name)
                 answers.append(outputs)
@@ -108,10 +109,10 @@ def test_no_reading_of_what_a_document_leaves_open_fails(operator: str) -> None:
 def test_no_reading_fails_a_case_of_the_suite_that_comes_with_opcert(operator: str) -> None:
     whole, failing = whole_core_suite().operators[operator], []
     for case in whole.cases.values():
-        inputs = group_variadic(whole.inputs(case))
+        call = Call(group_variadic(whole.inputs(case)), case.attributes)
         expected = as_compared(whole.outputs(case)) if case.expects == "outputs" else None
         for name, compute in READINGS[operator].items() if case.ambiguity is None else ():
-            if outcome(compute, inputs, case.attributes)[0] != expected:
+            if outcome(compute, call)[0] != expected:
                 failing.append((case.id, name))
     assert failing == []
 
@@ -133,8 +134,9 @@ def test_every_candidate_for_a_negative_case_is_invalid_in_every_reading(operato
             inputs = group_variadic(
                 {name: materialize_numbered(item) for name, item in candidate.call.inputs.items()}
             )
+            call = Call(inputs, candidate.call.attributes)
             for name, compute in READINGS[operator].items():
-                if outcome(compute, inputs, candidate.call.attributes)[1] is not None:
+                if outcome(compute, call)[1] is not None:
                     accepted.append((rule, name, candidate.change.name, str(candidate.call)[:200]))
     assert accepted == []
 
@@ -144,7 +146,7 @@ def test_what_contradicts_its_document_fails_by_the_rule(
     operator: str, compute: Compute, rule: str
 ) -> None:
     whole = whole_suite(operator)
-    run = Certification(WrongBackend(compute), whole)
+    run = Certification(Wrong("wrong", operator, compute), whole)
     # The cases of the rule alone, since some calls of others would fill the memory if they passed.
     cases = whole.operators[operator].cases.values()
     verdicts = (
@@ -155,8 +157,9 @@ def test_what_contradicts_its_document_fails_by_the_rule(
 
 @pytest.mark.slow
 def test_most_explicit_calls_without_a_mapping_are_ones_that_numpys_alignment_accepts() -> None:
-    (compute,) = (c for _, name, c, _ in core.DECIDED if name.startswith("aligns_at_the_end"))
-    run, rule = Certification(WrongBackend(compute), core_suite()), "explicit-with-axes-mapping"
+    (compute,) = (c for _, name, c, _ in core.DECIDED if name.startswith("aligns-at-the-end"))
+    run = Certification(Wrong("wrong", BROADCAST, compute), core_suite())
+    rule = "explicit-with-axes-mapping"
     cases = core_suite().operators[BROADCAST].cases.values()
     deciding = [case.id for case in cases if case.violated_rule == f"broadcast-1/{rule}"]
     statuses = Counter(run.verdict(case).status for case in deciding)
@@ -173,7 +176,8 @@ def test_a_case_of_an_ambiguity_violates_only_rules_of_that_ambiguity(name: str)
     for case in suite.cases.values():
         if case.ambiguity is None:
             continue
-        violated = conditions.check(described(suite.inputs(case), case.attributes)).violated
+        call = described(Call(suite.inputs(case), case.attributes))
+        violated = conditions.check(call).violated
         assert (case.expects == "rejection") == bool(violated)
         assert set(violated) <= set(ambiguities[case.ambiguity].breaks)
 

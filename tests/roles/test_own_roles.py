@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from opcert.certificate.certify_suite import certify
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
 from opcert.suite.generation import generate
+from tests.roles.made_up import Backend, write_spec
 
 pytestmark = pytest.mark.usefixtures("few_calls")
 
@@ -65,26 +67,19 @@ def head(data=None, count=None):
         raise RuleBroken("head/count-range", f"count {count}")
     return [data[:count].copy()]
 """
-WRONG = """
-import numpy as np
 
-class Last:
-    name, version = "last", "1"
-    def run(self, operator, inputs, attributes):
-        if not 0 <= attributes["count"] <= inputs["data"].shape[0]:
-            raise ValueError("count")
-        return [inputs["data"][::-1][: attributes["count"]].copy()]
-"""
+
+def last(data: np.ndarray, count: int) -> list[np.ndarray]:
+    """Return the last rows instead."""
+    if not 0 <= count <= data.shape[0]:
+        raise ValueError(count)
+    return [data[::-1][:count].copy()]
 
 
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
-    folder = tmp_path / "specs"
-    folder.mkdir()
+    folder = write_spec(tmp_path / "specs", "head", SPEC, REFERENCE).parent
     (folder / "rows.py").write_text(ROLE)
-    (folder / "head.py").write_text(REFERENCE)
-    (folder / "wrong.py").write_text(WRONG)
-    (folder / "head.yaml").write_text(SPEC)
     return folder
 
 
@@ -94,8 +89,7 @@ def test_a_role_of_the_specs_folder_gives_a_suite_that_fails_a_wrong_backend(
     suite = tmp_path / "suite"
     generate(suite, specs)
     assert certify("reference", suite, isolated=False, specs=specs).conformant
-    wrong = certify(f"{specs / 'wrong.py'}:Last", suite, isolated=False, specs=specs)
-    assert not wrong.conformant
+    assert not certify(Backend(last), suite, isolated=False, specs=specs).conformant
 
 
 @pytest.mark.parametrize(
