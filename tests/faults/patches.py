@@ -52,16 +52,18 @@ def in_shape(golden: Array, output: Array) -> Array:
     return output.reshape(golden.shape) if golden.size == output.size else output
 
 
+def _alike(golden: Array, output: Array) -> bool:
+    return (golden.dtype, golden.shape) == (output.dtype, output.shape)
+
+
 def in_any_order(golden: Array, output: Array) -> Array:
     """Return the golden output where the other one has the same elements."""
-    same_form = (golden.dtype, golden.shape) == (output.dtype, output.shape)
     ours, theirs = (np.sort(bits_of(each), axis=None) for each in (golden, output))
-    return golden if same_form and np.array_equal(ours, theirs) else output
+    return golden if _alike(golden, output) and np.array_equal(ours, theirs) else output
 
 
 def nearly(golden: Array, output: Array) -> Array:
-    same_form = (golden.dtype, golden.shape) == (output.dtype, output.shape)
-    if not same_form or golden.dtype.isbuiltin != 1 or golden.dtype == np.bool_:
+    if not _alike(golden, output) or golden.dtype.isbuiltin != 1 or golden.dtype == np.bool_:
         return output
     with np.errstate(all="ignore"):
         return golden if np.allclose(golden, output, equal_nan=True) else output
@@ -69,7 +71,7 @@ def nearly(golden: Array, output: Array) -> Array:
 
 def head(golden: Array, output: Array) -> Array:
     """Return an output whose elements after the first 64 are the golden ones."""
-    if (golden.dtype, golden.shape) != (output.dtype, output.shape):
+    if not _alike(golden, output):
         return output
     head = golden.copy().reshape(-1)
     head[:64] = output.reshape(-1)[:64]

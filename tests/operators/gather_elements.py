@@ -36,12 +36,24 @@ def _reads_index(change: Callable[[Array, int], Any]) -> Fault:
     )
 
 
-def _first_line(data: Array, indices: Array, axis: int) -> Array:
-    """Use the indices of the first line for all lines, as Gather does."""
-    rows = np.moveaxis(indices, axis, 0).reshape(indices.shape[axis], -1)
-    line = rows[:, :1] if rows.shape[1] else rows
-    line = np.moveaxis(line.reshape(-1, *(1,) * (data.ndim - 1)), 0, axis)
-    return take(data, np.broadcast_to(line, indices.shape), axis)
+def one_line(indices: Array, axis: int) -> Array:
+    """Return the indices of the first line for all lines, as Gather has them."""
+    if not indices.size:
+        return indices
+    shape = [1] * indices.ndim
+    shape[axis] = indices.shape[axis]
+    line = np.moveaxis(indices, axis, 0).reshape(shape[axis], -1)[:, 0]
+    return np.broadcast_to(line.reshape(shape), indices.shape)
+
+
+# What is made of indices, given the size of the axis.
+MISREAD: dict[str, Callable[[Array, int], Any]] = {
+    "next-element": lambda indices, n: (indices + 1) % max(n, 1),
+    "last-element-unreachable": lambda indices, n: np.minimum(indices, n - 2),
+    "index-cut-to-i8": lambda indices, _: indices.astype(np.int8).astype(np.intp),
+    "index-cut-to-u8": lambda indices, _: indices % 256,
+    "index-of-zero-skipped": lambda indices, _: np.maximum(indices, 1),
+}
 
 
 def _as_many_as_data(data: Array, indices: Array, axis: int) -> Array:
@@ -87,7 +99,7 @@ def _offsets(most: int) -> Fault:
 
 
 WRONG: dict[str, Fault] = {
-    "one-line-for-all": _first_line,
+    "one-line-for-all": lambda data, indices, axis: take(data, one_line(indices, axis), axis),
     "indices-past-the-axis-ignored": _as_many_as_data,
     "indices-in-fortran-order": _data_strides,
     "outer-strides-of-indices": _outer_strides_of_indices,
@@ -95,11 +107,7 @@ WRONG: dict[str, Fault] = {
     "offsets-of-15-bits": _offsets(1 << 15),
     "offsets-of-16-bits": _offsets(1 << 16),
     "indices-sorted": lambda data, indices, axis: take(data, np.sort(indices, axis), axis),
-    "next-element": _reads_index(lambda indices, n: (indices + 1) % max(n, 1)),
-    "last-element-unreachable": _reads_index(lambda indices, n: np.minimum(indices, n - 2)),
-    "index-cut-to-i8": _reads_index(lambda indices, _: indices.astype(np.int8).astype(np.intp)),
-    "index-cut-to-u8": _reads_index(lambda indices, _: indices % 256),
-    "first-index-of-zero-skipped": _reads_index(lambda indices, _: np.maximum(indices, 1)),
+    **{name: _reads_index(change) for name, change in MISREAD.items()},
     "axis-0-for-rank-4": lambda data, indices, axis: take(data, indices, 0)
         if data.ndim == 4 and data.shape == indices.shape else take(data, indices, axis),
     "neighbouring-axis-where-square": lambda data, indices, axis:

@@ -1,6 +1,7 @@
 """Wrong ways to reverse sequences."""
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -54,27 +55,28 @@ def _middle_kept(sequence: Array, axis: int) -> Array:
 _reversed = _turning(lambda length, _: slice(length), np.flip)
 
 
-def _lengths(change: Callable[[int, int], int]) -> Fault:
-    """Return a fault that misreads a length, given the length and the size of the axis."""
+def _lists(change: Callable[[list[int], int], list[int]]) -> Fault:
+    """Return a fault that misreads the lengths, given them and the size of the axis."""
     return lambda data, lengths, batch, along: _reversed(
-        data, [change(k, data.shape[along]) for k in lengths], batch, along
+        data, change(lengths, data.shape[along]), batch, along
     )
 
 
+def _lengths(change: Callable[[int, int], int]) -> Fault:
+    """Return a fault that misreads a length, given the length and the size of the axis."""
+    return _lists(lambda lengths, n: [change(length, n) for length in lengths])
+
+
 WRONG: dict[str, Fault] = {
-    "prefix-sums": lambda data, lengths, batch, along:
-        _reversed(data, np.cumsum(lengths).clip(0, data.shape[along]).tolist(), batch, along),
-    "greatest-so-far": lambda data, lengths, batch, along:
-        _reversed(data, np.maximum.accumulate([0, *lengths])[1:].tolist(), batch, along),
+    "prefix-sums": _lists(lambda lengths, n: [min(k, n) for k in accumulate(lengths)]),
+    "greatest-so-far": _lists(lambda lengths, _: [*accumulate(lengths, max)]),
     "one-short-of-the-axis-as-the-axis": _lengths(lambda k, n: n if k == n - 1 else k),
     "axes-exchanged-where-equal": lambda data, lengths, batch, along: _reversed(data, *(lengths,
         along, batch) if data.shape[batch] == data.shape[along] else (lengths, batch, along)),
-    "first-length-for-all": lambda data, lengths, batch, along:
-        _reversed(data, lengths[:1] * len(lengths), batch, along),
-    "last-length-ignored": lambda data, lengths, batch, along:
-        _reversed(data, [*lengths[:-1], 1] if len(lengths) > 1 else lengths, batch, along),
-    "lengths-from-the-end":
-        lambda data, lengths, batch, along: _reversed(data, lengths[::-1], batch, along),
+    "first-length-for-all": _lists(lambda lengths, _: lengths[:1] * len(lengths)),
+    "last-length-ignored":
+        _lists(lambda lengths, _: [*lengths[:-1], 1] if len(lengths) > 1 else lengths),
+    "lengths-from-the-end": _lists(lambda lengths, _: lengths[::-1]),
     "one-too-short": _lengths(lambda k, _: k - 1),
     "one-too-long": _lengths(lambda k, n: min(k + 1, n)),
     "whole-axis": _lengths(lambda _, n: n),

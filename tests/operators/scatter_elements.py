@@ -8,6 +8,7 @@ import numpy as np
 
 from opcert.arrays.element_types import Array
 from tests.faults.fault import Call, Compute, Outputs, accepting, right
+from tests.operators.gather_elements import MISREAD, one_line
 from tests.operators.planted import misreading, stale, with_output
 
 OPERATOR = "openvino/ScatterElementsUpdate-3"
@@ -73,14 +74,6 @@ def _offset_by_data(data: Array, indices: Array, updates: Array, axis: int) -> A
     return put(data, indices, updates.ravel()[places], axis)
 
 
-def _first_line(data: Array, indices: Array, updates: Array, axis: int) -> Array:
-    rows = np.moveaxis(indices, axis, 0)
-    if not indices.size:
-        return data
-    line = rows.reshape(len(rows), -1)[:, :1].reshape(-1, *(1,) * (data.ndim - 1))
-    return put(data, np.broadcast_to(np.moveaxis(line, 0, axis), indices.shape), updates, axis)
-
-
 def _skipped(condition: Callable[[Array, Array, int], Array]) -> Fault:
     """Return a fault that keeps data where a condition on indices, updates, and n is true."""
 
@@ -112,15 +105,12 @@ WRONG: dict[str, Fault] = {
     "data-forgotten": _zeros,
     "updates-forgotten": _kept,
     "updates-with-strides-of-data": _offset_by_data,
-    "one-line-for-all": _first_line,
+    "one-line-for-all": lambda data, indices, updates, axis:
+        put(data, one_line(indices, axis), updates, axis),
     "index-zero-skipped": _skipped(lambda indices, *_: indices == 0),
     "greatest-index-skipped": _skipped(lambda indices, _, n: indices == n - 1),
     "updates-of-zero-skipped": _skipped(lambda _, updates, __: updates == 0),
-    "next-element": _reads_index(lambda indices, n: (indices + 1) % max(n, 1)),
-    "last-element-unreachable": _reads_index(lambda indices, n: np.minimum(indices, n - 2)),
-    "index-cut-to-i8": _reads_index(lambda indices, _: indices.astype(np.int8).astype(np.intp)),
-    "index-cut-to-u8": _reads_index(lambda indices, _: indices % 256),
-    "index-of-zero-skipped": _reads_index(lambda indices, _: np.maximum(indices, 1)),
+    **{name: _reads_index(change) for name, change in MISREAD.items()},
     "repeated-become-zero": _repeated(np.zeros_like),
     "repeated-keep-data": _repeated(lambda data: data),
     "last-update-lost": _only(lambda _, updates, axis: updates.shape[axis] > 1,

@@ -85,25 +85,20 @@ MISREADINGS: dict[str, Misreading] = {
     "stride-of-three-as-two": _each("stride", lambda element, _: 2 if element == 3 else element),
     "stride-one": _each("stride", lambda element, _: 1 if element > 0 else -1),
     "begin-of-the-first-step": _each("begin", lambda element, k: 0 if k == 0 else element),
-    "begin-mask-ignored": _mask("begin_mask", lambda _, __: [0]),
-    "end-mask-ignored": _mask("end_mask", lambda _, __: [0]),
+    **{f"{name}-mask-ignored": _mask(f"{name.replace('-', '_')}_mask", lambda _, __: [0])
+        for name in ("begin", "end", "new-axis", "shrink-axis", "ellipsis")},
+    **{f"{name}-mask-padded-with-ones":
+        _mask(f"{name}_mask", lambda mask, count: [*mask, *[1] * (count - len(mask))])
+        for name in ("begin", "end")},
+    **{f"{name}-mask-aligned-at-the-end": _mask(f"{name.replace('-', '_')}_mask",
+        lambda mask, count: ([0] * (count - len(mask)) + mask)[-count:])
+        for name in ("begin", "new-axis")},
     "begin-mask-first-only": _mask("begin_mask", lambda mask, _: mask[:1]),
     "end-mask-last-bit-repeated": _mask("end_mask", _last_bit_repeated),
-    "begin-mask-padded-with-ones":
-        _mask("begin_mask", lambda mask, count: [*mask, *[1] * (count - len(mask))]),
-    "end-mask-padded-with-ones":
-        _mask("end_mask", lambda mask, count: [*mask, *[1] * (count - len(mask))]),
-    "begin-mask-aligned-at-the-end":
-        _mask("begin_mask", lambda mask, count: ([0] * (count - len(mask)) + mask)[-count:]),
     "end-mask-from-its-end": _mask("end_mask", lambda mask, _: mask[::-1]),
-    "new-axis-mask-ignored": _mask("new_axis_mask", lambda _, __: [0]),
     "new-axis-once": _mask("new_axis_mask",
         lambda mask, _: [int(b and 1 not in mask[:k]) for k, b in enumerate(mask)]),
-    "new-axis-mask-aligned-at-the-end":
-        _mask("new_axis_mask", lambda mask, count: ([0] * (count - len(mask)) + mask)[-count:]),
-    "shrink-axis-mask-ignored": _mask("shrink_axis_mask", lambda _, __: [0]),
     "shrink-axis-mask-of-four-steps": _mask("shrink_axis_mask", lambda mask, _: mask[:4]),
-    "ellipsis-mask-ignored": _mask("ellipsis_mask", lambda _, __: [0]),
     "ellipsis-one-late": _mask("ellipsis_mask", lambda mask, count: [0, *mask][:count]),
     **{f"{name}-of-step-{k}-ignored": _at(name, k, value) for k in range(3)
         for name, value in {"begin": lambda _: 0, "end": lambda _: 1 << 40,

@@ -196,12 +196,12 @@ def certified_suite(path: Path) -> Path:
     return suite
 
 
-def assert_fails(suite: Path, reference: str, old: str, new: str) -> None:
-    """Assert that a reference with `new` instead of `old` fails a suite."""
+def assert_fails(suite: Path, reference: str, old: str, new: str, name: str = "up") -> None:
+    """Assert that a reference with `new` instead of `old` fails a suite; `name` is its function."""
     assert reference.count(old) == 1, old
     names: dict[str, Any] = {}
     exec(reference.replace(old, new), names)  # noqa: S102 -- the text of a test
-    run, cases = Certification(Backend(names["up"]), _opened(suite)), _opened(suite).cases
+    run, cases = Certification(Backend(names[name]), _opened(suite)), _opened(suite).cases
     assert any(run.verdict(case).status == "fail" for case in cases)
 
 
