@@ -11,7 +11,7 @@ import pytest
 
 from opcert.errors import SuiteError
 from opcert.suite.emit import suite_files
-from opcert.suite.format import Manifest, content_digest
+from opcert.suite.format import content_digest
 from opcert.suite.suite import Suite
 from opcert.system import FileContents
 from tests.few_cases import few_cases, index_of, read_index
@@ -26,25 +26,26 @@ TESTS = "directml/test_dml_split.py"
 Edit = Callable[[Any], object]
 
 
-def _files_of(operator: str) -> FileContents:
-    """Return the suite that `generate` writes for an operator, without generating it again."""
-    folder = few_cases().folder
-    entry = Manifest.model_validate_json((folder / MANIFEST).read_bytes()).operators[operator]
-    paths = (entry.index, entry.pack, entry.tests)
-    contents = {path: (folder / path).read_bytes() for path in paths}
-    return dict(suite_files("core", 0, [(operator, entry, contents)]))
+def files_of(*operators: str) -> FileContents:
+    """Return the suite that `generate` writes for operators, without generating it again."""
+    folder, parts = few_cases().folder, []
+    for operator in operators:
+        entry = few_cases().manifest.operators[operator]
+        paths = (entry.index, entry.pack, entry.tests)
+        parts.append((operator, entry, {path: (folder / path).read_bytes() for path in paths}))
+    return dict(suite_files("core", 0, parts))
 
 
 @cache
 def files() -> FileContents:
     """The files of the suite by path."""
-    return _files_of(OPERATOR)
+    return files_of(OPERATOR)
 
 
 @cache
 def other_files() -> FileContents:
     """The files of another suite."""
-    return _files_of("openvino/VariadicSplit-1")
+    return files_of("openvino/VariadicSplit-1")
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -1,13 +1,12 @@
 """A small suite of a made-up operator, and ways to remove cases from it."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.small_spec import spec
 from tests.small_suite import MANIFEST, edit, reseal
 
-FOLDER = Path(__file__).parent / "bad_specs"
 OPERATOR = "example/Take-1"
 INDEX = "example/take-1.jsonl.gz"
 
@@ -26,10 +25,7 @@ CasePredicate = Callable[[Case], bool]
 
 def write_specs(folder: Path) -> None:
     """Write a small spec and its reference."""
-    text = (FOLDER / "take.yaml").read_text()
-    assert text.count("examples:\n") == 1
-    (folder / "take.yaml").write_text(text.replace("examples:\n", BEHAVIOUR))
-    shutil.copy(FOLDER / "take.py", folder)
+    spec(folder, ("examples:\n", BEHAVIOUR))
 
 
 def remove_cases(suite: Path, predicate: CasePredicate) -> None:

@@ -110,8 +110,7 @@ def test_a_behaviour_that_no_call_exhibits_is_named(suite: Path, specs: Path) ->
 
 def test_the_command_prints_shares_and_what_is_missing(suite: Path, specs: Path) -> None:
     remove_cases(suite, valid(rank=2, n=1))
-    result = opcert("coverage", "--suite", suite, "--specs", specs)
-    assert result.exit_code == 0
+    result = opcert("coverage", "--suite", suite, "--specs", specs, exits=0)
     assert result.stdout.startswith(f"{OPERATOR}\n")
     assert "missing: data n = one, data rank = two\n" in result.stdout
     assert "100%  rules: 3 of 3\n" in result.stdout
@@ -136,14 +135,12 @@ def test_a_share_just_below_1_is_not_printed_as_100_percent() -> None:
 def test_a_suite_without_specs_exits_2(
     complete: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    result = opcert("coverage", "--suite", complete, *arguments)
-    assert result.exit_code == 2
+    result = opcert("coverage", "--suite", complete, *arguments, exits=2)
     assert message in result.stderr.replace("\n", " ")
 
 
 def test_a_folder_without_a_suite_exits_2(tmp_path: Path) -> None:
-    result = opcert("coverage", "--suite", tmp_path)
-    assert result.exit_code == 2
+    result = opcert("coverage", "--suite", tmp_path, exits=2)
     assert "opcert generate" in result.stderr.replace("\n", " ")
 
 
@@ -151,8 +148,7 @@ def test_specs_alone_are_measured_on_a_core_suite_that_is_not_kept(
     specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = opcert("coverage", "--specs", specs)
-    assert result.exit_code == 0
+    result = opcert("coverage", "--specs", specs, exits=0)
     assert f"generated the core suite of {OPERATOR} in " in result.stderr
     assert result.stdout.startswith(f"{OPERATOR}\n")
     assert not list(tmp_path.iterdir())

@@ -15,38 +15,37 @@ import pytest
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, stored_dtype
 from opcert.arrays.patterns import read_elements
 from opcert.specification.expressions import DocumentedTensor
-from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite import emit, suite
 from opcert.suite.emit import operator_files
 from opcert.suite.format import FORMAT, content_digest, content_of
 from opcert.suite.operator_suite import OperatorSuite
 from tests import shipped
 from tests.faults.finding import core_suite
-from tests.few_cases import read_index
 from tests.short_suite import CORE
-from tests.small_suite import OPERATOR, files
+from tests.small_suite import INDEX, MANIFEST, OPERATOR, files, read_json
 
-
-@cache
-def spec() -> SpecFile:
-    (spec_file,) = read_specs_in(None, OPERATOR)
-    return spec_file
+SPEC = shipped.spec("DML_OPERATOR_SPLIT")
 
 
 @cache
 def manifest() -> Any:
-    return json.loads(files()["manifest.json"])
+    return json.loads(files()[MANIFEST])
 
 
 @cache
 def entry() -> Any:
     """The entry of the operator in the core suite, which has cases of every kind."""
-    return json.loads((core_suite().folder / "manifest.json").read_bytes())["operators"][OPERATOR]
+    return read_json(core_suite().folder, MANIFEST)["operators"][OPERATOR]
 
 
 @cache
 def index() -> Any:
-    return read_index((core_suite().folder / entry()["index"]).read_bytes())
+    return read_json(core_suite().folder, INDEX)
+
+
+@cache
+def cases() -> dict[str, Any]:
+    return {case["id"]: case for case in index()["cases"]}
 
 
 @cache
@@ -55,17 +54,13 @@ def pack() -> dict[str, Array]:
         return dict(archive)
 
 
-def arrays() -> list[Any]:
-    """The records of all arrays in the index."""
+def stored_arrays() -> list[Any]:
+    """The records of all arrays in the index that the pack has."""
     records = []
     for case in index()["cases"]:
         records += case["inputs"].values()
         records += case.get("outputs", []) + case.get("inverted_data_outputs", [])
-    return records
-
-
-def stored_arrays() -> list[Any]:
-    return [record for record in arrays() if "array" in record]
+    return [record for record in records if "array" in record]
 
 
 def python_files() -> dict[str, str]:
@@ -73,27 +68,25 @@ def python_files() -> dict[str, str]:
 
 
 def test_the_manifest_names_every_other_file_with_its_digest() -> None:
-    others = {name: data for name, data in files().items() if name != "manifest.json"}
-    assert manifest()["files"] == {
-        name: content_digest(name, data) for name, data in others.items()
-    }
+    digests = {name: content_digest(name, data) for name, data in files().items()}
+    del digests[MANIFEST]
+    assert manifest()["files"] == digests
 
 
 def test_the_manifest_states_how_the_suite_was_generated() -> None:
     stated = {key: manifest()[key] for key in ("format", "profile", "seed")}
     assert stated == {"format": FORMAT, "profile": "core", "seed": 0}
     assert list(manifest()["operators"]) == [OPERATOR]
-    text = spec().path.read_bytes().replace(b"\r\n", b"\n")
+    text = SPEC.path.read_bytes().replace(b"\r\n", b"\n")
     assert entry()["spec_sha256"] == sha256(text).hexdigest()
     assert entry()["spec"] == "directml/DML_OPERATOR_SPLIT.yaml"
-    assert entry()["spec_version"] == spec().spec.version
+    assert entry()["spec_version"] == SPEC.spec.version
 
 
 def test_the_counts_of_the_manifest_are_those_of_the_index() -> None:
-    cases = index()["cases"]
-    assert entry()["cases"] == len(cases)
-    assert entry()["rejections"] == sum(case["expects"] == "rejection" for case in cases)
-    assert entry()["implementation_defined"] == sum("ambiguity" in case for case in cases)
+    expects = [case["expects"] for case in index()["cases"]]
+    assert (entry()["cases"], entry()["rejections"]) == (len(expects), expects.count("rejection"))
+    assert entry()["implementation_defined"] == sum("ambiguity" in c for c in index()["cases"])
 
 
 def test_the_index_has_one_case_a_line() -> None:
@@ -103,17 +96,13 @@ def test_the_index_has_one_case_a_line() -> None:
 
 def test_a_case_is_an_example_or_drawn_or_one_change_from_its_baseline() -> None:
     for case in index()["cases"]:
-        assert (
-            sum(bool(case.get(key)) for key in ("example", "baseline")) + ("/drawn-" in case["id"])
-            == 1
-        )
+        origins = "example" in case, "baseline" in case, "/drawn-" in case["id"]
+        assert sum(origins) == 1
 
 
 def test_a_case_with_a_baseline_states_its_change() -> None:
+    assert all(("change" in case) == ("baseline" in case) for case in index()["cases"])
     changes = [case.get("change") for case in index()["cases"]]
-    assert [change is None for change in changes] == [
-        "baseline" not in case for case in index()["cases"]
-    ]
     assert {"kind": "plus-one", "argument": "OutputCount"} in changes
     middle = {"kind": "extent-minus-one", "argument": "InputTensor", "position": "middle"}
     assert middle in changes
@@ -121,7 +110,7 @@ def test_a_case_with_a_baseline_states_its_change() -> None:
 
 
 def test_the_index_names_the_document_with_its_digest() -> None:
-    document = spec().spec.document
+    document = SPEC.spec.document
     assert index()["document"] == {
         "title": document.title,
         "version": document.version,
@@ -131,13 +120,12 @@ def test_the_index_names_the_document_with_its_digest() -> None:
 
 
 def test_a_rejection_names_its_rule_and_baseline_and_has_no_outputs() -> None:
-    ids = {case["id"] for case in index()["cases"]}
     for case in index()["cases"]:
         assert (case["expects"] == "rejection") == ("violated_rule" in case)
         if "violated_rule" in case:
             assert "outputs" not in case
             assert case["rules"][0] == case["violated_rule"]
-            assert case["baseline"] in ids
+            assert case["baseline"] in cases()
 
 
 def test_the_index_finds_each_array_by_name_and_by_offset() -> None:
@@ -161,7 +149,7 @@ def test_the_pack_has_the_stored_arrays_and_no_others() -> None:
 
 def test_what_is_not_stored_is_recomputed() -> None:
     vectors = shipped.vectors("DML_OPERATOR_SPLIT")
-    made, contents = operator_files(spec(), vectors, stored=0)
+    made, contents = operator_files(SPEC, vectors, stored=0)
     index = suite.read_index(Path(made.index), content_of(made.index, contents[made.index]))
     operator = OperatorSuite(made, *index, partial(contents.__getitem__, made.pack), Path())
     assert len(contents[made.pack]) < 50_000
@@ -178,22 +166,18 @@ def test_what_is_not_stored_is_recomputed() -> None:
 
 
 def test_a_case_shares_unchanged_arrays_with_its_baseline() -> None:
-    cases = {case["id"]: case for case in index()["cases"]}
-    shared = 0
-    for case in index()["cases"]:
-        if "baseline" in case and case["inputs"] == cases[case["baseline"]]["inputs"]:
-            shared += 1
-    assert shared > 50
+    baselines = {id_: case["baseline"] for id_, case in cases().items() if "baseline" in case}
+    shared = [cases()[case]["inputs"] == cases()[of]["inputs"] for case, of in baselines.items()]
+    assert sum(shared) > 50
 
 
 def test_type_and_rank_are_those_of_the_first_input_or_of_the_baseline_s() -> None:
-    cases = {case["id"]: case for case in index()["cases"]}
     for case in index()["cases"]:
         if "InputTensor" in case["inputs"]:
             first = case["inputs"]["InputTensor"]
             assert (case["type"], case["rank"]) == (first["type"], len(first["shape"]))
         else:
-            baseline = cases[case["baseline"]]
+            baseline = cases()[case["baseline"]]
             assert (case["type"], case["rank"]) == (baseline["type"], baseline["rank"])
 
 

@@ -16,15 +16,17 @@ from opcert.cases.generation import generate_cases
 from opcert.errors import OpcertError, SpecError
 from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile, read_specs_in
-from opcert.suite import writing
+from opcert.suite import formats, writing
 from opcert.suite.format import Manifest
 from opcert.suite.generation import generate, generate_suite_files, iterate_files
-from opcert.suite.suite import Suite
+from opcert.suite.suite import Suite, core_suite_folder
 from opcert.suite.writing import write_suite
 from opcert.system import FileContents
 from tests import small_spec, small_suite
+from tests.command_line import opcert
 from tests.few_cases import read_index
 from tests.short_suite import CORE
+from tests.small_spec import mistakes_of
 from tests.small_suite import contents
 from tests.workers_here import WorkersHere
 
@@ -56,16 +58,9 @@ def suite(files: FileContents, tmp_path: Path) -> Path:
 def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two specs, the second of which comes first as a path."""
     folder = tmp_path_factory.mktemp("two")
-    other = small_spec.TAKE.replace("example/Take-1", "example/Copied-1")
-    other = other.replace("slug: take-1", "slug: copied-1").replace(
-        "take.py:take", "take.py:copied"
-    )
-    for name, spec in (("b/first.yaml", small_spec.TAKE), ("a/second.yaml", other)):
-        path = folder / name
-        path.parent.mkdir(parents=True)
-        path.write_text(spec, encoding="utf-8")
-        reference = (small_spec.FOLDER / "take.py").read_text() + COPIED
-        (path.parent / "take.py").write_text(reference, encoding="utf-8")
+    new = ("example/Take-1", "example/Copied-1"), ("slug: take-1", "slug: copied-1")
+    small_spec.spec(folder / "b", name="first")
+    small_spec.spec(folder / "a", *new, ("take.py:take", "take.py:unchecked"), name="second")
     return folder
 
 
@@ -85,19 +80,6 @@ def finished() -> list[str]:
 def together(two: Path, finished: list[str]) -> FileContents:
     """The suite of both specs."""
     return generate_suite_files(read_specs_in(two), on_operator=finished.append)
-
-
-COPIED = """
-
-def copied(data: Array, count: int) -> list[Array]:
-    require(0 <= count <= len(data), "copied-1/count-range", f"count {count} of {len(data)}")
-    return take(data, count)
-"""
-
-
-def test_exactly_the_files_of_the_suite_are_written(suite: Path, files: FileContents) -> None:
-    assert contents(suite) == dict(files)
-    assert [path.name for path in suite.parent.iterdir()] == ["suite"]
 
 
 def test_the_suite_can_be_opened(suite: Path, files: FileContents) -> None:
@@ -187,13 +169,8 @@ def test_the_mistakes_of_all_specs_are_reported_together(specs: Path) -> None:
     for path in specs.rglob("*.yaml"):
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace("i8[2] 1 2", "i8[2] 2 1"))
-    with pytest.raises(SpecError) as caught:
-        generate_suite_files(read_specs_in(specs))
-    assert len(caught.value.mistakes) == 2
-    assert {Path(mistake.file).name for mistake in caught.value.mistakes} == {
-        "first.yaml",
-        "second.yaml",
-    }
+    mistakes = mistakes_of(lambda: generate_suite_files(read_specs_in(specs)))
+    assert [Path(mistake.file).name for mistake in mistakes] == ["second.yaml", "first.yaml"]
 
 
 def test_a_spec_that_changes_meanwhile_is_an_error(specs: Path) -> None:
@@ -230,15 +207,20 @@ def test_check_finds_no_difference_in_the_suite_of_the_specs(suite: Path, take: 
     assert generate(suite, take, check=True) == []
 
 
-def test_check_names_missing_changed_and_unexpected_files(suite: Path, take: Path) -> None:
+def test_check_names_missing_changed_and_unexpected_files_and_writes_nothing(
+    suite: Path, take: Path
+) -> None:
     (suite / "conftest.py").unlink()
     (suite / PACK).write_bytes(b"changed")
     (suite / "example" / "notes.txt").write_text("mine")
+    before = contents(suite)
     assert generate(suite, take, check=True) == [
         f"changed: {PACK}",
         "missing: conftest.py",
         "unexpected: example/notes.txt",
     ]
+    assert contents(suite) == before
+    assert [path.name for path in suite.parent.iterdir()] == ["suite"]
 
 
 def test_check_names_every_file_of_a_missing_suite(
@@ -248,14 +230,6 @@ def test_check_names_every_file_of_a_missing_suite(
     assert differences == [f"missing: {name}" for name in sorted(files)]
 
 
-def test_check_writes_nothing(suite: Path, take: Path) -> None:
-    (suite / "conftest.py").write_text("changed")
-    before = contents(suite)
-    generate(suite, take, check=True)
-    assert contents(suite) == before
-    assert [path.name for path in suite.parent.iterdir()] == ["suite"]
-
-
 def test_a_spec_with_mistakes_leaves_the_former_suite(
     suite: Path, specs: Path, files: FileContents
 ) -> None:
@@ -263,3 +237,25 @@ def test_a_spec_with_mistakes_leaves_the_former_suite(
     with pytest.raises(SpecError):
         generate(suite, specs)
     assert contents(suite) == dict(files)
+
+
+@pytest.mark.parametrize("format_", ["onnx-backend-test", "safetensors"])
+def test_the_core_suite_is_not_replaced_by_another_format(
+    format_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "find_spec", lambda package: package)
+    with pytest.raises(OpcertError, match="expected a path outside"):
+        generate(core_suite_folder(), format=format_)
+
+
+@pytest.mark.parametrize(
+    ("format_", "package"), [("onnx-backend-test", "onnx"), ("safetensors", "safetensors")]
+)
+def test_a_missing_package_is_named_with_its_extra(
+    format_: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "find_spec", lambda _: None)
+    result = opcert("generate", "--format", format_, "--out", tmp_path / "out", exits=2)
+    text = f"the format {format_} needs the package {package}; pip install 'opcert[{package}]'"
+    assert result.stderr == f"opcert: error: {text}\n"
+    assert not (tmp_path / "out").exists()

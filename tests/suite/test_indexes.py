@@ -15,7 +15,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from opcert.errors import SuiteError
 from opcert.suite.format import FORMAT, IndexedCase, content_of
-from opcert.suite.writing import write_suite
 from tests.small_suite import (
     INDEX,
     MANIFEST,
@@ -24,19 +23,18 @@ from tests.small_suite import (
     Edit,
     edit,
     edit_index,
-    files,
     opened,
     read_json,
     refusal,
     reseal,
+    write,
 )
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A suite that a test may damage."""
-    write_suite(tmp_path / "suite", files().items())
-    return tmp_path / "suite"
+    return write(tmp_path / "suite")
 
 
 def stored(**changes: Any) -> Edit:

@@ -19,11 +19,11 @@ from opcert.suite.suite import Suite
 from tests.command_line import opcert
 from tests.faults.finding import core_suite
 from tests.few_cases import read_index
+from tests.small_spec import spec
 from tests.small_suite import INDEX, edit_index
 from tests.small_suite import OPERATOR as SPLIT
 from tests.wrong_backends import Attributes, Inputs, Right
 
-FOLDER = Path(__file__).parents[1] / "bad_specs"
 OPERATOR = "example/Take-1"
 TAKEN = "return [data[:count].copy()]"
 FAULTS = {
@@ -48,12 +48,8 @@ pytestmark = pytest.mark.usefixtures("few_calls")
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the small valid spec and its reference, with a level of large data."""
-    text = (FOLDER / "take.yaml").read_text()
-    assert text.count("take.py:Rows") == 1
     folder = tmp_path_factory.mktemp("specs")
-    shutil.copy(FOLDER / "take.py", folder)
-    (folder / "take.yaml").write_text(text.replace("take.py:Rows", "take.py:ManyRows"))
-    return folder
+    return spec(folder, ("take.py:Rows", "take.py:ManyRows")).parent
 
 
 @pytest.fixture(scope="module")
@@ -165,11 +161,10 @@ def test_without_its_spec_the_rest_of_the_suite_can_be_read(folder: Path) -> Non
 
 def test_the_command_line_needs_the_spec_and_its_reference(folder: Path, specs: Path) -> None:
     command = "certify", "--backend", f"{__file__}:Takes", "--suite", folder
-    assert opcert(*command, "--specs", specs).exit_code == 0
+    opcert(*command, "--specs", specs, exits=0)
     other = with_reference(specs, FAULTS["zeros"])
     for more, text in (((), "by --specs"), (("--specs", other), "which are not stored")):
-        result = opcert(*command, *more)
-        assert result.exit_code == 2
+        result = opcert(*command, *more, exits=2)
         assert text in result.stderr.replace("\n", " ")
 
 

@@ -59,10 +59,6 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return operators
 
 
-def test_the_shipped_operators_are_those_of_the_specs() -> None:
-    assert sorted(shipped_operators()) == [file.spec.operator for file in read_specs_in(None)]
-
-
 def test_the_core_suite_has_the_core_operators() -> None:
     assert tuple(core_suite().manifest.operators) == CORE_OPERATORS
     assert LACKING in set(shipped_operators()) - set(CORE_OPERATORS)
@@ -163,6 +159,5 @@ def test_the_commands_generate_what_the_core_suite_lacks(
         ("claim", "--from", out, "--out", tmp_path / "claim.yaml"),
         ("docs", "--operator", LACKING, "--out", tmp_path / "docs"),
     ):
-        result = opcert(*command)
-        assert result.exit_code == 0, result.stderr
+        result = opcert(*command, exits=0)
         assert len(re.findall(SENTENCE, result.stderr)) == 1, command

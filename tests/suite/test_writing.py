@@ -1,5 +1,6 @@
 """Writing a suite: the folder has exactly its files, or stays as it was."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -7,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from opcert.errors import OpcertError
-from opcert.suite.format import json_file
+from opcert.suite.format import content_digest, json_file
 from opcert.suite.suite import read_manifest
 from opcert.suite.writing import folder_differences, write_suite
-from tests.small_suite import MANIFEST, contents, edit, files, other_files
+from opcert.system import FileContents
+from tests.small_suite import MANIFEST, contents, edit, failing_at, files, other_files
 
 
 @pytest.fixture
@@ -92,29 +94,38 @@ def test_a_folder_with_another_file_or_manifest_is_refused(
     assert contents(tmp_path) == {name: text.encode()}
 
 
+def interrupt(number: int, folder: Path, files: FileContents, patch: pytest.MonkeyPatch) -> None:
+    """Write files, and interrupt this at one of its steps."""
+    with patch.context() as patched:
+        failing_at(number, KeyboardInterrupt(), patched)
+        with pytest.raises(KeyboardInterrupt):
+            write_suite(folder, files.items())
+
+
 @pytest.mark.parametrize("number", range(1, 6))
 def test_what_an_interrupted_command_wrote_is_replaced(
     number: int, suite: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moves = iter(range(100))
-    replace = Path.replace
-
-    def replace_or_end(source: Path, target: Path) -> Path:
-        if next(moves) == number:
-            raise KeyboardInterrupt
-        return replace(source, target)
-
     new = {f"other/{name}": data for name, data in files().items() if name != MANIFEST}
     manifest = read_manifest(suite)
     digests = {f"other/{name}": digest for name, digest in manifest.files.items()}
     changed = manifest.model_copy(update={"files": digests})
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", replace_or_end)
-        with pytest.raises(KeyboardInterrupt):
-            write_suite(suite, {**new, MANIFEST: json_file(changed)}.items())
+    interrupt(number, suite, {**new, MANIFEST: json_file(changed)}, monkeypatch)
     assert any(name.startswith("other/") for name in contents(suite))
     write_suite(suite, files().items())
     assert contents(suite) == dict(files())
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_tests_of_onnx_that_an_interrupted_command_wrote_are_replaced(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = {f"family/operator/test_{k}/model.onnx": bytes([k]) for k in range(4)}
+    digests = {name: content_digest(name, data) for name, data in tests.items()}
+    tests[MANIFEST] = json.dumps({"format": "onnx-backend-test", "files": digests}).encode()
+    interrupt(number, tmp_path, tests, monkeypatch)
+    write_suite(tmp_path, tests.items())
+    assert contents(tmp_path) == tests
 
 
 def test_a_readme_is_kept_and_is_no_difference(suite: Path) -> None:
