@@ -1,6 +1,6 @@
 """Honest ways to compute in a type: each operation may go another legitimate way."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -45,6 +45,3 @@ def cut(array: Array, bits: int) -> Array:
     """Return an array of f32 cut to fewer significant bits."""
     kept = np.uint32(0xFFFFFFFF << (24 - bits) & 0xFFFFFFFF)
     return (array.view(np.uint32) & kept).view(np.float32)
-
-
-Function = Callable[..., Any]

@@ -26,6 +26,7 @@ COMPUTED = [
     for name in SPECS
     if any(o.computed and o.type == spec(name).spec.inputs[0].type for o in spec(name).spec.outputs)
 ]
+CERTIFY = ("certify", "--operator", "openvino/Exp-1", "--profile", "smoke")
 # Those whose results depend on all bits of their inputs; others choose or compare elements.
 CONTINUOUS = ["Exp-1", "ReduceSum-1", "Add-1", "MatMul-1", "Multiply-1", "Softmax-8", "Tanh-1"]
 
@@ -170,16 +171,12 @@ def test_a_claim_of_a_looser_arithmetic_lets_it_conform(tmp_path: Path) -> None:
 def test_a_wrong_claim_is_one_mistake(tmp_path: Path, text: str, message: str) -> None:
     claim = tmp_path / "claim.yaml"
     claim.write_text(f"arithmetic: {text}\noperators: {{openvino/Exp-1: {{}}}}\n")
-    result = opcert(
-        "certify", "--operator", "openvino/Exp-1", "--profile", "smoke", "--claim", claim
-    )
-    assert result.exit_code == 2
+    result = opcert(*CERTIFY, "--claim", claim, exits=2)
     assert message in result.stderr
 
 
 def test_without_python_flint_a_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "opcert.accuracy.balls", raising=False)
     monkeypatch.setitem(sys.modules, "flint", None)
-    result = opcert("certify", "--operator", "openvino/Exp-1", "--profile", "smoke")
-    assert result.exit_code == 2
+    result = opcert(*CERTIFY, exits=2)
     assert "install opcert[arithmetic]" in result.stderr

@@ -58,109 +58,71 @@ SMALL, TINY = f32(1e-45), f32(-1.1754942e-38)
 STEPS, WIDE = f32(1, 2, 4, 9), f16(300, -300, 100, -50)
 ROW = f32(-1e38, 0, 1e38)
 WHOLE = np.random.default_rng(5).integers(1, 5, 16).astype(np.float64)
-# Operator, inputs, attributes, output, and whether it is allowed.
-CALLS: dict[str, tuple[str, dict[str, Array], dict[str, Any], Array, bool]] = {
+Calling = tuple[str, dict[str, Array], dict[str, Any]]
+
+
+def mvn(data: Array) -> Calling:
+    return "MVN-6", {"data": data, "axes": FIRST}, INSIDE
+
+
+def of_pair(operator: str, a: Array, b: Array) -> Calling:
+    return operator, {"a": a, "b": b}, {}
+
+
+def reduced(operator: str, data: Array) -> Calling:
+    return operator, {"data": data, "axes": FIRST}, {}
+
+
+def of_data(operator: str, data: Array, **attributes: Any) -> Calling:
+    return operator, {"data": data}, attributes
+
+
+ONES = f32(*[1] * 41)
+CLAMPED_NAN = of_data("Clamp-1", f32(np.nan), min=-1.0, max=1.0)
+# A call, and an output of it.
+ALLOWED: dict[str, tuple[Calling, Array]] = {
     # Subnormal operands may count as zeros, and so may results below the least normal number.
-    "greatest subnormal": ("Maximum-1", {"a": SMALL, "b": TINY}, {}, TINY, True),
-    "flushed products": (
-        "MatMul-1",
-        {"a": f32(*[1e-20] * 64), "b": f32(*[1e-19] * 64)},
-        {},
-        f32(0).reshape(()),
-        True,
-    ),
+    "greatest subnormal": (of_pair("Maximum-1", SMALL, TINY), TINY),
+    "flushed products": (of_pair("MatMul-1", f32(*[1e-20] * 64), f32(*[1e-19] * 64)), f32(0)[0]),
     "flushed partial sum": (
-        "ReduceSum-1",
-        {"data": f32(1.5e-38, -1.4e-38, 1.3e-38), "axes": FIRST},
-        {},
-        f32(1.3e-38).reshape(()),
-        True,
+        reduced("ReduceSum-1", f32(1.5e-38, -1.4e-38, 1.3e-38)),
+        f32(1.3e-38)[0],
     ),
-    "flushed differences": (
-        "MVN-6",
-        {"data": f32(1.5e-38, 1.4e-38), "axes": FIRST},
-        INSIDE,
-        f32(0, 0),
-        True,
-    ),
+    "flushed differences": (mvn(f32(1.5e-38, 1.4e-38)), f32(0, 0)),
     "infinity times a flushed operand": (
-        "Multiply-1",
-        {"a": f32(np.inf), "b": f32(1e-39)},
-        {},
+        of_pair("Multiply-1", f32(np.inf), f32(1e-39)),
         f32(np.nan),
-        True,
     ),
-    "zero times a flushed operand": (
-        "Multiply-1",
-        {"a": f32(-1e-40), "b": f32(0)},
-        {},
-        f32(0),
-        True,
-    ),
-    "zero times a negative number": ("Multiply-1", {"a": f32(-1), "b": f32(0)}, {}, f32(0), False),
+    "zero times a flushed operand": (of_pair("Multiply-1", f32(-1e-40), f32(0)), f32(0)),
     # Forms as tight as the document's.
-    "mean by a reciprocal": (
-        "MVN-6",
-        {"data": f32(*[1] * 41), "axes": FIRST},
-        INSIDE,
-        by_reciprocal_of_count(f32(*[1] * 41)),
-        True,
-    ),
-    "Welford": ("MVN-6", {"data": WHOLE, "axes": FIRST}, INSIDE, welford(WHOLE), True),
-    "truncated mean": (
-        "ReduceMean-1",
-        {"data": bf16(1, 2), "axes": FIRST},
-        {},
-        bf16(1.41).reshape(()),
-        False,
-    ),
+    "mean by a reciprocal": (mvn(ONES), by_reciprocal_of_count(ONES)),
+    "Welford": (mvn(WHOLE), welford(WHOLE)),
     # The variance is a mean of squares.
-    "variance": ("MVN-6", {"data": STEPS, "axes": FIRST}, INSIDE, normalised(STEPS), True),
-    "variance of n - 1": (
-        "MVN-6",
-        {"data": STEPS, "axes": FIRST},
-        INSIDE,
-        normalised(STEPS, ddof=1),
-        False,
-    ),
-    "factors": (
-        "MVN-6",
-        {"data": STEPS, "axes": FIRST},
-        INSIDE,
-        normalised(STEPS, np.array([0.55, 0.9, 0.7, 0.6])),
-        False,
-    ),
+    "variance": (mvn(STEPS), normalised(STEPS)),
     # An intermediate result that overflows.
-    "divided by infinity": ("MVN-6", {"data": WIDE, "axes": FIRST}, INSIDE, f16(0, 0, 0, 0), True),
-    "twice the right result": (
-        "MVN-6",
-        {"data": WIDE, "axes": FIRST},
-        INSIDE,
-        normalised(WIDE, 2.0),
-        False,
-    ),
-    "hyperbolic tangent of an overflow": ("Tanh-1", {"data": f16(4e4)}, {}, f16(-1), False),
-    "softmax of a wide row": ("Softmax-8", {"data": ROW}, {"axis": 0}, f32(0.3, 0.3, 0.3), False),
-    # Units are those of the type in which a kernel computes, and powers are not negative.
-    "power of f16, two units off": ("Exp-1", {"data": f16(-13)}, {}, f16(40 * 2.0**-24), False),
-    "negative power": ("Exp-1", {"data": f16(-20)}, {}, f16(-1.2e-7), False),
-    # A NaN may be dropped, but makes no other number.
-    "bound for NaN": ("Clamp-1", {"data": f32(np.nan)}, {"min": -1.0, "max": 1.0}, f32(1), True),
-    "NaN for NaN": ("Clamp-1", {"data": f32(np.nan)}, {"min": -1.0, "max": 1.0}, f32(np.nan), True),
-    "other number for NaN": (
-        "Clamp-1",
-        {"data": f32(np.nan)},
-        {"min": -1.0, "max": 1.0},
-        f32(7),
-        False,
-    ),
+    "divided by infinity": (mvn(WIDE), f16(0, 0, 0, 0)),
+    # A NaN may be dropped.
+    "bound for NaN": (CLAMPED_NAN, f32(1)),
+    "NaN for NaN": (CLAMPED_NAN, f32(np.nan)),
     "window with NaN": (
-        "MaxPool-1",
-        {"data": f32(np.nan, 1)[None, None]},
-        WINDOW,
+        of_data("MaxPool-1", f32(np.nan, 1)[None, None], **WINDOW),
         f32(1)[None, None],
-        True,
     ),
+}
+REFUSED: dict[str, tuple[Calling, Array]] = {
+    "zero times a negative number": (of_pair("Multiply-1", f32(-1), f32(0)), f32(0)),
+    "truncated mean": (reduced("ReduceMean-1", bf16(1, 2)), bf16(1.41)[0]),
+    "variance of n - 1": (mvn(STEPS), normalised(STEPS, ddof=1)),
+    "factors": (mvn(STEPS), normalised(STEPS, np.array([0.55, 0.9, 0.7, 0.6]))),
+    # An intermediate result that overflows.
+    "twice the right result": (mvn(WIDE), normalised(WIDE, 2.0)),
+    "hyperbolic tangent of an overflow": (of_data("Tanh-1", f16(4e4)), f16(-1)),
+    "softmax of a wide row": (of_data("Softmax-8", ROW, axis=0), f32(0.3, 0.3, 0.3)),
+    # Units are those of the type in which a kernel computes, and powers are not negative.
+    "power of f16, two units off": (of_data("Exp-1", f16(-13)), f16(40 * 2.0**-24)),
+    "negative power": (of_data("Exp-1", f16(-20)), f16(-1.2e-7)),
+    # A NaN makes no other number.
+    "other number for NaN": (CLAMPED_NAN, f32(7)),
 }
 
 
@@ -169,9 +131,9 @@ def formulas(name: str) -> ElementFormulas:
     return ElementFormulas(spec(name))
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*ALLOWED, *REFUSED])
 def test_an_output_is_allowed_or_not(name: str) -> None:
-    operator, inputs, attributes, output, is_allowed = CALLS[name]
+    (operator, inputs, attributes), output = (ALLOWED | REFUSED)[name]
     tensors = {
         key: Tensor(type_name(array.dtype), array.shape, tuple(array.reshape(-1).tolist()))
         for key, array in inputs.items()
@@ -183,4 +145,4 @@ def test_an_output_is_allowed_or_not(name: str) -> None:
         Call(tensors, attributes), inputs, [np.asarray(one) for one in outputs]
     )
     difference = compare_outputs(golden, [np.asarray(output)])
-    assert (difference is None) is is_allowed
+    assert (difference is None) is (name in ALLOWED)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import yaml
 
 from opcert.arrays.calls import Call, Tensor
 from opcert.cases.conditions import Conditions
@@ -10,65 +11,37 @@ from opcert.errors import ExpressionError
 from opcert.specification.model import Spec
 
 DATA = Tensor("i8", (4, 2))
-NOT_NEGATIVE = {
-    "id": "not-negative",
-    "kind": "requirement",
-    "clause": "1",
-    "text": "The count is not negative.",
-    "holds": "count >= 0",
-}
-ENOUGH = {
-    **NOT_NEGATIVE,
-    "id": "enough",
-    "text": "There are as many rows.",
-    "prerequisites": ["not-negative"],
-    "holds": "count <= data.shape[0]",
-}
-WITH_MASK = {
-    **NOT_NEGATIVE,
-    "id": "mask-rank",
-    "text": "A mask has one dimension.",
-    "when": "mask is not None",
-    "holds": "mask.rank == 1",
-}
-ALL_ROWS = {
-    "id": "all-rows",
-    "kind": "behaviour",
-    "clause": "2",
-    "text": "All rows may be taken.",
-    "when": "count == data.shape[0]",
-    "holds": "outputs[0].shape == data.shape",
-}
-NONE = {
-    "id": "none",
-    "clause": "3",
-    "text": "What no rows are.",
-    "readings": {"valid": "Rows.", "invalid": "No rows."},
-    "touches": "count == 0",
-}
+SPEC = yaml.safe_load("""\
+operator: example/Take-1
+slug: take-1
+version: 1
+document: {title: Take, version: "1"}
+reference: take.py:take
+types: {T: [i8, f32]}
+inputs:
+  - {name: data, type: T, required: true, text: "", rank: ["0", "8"]}
+  - {name: mask, type: T, required: false, text: "", rank: ["0", "8"]}
+attributes: [{name: count, type: int, required: false, default: 1, text: ""}]
+outputs: [{name: output, type: T, text: "", shape: "[count, 2]"}]
+rules:
+  - {id: not-negative, kind: requirement, clause: "1", text: "", holds: count >= 0}
+  - {id: enough, kind: requirement, clause: "1", text: "", prerequisites: [not-negative],
+     holds: "count <= data.shape[0]"}
+  - {id: mask-rank, kind: requirement, clause: "1", text: "", when: mask is not None,
+     holds: mask.rank == 1}
+  - {id: all-rows, kind: behaviour, clause: "2", text: "", when: "count == data.shape[0]",
+     holds: "outputs[0].shape == data.shape"}
+ambiguities:
+  - {id: none, clause: "3", text: What no rows are., readings: {valid: Rows., invalid: No rows.},
+     touches: count == 0}
+""")
+NOT_NEGATIVE, ENOUGH, WITH_MASK, _ = SPEC["rules"]
+(NONE,) = SPEC["ambiguities"]
 
 
 def conditions(**changed: Any) -> Conditions:
     """Return the conditions of a spec that takes `count` rows of `data`."""
-    whole = {
-        "operator": "example/Take-1",
-        "slug": "take-1",
-        "version": 1,
-        "document": {"title": "Take", "version": "1"},
-        "reference": "take.py:take",
-        "types": {"T": ["i8", "f32"]},
-        "inputs": [argument("data", "T", True), argument("mask", "T", False)],
-        "attributes": [{**argument("count", "int", False), "default": 1}],
-        "outputs": [{"name": "output", "type": "T", "text": "", "shape": "[count, 2]"}],
-        "rules": [NOT_NEGATIVE, ENOUGH, WITH_MASK, ALL_ROWS],
-        "ambiguities": [NONE],
-    }
-    return Conditions(Spec.model_validate(whole | changed, strict=False))
-
-
-def argument(name: str, kind: str, required: bool) -> dict[str, Any]:
-    common = {"name": name, "type": kind, "required": required, "text": ""}
-    return common if kind == "int" else {**common, "rank": ["0", "8"]}
+    return Conditions(Spec.model_validate({**SPEC, **changed}, strict=False))
 
 
 def call(count: int | None = None, **inputs: Tensor) -> Call:

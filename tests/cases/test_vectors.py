@@ -1,8 +1,6 @@
 """Vectors: golden outputs are the reference's, in memory of their own, checked against the spec."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import Vector, make_vectors
 from opcert.errors import SpecError
 from opcert.specification.files import read_spec
+from tests.roles.made_up import write_spec
 from tests.shipped import cases, each_spec_at_length, vectors
 
 pytestmark = pytest.mark.usefixtures("few_calls")
@@ -53,37 +52,23 @@ def test_unrelated_cases_share_no_arrays(name: str) -> None:
     assert len(arrays) == len(set(arrays))
 
 
-MADE_UP: dict[str, Any] = {
-    "operator": "made/Flip",
-    "slug": "flip",
-    "version": 1,
-    "document": {"title": "x", "version": "1"},
-    "reference": "flip.py:flip",
-    "types": {"T": ["f32", "i8"]},
-    "inputs": [{"name": "data", "role": "data", "type": "T", "rank": ["1", "1"], "text": "x"}],
-    "attributes": [{"name": "axis", "type": "int", "required": True, "value": "0", "text": "x"}],
-    "outputs": [{"name": "out", "type": "T", "shape": "data.shape", "text": "x"}],
-    "rules": [
-        {
-            "id": "axis-range",
-            "kind": "requirement",
-            "clause": "x",
-            "text": "x",
-            "holds": "axis == 0",
-        },
-        {"id": "same", "kind": "behaviour", "clause": "x", "text": "x", "holds": "True"},
-    ],
-    "examples": [
-        {
-            "id": "example",
-            "clause": "x",
-            "text": "x",
-            "inputs": {"data": "i8[3] 1 2 3"},
-            "attributes": {"axis": 0},
-            "outputs": ["i8[3] 3 2 1"],
-        }
-    ],
-}
+SPEC = """\
+operator: made/Flip
+slug: flip
+version: 1
+document: {title: x, version: "1"}
+reference: flip.py:flip
+types: {T: [f32, i8]}
+inputs: [{name: data, role: data, type: T, rank: [1, 1], text: x}]
+attributes: [{name: axis, type: int, required: true, value: "0", text: x}]
+outputs: [{name: out, type: T, shape: data.shape, text: x}]
+rules:
+  - {id: axis-range, kind: requirement, clause: x, text: x, holds: axis == 0}
+  - {id: same, kind: behaviour, clause: x, text: x, holds: "True"}
+examples:
+  - {id: example, clause: x, text: x, inputs: {data: "i8[3] 1 2 3"}, attributes: {axis: 0},
+     outputs: ["i8[3] 3 2 1"]}
+"""
 RIGHT = """
 class Broken(ValueError):
     rule = "flip/axis-range"
@@ -95,19 +80,16 @@ def flip(data, axis):
 """
 
 
-def made_up(folder: Path, reference: str = RIGHT, **changes: Any) -> list[Vector]:
+def made_up(folder: Path, reference: str = RIGHT, spec: str = SPEC) -> list[Vector]:
     """The vectors of a made-up operator with a reference of its own."""
-    folder.joinpath("flip.py").write_text(reference, encoding="utf-8")
-    path = folder / "Flip.yaml"
-    path.write_text(json.dumps({**MADE_UP, **changes}), encoding="utf-8")
-    spec_file = read_spec(path)
+    spec_file = read_spec(write_spec(folder, "flip", spec, reference))
     return make_vectors(spec_file, generate_cases(spec_file, "core", 0))
 
 
-def mistake(folder: Path, reference: str = RIGHT, **changes: Any) -> str:
+def mistake(folder: Path, reference: str = RIGHT, spec: str = SPEC) -> str:
     with pytest.raises(SpecError) as caught:
-        made_up(folder, reference, **changes)
-    assert f"{folder / 'Flip.yaml'}:" in str(caught.value)
+        made_up(folder, reference, spec)
+    assert f"{folder / 'flip.yaml'}:" in str(caught.value)
     return str(caught.value)
 
 
@@ -154,15 +136,18 @@ def test_a_reference_need_not_name_a_requirement(tmp_path: Path, right: str, wro
     assert len(made_up(tmp_path, RIGHT.replace(right, wrong))) == len(made_up(tmp_path))
 
 
-def test_a_behaviour_that_the_outputs_contradict_is_a_mistake(tmp_path: Path) -> None:
-    rules = [MADE_UP["rules"][0], {**MADE_UP["rules"][1], "holds": "outputs[0].size == 0"}]
-    assert "the outputs of the reference contradict same" in mistake(tmp_path, rules=rules)
-
-
-def test_an_example_of_other_outputs_is_a_mistake(tmp_path: Path) -> None:
-    examples = [{**MADE_UP["examples"][0], "outputs": ["i8[4]"]}]
-    text = "the example gives i8[4], the reference i8[3]"
-    assert text in mistake(tmp_path, examples=examples)
+@pytest.mark.parametrize(
+    ("right", "wrong", "expected"),
+    [
+        ('"True"', "'outputs[0].size == 0'", "the outputs of the reference contradict same"),
+        ("i8[3] 3 2 1", "i8[4]", "the example gives i8[4], the reference i8[3]"),
+    ],
+)
+def test_a_spec_that_contradicts_the_outputs_is_a_mistake(
+    tmp_path: Path, right: str, wrong: str, expected: str
+) -> None:
+    assert SPEC.count(right) == 1
+    assert expected in mistake(tmp_path, spec=SPEC.replace(right, wrong))
 
 
 def test_the_mistakes_at_all_places_are_reported_together(tmp_path: Path) -> None:

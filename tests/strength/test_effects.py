@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from opcert.arrays.element_types import Array
 from opcert.arrays.layouts import copy_in_layout
@@ -25,32 +26,24 @@ from opcert.strength.effects import (
 from opcert.strength.faults import drawn_fault, misreadings
 from tests.layouts import LAYOUTS
 
-_TEXTS = {"clause": "Inputs", "text": "Text."}
 MOVE = Spec.model_validate(
-    {
-        "operator": "example/Move-1",
-        "slug": "move-1",
-        "version": 1,
-        "document": {"title": "Move", "version": "1"},
-        "reference": "move.py:move",
-        "types": {"T": ["f32", "i8"], "T_INT": ["i64"]},
-        "inputs": (
-            {"name": "data", "type": "T", "required": True, "text": "Rows.", "rank": ("1", "2")},
-            {"name": "rows", "type": "T_INT", "required": True, "text": "Which.", "rank": (1, 1)},
-        ),
-        "attributes": (
-            {
-                "name": "mode",
-                "type": "string",
-                "required": False,
-                "default": "plain",
-                "one_of": ("plain", "twice"),
-                "text": "Once or twice.",
-            },
-        ),
-        "outputs": ({"name": "output", "type": "T", "shape": "data.shape", "text": "Rows."},),
-        "rules": ({"id": "rows-range", "kind": "requirement", "holds": "True", **_TEXTS},),
-    },
+    yaml.safe_load("""\
+operator: example/Move-1
+slug: move-1
+version: 1
+document: {title: Move, version: "1"}
+reference: move.py:move
+types: {T: [f32, i8], T_INT: [i64]}
+inputs:
+  - {name: data, type: T, required: true, text: Rows., rank: ["1", "2"]}
+  - {name: rows, type: T_INT, required: true, text: Which., rank: ["1", "1"]}
+attributes:
+  - {name: mode, type: string, required: false, default: plain, one_of: [plain, twice],
+     text: Once or twice.}
+outputs: [{name: output, type: T, shape: data.shape, text: Rows.}]
+rules:
+  - {id: rows-range, kind: requirement, clause: Inputs, text: Text., holds: "True"}
+"""),
     strict=False,
 )
 DATA = frozenset({"data"})
