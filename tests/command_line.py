@@ -10,6 +10,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
+from opcert import Certificate, read_certificate
 from opcert.cli import app
 
 # Files with backends.
@@ -42,6 +43,12 @@ def opcert(*arguments: str | Path | int, exits: int | None = None) -> Result:
     result = CliRunner().invoke(app, [str(each) for each in arguments])
     assert exits in (None, result.exit_code), result.output
     return result
+
+
+def certified(folder: Path, *arguments: str | Path, exits: int = 0) -> Certificate:
+    """Certify into a folder, and return the certificate."""
+    opcert("certify", *arguments, "--out", folder, exits=exits)
+    return read_certificate(folder / "certificate.json")
 
 
 def limited(answers: Connection, *arguments: str | Path) -> None:

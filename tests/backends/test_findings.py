@@ -8,7 +8,7 @@ import pytest
 
 from tests.at_length import at_length
 from tests.backends.findings import ACCEPTED, ANYTHING_ELSE, FINDINGS, Finding, table
-from tests.backends.gpus import FINDS_GPU
+from tests.backends.runtimes import need
 
 GUIDE = Path(__file__).parents[2] / "generator" / "backends" / "README.md"
 each_finding = pytest.mark.parametrize("finding", FINDINGS.values(), ids=FINDINGS)
@@ -16,11 +16,7 @@ each_finding = pytest.mark.parametrize("finding", FINDINGS.values(), ids=FINDING
 
 @pytest.mark.parametrize("finding", at_length(FINDINGS.values(), 4), ids=FINDINGS)
 def test_the_program_gives_the_claimed_result(finding: Finding, tmp_path: Path) -> None:
-    for module in ("onnx", finding.package)[finding.package != "onnxruntime" :]:
-        reason = f"needs the package {finding.package}"
-        runtime = pytest.importorskip(module, reason=reason, exc_type=ImportError)
-    if finding.where == "cuda" and not FINDS_GPU[finding.package](runtime):
-        pytest.skip(f"{finding.package} finds no GPU")
+    need(finding.package, gpu=finding.where == "cuda")
     result = finding.result(tmp_path)
     if "on some processors" in finding.got and result == finding.right:
         pytest.skip("this processor gives the right result")

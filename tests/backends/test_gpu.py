@@ -1,12 +1,12 @@
 """Adapters on a GPU, where their package finds one."""
 
+from typing import Any
+
 import pytest
 
 from opcert.backends.lookup import load
-from tests.backends.calls import calls_of_every_operator, describe_difference
-from tests.backends.gpus import FINDS_GPU
-
-REFERENCE = load("reference")
+from tests.backends.calls import calls_of_every_operator, differences
+from tests.backends.runtimes import need
 
 
 @pytest.mark.parametrize(
@@ -22,11 +22,7 @@ REFERENCE = load("reference")
 def test_documented_calls_are_computed_on_a_gpu(
     backend: str, option: dict[str, str], module: str
 ) -> None:
-    reason = f"the package {module} is not installed"
-    runtime = pytest.importorskip(module, reason=reason, exc_type=ImportError)
-    if not FINDS_GPU[module](runtime):
-        pytest.skip(f"{module} {runtime.__version__} finds no GPU")
-    adapter = load(backend, **option)
-    operators = adapter.support  # type: ignore[attr-defined]
-    calls = [call for name in ("f32", "i32") for call in calls_of_every_operator(name, operators)]
-    assert [describe_difference(adapter, REFERENCE, call) for call in calls] == [""] * len(calls)
+    need(module, gpu=True)
+    adapter: Any = load(backend, **option)
+    for name in ("f32", "i32"):
+        assert not differences(adapter, calls_of_every_operator(name, adapter.support))

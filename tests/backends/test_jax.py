@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from opcert.backends.lookup import load
-from tests.backends.bits import move_bits
+from tests.backends.bits import assert_moves_bits
 from tests.backends.calls import SQUARE, Call, make_call, sliced, split
 
 jax = pytest.importorskip("jax", reason="needs the extra jax", exc_type=ImportError)
 
 
 def test_types_of_64_bits_stay_within_the_call() -> None:
-    move_bits(load("jax"), "f64")
+    assert_moves_bits(load("jax"), "f64")
     assert jax.numpy.arange(2).dtype == np.int32
 
 

@@ -4,21 +4,17 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.backends.contract import Backend
-from opcert.backends.lookup import load
 from opcert.backends.probing import DECLARED_SUPPORT
 from tests.at_length import at_length
 from tests.backends.calls import (
     SQUARE,
     broadcast,
     calls_of_every_operator,
-    describe_difference,
+    differences,
     gather,
 )
+from tests.backends.runtimes import loaded, shared
 
-pytest.importorskip("openvino", reason="the extra openvino is not installed")
-
-REFERENCE = load("reference")
 FEEDS = [
     (feed, to) for feed in ("dynamic", "static", "constant") for to in ("parameter", "constant")
 ]
@@ -26,34 +22,28 @@ FEEDS = [
 NARROWED = ("f64",)
 
 
-@pytest.fixture(scope="module")
-def dynamic() -> Backend:
-    return load("openvino")
-
-
 @pytest.mark.parametrize(("feed", "indices"), at_length(FEEDS, 5))
 def test_all_ways_of_feeding_give_the_same_results(feed: str, indices: str) -> None:
-    fed = load("openvino", feed=feed, indices=indices)
+    fed = loaded("openvino", feed=feed, indices=indices)
     explicit = broadcast(SQUARE, 3, 2, 4, 3, mode="explicit")
     explicit[1]["axes_mapping"] = np.array([1, 3])
     # The CPU flushes constant floats near 0 to 0.
     calls = [*calls_of_every_operator("i32"), explicit, gather(SQUARE, 2, 0, axis=1, batch_dims=0)]
-    assert [describe_difference(fed, REFERENCE, call) for call in calls] == [""] * len(calls)
+    assert not differences(fed, calls)
 
 
 @pytest.mark.parametrize(
     "name", at_length([name for name in ELEMENT_TYPES if name not in NARROWED], 5)
 )
-def test_elements_of_every_type_arrive_and_return(dynamic: Backend, name: str) -> None:
+def test_elements_of_every_type_arrive_and_return(name: str) -> None:
     # ReverseSequence converts elements to f32, which a finding shows.
     exact = set(DECLARED_SUPPORT["openvino"]) - {"openvino/ReverseSequence-1"}
-    for call in calls_of_every_operator(name, exact):
-        assert describe_difference(dynamic, REFERENCE, call) == "", call
+    assert not differences(shared("openvino"), calls_of_every_operator(name, exact))
 
 
 @pytest.mark.slow
-def test_the_declared_types_are_those_that_compile(dynamic: Backend) -> None:
-    support = dynamic.support  # type: ignore[attr-defined]
+def test_the_declared_types_are_those_that_compile() -> None:
+    support = shared("openvino").support
     assert set(support) >= {call[0] for call in calls_of_every_operator("f32")}
     for declared in support.values():
         assert declared["how"] == "native"

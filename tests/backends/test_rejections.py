@@ -5,18 +5,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcert.backends.contract import AdapterRejection, Backend, adapter_rejections
-from opcert.backends.lookup import load
-from tests.backends.calls import SQUARE, Call, broadcast, gather, int64s, sliced, split
+from opcert.backends.contract import AdapterRejection, adapter_rejections
+from tests.backends import invalid_calls
+from tests.backends.calls import (
+    SQUARE,
+    Call,
+    broadcast,
+    described_split,
+    gather,
+    int64s,
+    make_call,
+    padded,
+    sliced,
+    split,
+)
+from tests.backends.runtimes import CONFIGURATIONS, shared
 
-# The modules that each adapter needs, and the options of its constructor.
-ADAPTERS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    "openvino": (("openvino",), {}),
-    "onnxruntime": (("onnx", "onnxruntime"), {}),
-    "torch": (("torch",), {}),
-    "jax": (("jax",), {}),
-    "array-api": (("array_api_compat", "array_api_strict"), {"namespace": "array_api_strict"}),
-}
+STRICT = {"namespace": "array_api_strict"}
+# What the adapter of a runtime does not support, in calls that it supports else.
+UNSUPPORTED = [("onnxruntime", "symmetric")]
 CUBE = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
 
 
@@ -35,26 +42,13 @@ def changed(call: Call, **changes: Any) -> Call:
     )
 
 
-def dml(*sizes: list[int], axis: int = 1, of: str = "FLOAT32", count: int | None = None) -> Call:
-    attributes = {
-        "OutputCount": len(sizes) if count is None else count,
-        "OutputTensors": [{"Sizes": each, "DataType": of} for each in sizes],
-        "Axis": axis,
-    }
-    return "directml/DML_OPERATOR_SPLIT", {"InputTensor": SQUARE}, attributes
-
-
 SLICED = sliced(SQUARE, 0, 2, 1)
 AVERAGED: Call = (
     "openvino/AvgPool-1",
     {"data": np.ones((1, 1, 4), np.float32)},
     {"strides": [1], "pads_begin": [0], "pads_end": [0], "kernel": [2], "exclude_pad": True},
 )
-PADDED: Call = (
-    "openvino/Pad-1",
-    {"data": SQUARE, "pads_begin": int64s(0, 1), "pads_end": int64s(0, 1)},
-    {"pad_mode": "edge"},
-)
+PADDED = padded(SQUARE, (0, 1), (0, 1), "edge")
 COMMON = {
     "sum of lengths": split(SQUARE, 1, 1),
     "axis of split": split(SQUARE, 1, 2, axis=2),
@@ -72,8 +66,13 @@ BY_RUNTIME: dict[str, dict[str, Call]] = {
         "type of lengths": changed(split(SQUARE, 1, 2), split_lengths=np.array([1.0, 2.0])),
         "shape of axis": changed(gather(SQUARE, 0), axis=np.array([[0]])),
         "unknown attribute": broadcast(SQUARE, 2, 3, mode="none at all"),
-        "described sizes": dml([2, 1], [2, 1]),
-        "described type": dml([2, 1], [2, 2], of="INT32"),
+        "described sizes": described_split([2, 1], [2, 1]),
+        "described extents": described_split([2, 1], [3, 2]),
+        "described rank": described_split([2, 1], [2, 2, 1]),
+        "described type": described_split([2, 1], [2, 2], of="INT32"),
+        "described type of no name": described_split([2, 1], [2, 2], of="FLOAT"),
+        "count": described_split([2, 1], [2, 2], count=1),
+        "large count": described_split([2, 1], [2, 2], count=1 << 40),
     },
     "torch": {
         **COMMON,
@@ -87,7 +86,7 @@ BY_RUNTIME: dict[str, dict[str, Call]] = {
         "type of target": changed(broadcast(SQUARE, 2, 3), target_shape=np.array([2.0, 3.0])),
         "axis of gather": gather(SQUARE, 0, axis=7),
         "axis of gather in batches": gather(SQUARE, 0, axis=7, batch_dims=1),
-        "described axis": dml([2, 1], [2, 2], axis=2),
+        "described axis": described_split([2, 1], [2, 2], axis=2),
         "type of axis": changed(gather(SQUARE, 0), axis=np.array(0.0)),
         "type of indices": changed(gather(SQUARE, 0), indices=np.array([0.0], np.float16)),
     },
@@ -121,11 +120,11 @@ REJECTED_ON_THE_HOST = {
     "mode": broadcast(SQUARE, 2, 3, mode="none at all"),
     "batches": changed(gather(CUBE, 0, axis=1), indices=int64s(0), batch_dims=1),
     "batch_dims": gather(CUBE, 0, batch_dims=9),
-    "described sizes": dml([1, 1], [1, 2]),
-    "described type": dml([2, 1], [2, 2], of="INT32"),
-    "OutputCount": dml([2, 1], [2, 2], count=3),
-    "Axis": dml([2, 1], [2, 2], axis=-1),
-    "missing member": changed(dml([2, 3]), Axis=None),
+    "described sizes": described_split([1, 1], [1, 2]),
+    "described type": described_split([2, 1], [2, 2], of="INT32"),
+    "OutputCount": described_split([2, 1], [2, 2], count=3),
+    "Axis": described_split([2, 1], [2, 2], axis=-1),
+    "missing member": changed(described_split([2, 3]), Axis=None),
 }
 BY_ADAPTER: dict[str, dict[str, Call]] = {
     "openvino": {"missing input": changed(SLICED, stop=None)},
@@ -134,10 +133,10 @@ BY_ADAPTER: dict[str, dict[str, Call]] = {
         "target stretched": broadcast(SQUARE, 1, 3),
         "target stretched to nothing": broadcast(SQUARE[:0], 1, 3),
         "target with fewer dimensions": broadcast(SQUARE[:1], 3),
-        "negative Axis": dml([2, 1], [2, 2], axis=-1),
-        "negative size": dml([2, 1], [2, -1]),
-        "size past 64 bits": dml([2, 1], [2, 1 << 64]),
-        "missing member": changed(dml([2, 3]), Axis=None),
+        "negative Axis": described_split([2, 1], [2, 2], axis=-1),
+        "negative size": described_split([2, 1], [2, -1]),
+        "size past 64 bits": described_split([2, 1], [2, 1 << 64]),
+        "missing member": changed(described_split([2, 3]), Axis=None),
         "word for rounding": changed(AVERAGED, rounding_type="round"),
         "no exclude_pad": changed(AVERAGED, exclude_pad=None),
         "mode that only ONNX has": changed(PADDED, pad_mode="wrap"),
@@ -174,15 +173,9 @@ def cases(calls: dict[str, dict[str, Call]]) -> list[Any]:
     ]
 
 
-def adapter_of(name: str) -> Backend:
-    modules, options = ADAPTERS[name]
-    for module in modules:
-        pytest.importorskip(module, reason=f"needs the extra {name}", exc_type=ImportError)
-    return load(name, **options)
-
-
-def rejected_by(backend: Backend, call: Call) -> str:
+def rejected_by(adapter: str, call: Call) -> str:
     """Return which side rejects a call, by the exception's attribute."""
+    backend = shared(adapter, **STRICT) if adapter == "array-api" else shared(adapter)
     operator, inputs, attributes = call
     try:
         backend.run(operator, dict(inputs), dict(attributes))
@@ -195,17 +188,29 @@ def rejected_by(backend: Backend, call: Call) -> str:
 
 @pytest.mark.parametrize(("adapter", "call"), cases(BY_RUNTIME))
 def test_the_runtime_rejects(adapter: str, call: Call) -> None:
-    assert rejected_by(adapter_of(adapter), call) == "runtime"
+    assert rejected_by(adapter, call) == "runtime"
 
 
 @pytest.mark.parametrize(("adapter", "call"), cases(BY_ADAPTER))
 def test_the_adapter_rejects(adapter: str, call: Call) -> None:
-    assert rejected_by(adapter_of(adapter), call) == "adapter"
+    assert rejected_by(adapter, call) == "adapter"
 
 
 @pytest.mark.parametrize("call", [SLICED, AVERAGED, PADDED], ids=lambda call: call[0])
 def test_onnxruntime_accepts_the_valid_calls_that_are_changed(call: Call) -> None:
-    assert rejected_by(adapter_of("onnxruntime"), call) == "accepted"
+    assert rejected_by("onnxruntime", call) == "accepted"
+
+
+@pytest.mark.parametrize(("name", "options"), [*CONFIGURATIONS, ("array-api", STRICT)], ids=str)
+def test_no_invalid_call_is_computed(name: str, options: dict[str, str]) -> None:
+    backend = shared(name, **options)
+    # The adapter of OpenVINO checks nothing, and so accepts what OpenVINO does.
+    calls = invalid_calls.OF_FOUR.items() if name == "openvino" else invalid_calls.ALL
+    for what, call in calls:
+        raised, _ = make_call(backend, call)
+        assert raised, what
+        is_supported = call[0] in backend.support and (name, what) not in UNSUPPORTED
+        assert (raised == "NotImplementedError") == (not is_supported), what
 
 
 def test_exceptions_on_the_host_are_the_adapters_rejections() -> None:

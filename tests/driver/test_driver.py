@@ -12,9 +12,10 @@ import pytest
 from opcert.exploration.explore import explore
 from opcert.isolation.messages import encode_message, pack_inputs
 from opcert.settings import RunSettings
-from tests.command_line import opcert
+from tests.command_line import certified, opcert
 
 SOURCE = Path(__file__).parents[2] / "generator" / "backends" / "examples" / "driver.cpp"
+OPERATORS = ["openvino/Gather-8", "openvino/VariadicSplit-1"]
 pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 
 
@@ -30,18 +31,13 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_it_is_certified_bit_exact(driver: Path, tmp_path: Path) -> None:
-    opcert("certify", "--backend", f"driver:'{driver}'", "--out", str(tmp_path), exits=0)
-    found = json.loads((tmp_path / "certificate.json").read_text())
-    assert (found["conformant"], found["grade"]) == (True, "bit-exact")
-    backend = found["backend"]
-    assert (backend["name"], backend["delivery"]) == ("cpp-driver", "packed")
-    counts = {name: each["pass"] for name, each in found["operators"].items()}
-    assert [name for name, passed in counts.items() if passed] == [
-        "openvino/Gather-8",
-        "openvino/VariadicSplit-1",
-    ]
-    assert backend["support"].keys() == {name for name, passed in counts.items() if passed}
-    assert found["summary"]["pass"] > 1300
+    certificate = certified(tmp_path, "--backend", f"driver:'{driver}'")
+    assert (certificate.conformant, certificate.grade) == (True, "bit-exact")
+    backend = certificate.backend
+    assert (backend.name, backend.delivery) == ("cpp-driver", "packed")
+    passing = [name for name, counts in certificate.operators.items() if counts["pass"]]
+    assert passing == OPERATORS == sorted(backend.support or ())
+    assert certificate.counts["pass"] > 1300
 
 
 def test_it_passes_driver_check(driver: Path) -> None:
@@ -53,7 +49,7 @@ def test_exploration_finds_no_counterexample(driver: Path) -> None:
     explored = list(
         explore(f"driver:'{driver}'", RunSettings(operator="*/[VG]*-[18]"), minutes=0.05)
     )
-    assert [each.operator for each in explored] == ["openvino/Gather-8", "openvino/VariadicSplit-1"]
+    assert [each.operator for each in explored] == OPERATORS
     assert [each.counterexample for each in explored] == [None, None]
     assert all(each.tried > each.declined for each in explored)
 
