@@ -2,17 +2,17 @@
 
 import gzip
 import json
+import shutil
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from opcert.suite.emit import suite_files
-from opcert.suite.format import OperatorEntry
-from opcert.suite.suite import Suite
-from opcert.suite.writing import write_suite
-from tests.faults.finding import core_suite
+from opcert.suite.format import content_digest
+from opcert.suite.suite import Suite, core_suite_folder
 
+Cases = dict[str, dict[str, Any]]
 _FOLDER = TemporaryDirectory(prefix="opcert-few-cases-")
 
 
@@ -29,33 +29,39 @@ def index_of(data: Any) -> bytes:
     return gzip.compress("".join(f"{line}\n" for line in lines).encode(), 1)
 
 
+def keep_cases(folder: Path, choose: Callable[[Cases], set[str]]) -> None:
+    """Remove from each operator of a suite the cases that are not chosen of all, by their ids."""
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    for entry in manifest["operators"].values():
+        path = folder / entry["index"]
+        index = read_index(path.read_bytes())
+        kept = choose({case["id"]: case for case in index["cases"]})
+        cases = index["cases"] = [case for case in index["cases"] if case["id"] in kept]
+        path.write_bytes(index_of(index))
+        manifest["files"][entry["index"]] = content_digest(entry["index"], path.read_bytes())
+        entry["cases"] = len(cases)
+        entry["rejections"] = sum(case["expects"] == "rejection" for case in cases)
+        entry["implementation_defined"] = sum("ambiguity" in case for case in cases)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def with_baselines(kept: set[str], cases: Cases) -> set[str]:
+    """Return the ids of cases, and those of the cases that they need."""
+    while baselines := {cases[case].get("baseline") or case for case in kept} - kept:
+        kept = kept | baselines
+    return kept
+
+
 @cache
 def few_cases() -> Suite:
     """Return the core suite with its examples, a tenth of its cases, and their baselines."""
-    whole, folder = core_suite(), Path(_FOLDER.name)
-    parts = [_part(whole, name) for name in whole.manifest.operators]
-    write_suite(folder, suite_files("core", 0, parts))
-    return Suite(folder)
-
-
-def _part(whole: Suite, name: str) -> tuple[str, OperatorEntry, dict[str, bytes]]:
-    """Return an operator with some of its cases: its id, its entry and its files."""
-    entry = whole.manifest.operators[name]
-    files = {
-        path: (whole.folder / path).read_bytes() for path in (entry.index, entry.pack, entry.tests)
-    }
-    index = read_index(files[entry.index])
-    cases = {case["id"]: case for case in index["cases"]}
+    folder = Path(_FOLDER.name)
+    shutil.copytree(core_suite_folder(), folder, dirs_exist_ok=True)
     # The ids of cases, but for those of examples, end with a number or a digest.
-    kept = {case for case in cases if "example-" in case or case[-1] == "0"}
-    while baselines := {cases[case].get("baseline") for case in kept} - kept - {None}:
-        kept |= baselines
-    index["cases"] = [case for name, case in cases.items() if name in kept]
-    files[entry.index] = index_of(index)
-    expected = [case["expects"] for case in index["cases"]]
-    counts = {
-        "cases": len(expected),
-        "rejections": expected.count("rejection"),
-        "implementation_defined": sum("ambiguity" in case for case in index["cases"]),
-    }
-    return name, entry.model_copy(update=counts), files
+    keep_cases(
+        folder,
+        lambda cases: with_baselines(
+            {case for case in cases if "example-" in case or case[-1] == "0"}, cases
+        ),
+    )
+    return Suite(folder)

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.few_cases import Cases, keep_cases
 from tests.small_spec import spec
-from tests.small_suite import MANIFEST, edit, reseal
 
 OPERATOR = "example/Take-1"
-INDEX = "example/take-1.jsonl.gz"
 
 BEHAVIOUR = """\
   - id: nothing
@@ -30,26 +29,15 @@ def write_specs(folder: Path) -> None:
 
 def remove_cases(suite: Path, predicate: CasePredicate) -> None:
     """Remove cases from the small suite, with the cases whose baseline they are."""
-    remaining: list[Case] = []
 
-    def cases(index: Any) -> None:
-        removed = {case["id"] for case in index["cases"] if predicate(case)}
+    def others(cases: Cases) -> set[str]:
+        removed = {name for name, case in cases.items() if predicate(case)}
         assert removed
-        while (
-            dependent := {c["id"] for c in index["cases"] if c.get("baseline") in removed} - removed
-        ):
+        while dependent := {n for n, c in cases.items() if c.get("baseline") in removed} - removed:
             removed |= dependent
-        remaining.extend(case for case in index["cases"] if case["id"] not in removed)
-        index["cases"] = remaining
+        return cases.keys() - removed
 
-    def counts(manifest: Any) -> None:
-        entry = manifest["operators"][OPERATOR]
-        entry["cases"] = len(remaining)
-        entry["rejections"] = sum(case["expects"] == "rejection" for case in remaining)
-
-    edit(suite, INDEX, cases)
-    edit(suite, MANIFEST, counts)
-    reseal(suite, INDEX)
+    keep_cases(suite, others)
 
 
 def valid(**levels: object) -> CasePredicate:

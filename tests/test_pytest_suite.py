@@ -5,7 +5,6 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -16,7 +15,8 @@ from opcert.suite.writing import write_suite
 from tests import wrong_backends
 from tests.at_length import at_length
 from tests.command_line import WRONG, python
-from tests.small_suite import INDEX, MANIFEST, OPERATOR, PACK, TESTS, edit, files, reseal
+from tests.few_cases import Cases, keep_cases
+from tests.small_suite import OPERATOR, PACK, TESTS, files
 
 
 @pytest.fixture(scope="module")
@@ -24,24 +24,13 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The suite of one operator with the cases of two types."""
     folder = tmp_path_factory.mktemp("suites") / "small"
     write_suite(folder, files().items())
-    kept: list[Any] = []
 
-    def keep_two_types(index: Any) -> None:
-        few = {case["id"]: case for case in index["cases"] if case["type"] in ("f16", "f32")}
+    def of_two_types(cases: Cases) -> set[str]:
+        few = {name for name, case in cases.items() if case["type"] in ("f16", "f32")}
         # A case may differ from its baseline in the type, and lose it here.
-        kept.extend(case for case in few.values() if case.get("baseline") in {None, *few})
-        index["cases"] = kept
+        return {name for name in few if cases[name].get("baseline") in {None, *few}}
 
-    def update_counts(manifest: Any) -> None:
-        manifest["operators"][OPERATOR].update(
-            cases=len(kept),
-            rejections=sum(case["expects"] == "rejection" for case in kept),
-            implementation_defined=sum("ambiguity" in case for case in kept),
-        )
-
-    edit(folder, INDEX, keep_two_types)
-    edit(folder, MANIFEST, update_counts)
-    reseal(folder, INDEX)
+    keep_cases(folder, of_two_types)
     return folder
 
 
