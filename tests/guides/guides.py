@@ -17,11 +17,12 @@ commands that use what it makes.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -90,6 +91,20 @@ class Heading:
     anchor: str
 
 
+def parse(text: str) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").parse(text)
+
+
+def blocks_of(text: str) -> list[Block]:
+    """Return every fence of a text, in order."""
+    blocks = []
+    for token in parse(text):
+        if token.type == "fence":
+            language, argument, *_ = (*token.info.split(), "", "")
+            blocks.append(Block(language, argument, token.content))
+    return blocks
+
+
 class Guide:
     """A README, parsed."""
 
@@ -97,7 +112,7 @@ class Guide:
         self.path = path
         self.name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
         self.text = path.read_text(encoding="utf-8")
-        self.tokens = MarkdownIt("commonmark").enable("table").parse(self.text)
+        self.tokens = parse(self.text)
 
     def __repr__(self) -> str:
         return self.name
@@ -105,12 +120,11 @@ class Guide:
     @cached_property
     def blocks(self) -> list[Block]:
         """Every fence, in order."""
-        fences = [token for token in self.tokens if token.type == "fence"]
-        blocks = []
-        for token in fences:
-            language, argument, *_ = (*token.info.split(), "", "")
-            blocks.append(Block(language, argument, token.content))
-        return blocks
+        return blocks_of(self.text)
+
+    def section(self, heading: str) -> str:
+        """Return the text below a heading, up to the next one."""
+        return self.text.partition(f"# {heading}\n")[2].partition("\n##")[0]
 
     @cached_property
     def commands(self) -> list[Command]:
@@ -180,10 +194,7 @@ def anchor_of(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def guides() -> Sequence[Guide]:
-    """Return the README of the project and those of its folders."""
-    below = (path for folder in FOLDERS for path in (ROOT / folder).rglob("README.md"))
-    return [Guide(path) for path in (ROOT / "README.md", *sorted(below))]
-
-
-GUIDES = guides()
+# The README of the project, and those of its folders.
+_BELOW = (path for folder in FOLDERS for path in (ROOT / folder).rglob("README.md"))
+GUIDES = [Guide(path) for path in (ROOT / "README.md", *sorted(_BELOW))]
+with_guide = pytest.mark.parametrize("guide", GUIDES, ids=repr)

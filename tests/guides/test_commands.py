@@ -12,11 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from typer.core import TyperCommand
 from typer.main import get_command
 
 from opcert.cli import Opcert, app
 from tests.command_line import opcert
-from tests.guides.guides import FOLDERS, GUIDES, ROOT, Block, Command, Guide
+from tests.guides.guides import FOLDERS, GUIDES, ROOT, Block, Command, Guide, with_guide
 
 # What a machine may lack: programs, and packages by the backend that needs them.
 PROGRAMS = ("c++", "node", "openssl")
@@ -29,7 +30,6 @@ PACKAGES = {
 }
 # The packages that blocks about a format need, by what they name.
 FORMATS = {"onnx_tests": "onnxruntime", "safetensors": "safetensors"}
-with_guide = pytest.mark.parametrize("guide", GUIDES, ids=repr)
 
 
 def missing(block: Block) -> Iterator[str]:
@@ -132,27 +132,30 @@ def test_every_command_succeeds(guide: Guide, tmp_path: Path) -> None:
     run_all(guide, tmp_path, slow=True)
 
 
-@with_guide
-def test_commands_have_options_that_opcert_knows(guide: Guide) -> None:
+def command_of(name: str) -> TyperCommand:
     group = get_command(app)
     assert isinstance(group, Opcert)
+    return group.load(name)
+
+
+@with_guide
+def test_commands_have_options_that_opcert_knows(guide: Guide) -> None:
     for command in guide.commands:
         # The variable of a loop is a number.
         line = re.sub(r"\$\w+", "1", command.text)
         for text in re.findall(r"(?:^|&& |[;o] +)(opcert .+?)(?= > | && | \| |; |$)", line):
             name, *arguments = shlex.split(text, comments=True)[1:]
-            group.load(name).make_context(name, arguments)
+            command_of(name).make_context(name, arguments)
 
 
 @with_guide
 def test_commands_named_in_the_text_exist(guide: Guide) -> None:
-    group = get_command(app)
-    assert isinstance(group, Opcert)
     for span in guide.inline_code:
         match = re.match(r"opcert ([a-z][a-z-]*)", span)
         if match:
-            command = group.load(match[1])
-            known = {option for each in command.params for option in each.opts} | {"--help"}
+            known = {option for each in command_of(match[1]).params for option in each.opts} | {
+                "--help"
+            }
             assert set(re.findall(r"(?<= )--[a-z-]+", span)) <= known, span
 
 

@@ -5,8 +5,6 @@ import re
 from dataclasses import fields
 from types import SimpleNamespace
 
-import pytest
-
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
@@ -17,7 +15,7 @@ from opcert.suite.format import GeneratedArray, Index, IndexedCase, ListedArray,
 from opcert.suite.support import checked_support
 from opcert.verdicts.verdict import FAILURE_KINDS, STATUSES
 from tests.faults.finding import core_suite
-from tests.guides.guides import GUIDES, ROOT, Block, Guide
+from tests.guides.guides import GUIDES, ROOT, Guide
 from tests.test_structure import ROOMS
 
 TEXT = "\n".join(guide.text for guide in GUIDES)
@@ -38,12 +36,7 @@ def test_the_readme_begins_with_the_two_lines_that_ci_runs() -> None:
 
 def test_the_functions_of_expressions_are_all_listed() -> None:
     listed = set(re.findall(r"^\| [^|]+ \| `(\w+)\(", TEXT, re.MULTILINE))
-    functions = {
-        *LAW_FUNCTIONS,
-        *TENSOR_BUILDERS,
-        *TENSOR_CHANGES,
-        *FORMULA_FUNCTIONS,
-    }
+    functions = {*LAW_FUNCTIONS, *TENSOR_BUILDERS, *TENSOR_CHANGES, *FORMULA_FUNCTIONS}
     assert listed == functions - set(dir(builtins))
 
 
@@ -66,22 +59,13 @@ def test_a_new_operator_takes_a_spec_of_few_lines() -> None:
     assert all(len(spec.splitlines()) <= 25 for spec in specs)
 
 
-DECLARATIONS = [
-    block for block in BLOCKS if block.language == "python" and block.text.startswith("support = ")
-]
-
-
-@pytest.mark.parametrize("block", DECLARATIONS)
-def test_declarations_of_support_are_valid(block: Block) -> None:
+def test_the_declaration_of_support_is_valid() -> None:
+    (text,) = (block.text for block in BLOCKS if block.text.startswith("support = "))
     namespace: dict[str, object] = {}
-    exec(block.text, namespace)  # noqa: S102 -- the guide's own
+    exec(text, namespace)  # noqa: S102 -- the guide's own
     declared = checked_support(SimpleNamespace(support=namespace["support"]), core_suite()).declared
     assert declared is not None
     assert declared["openvino/Broadcast-1"].excluded == ["broadcast-1/explicit-mode"]
-
-
-def test_a_declaration_of_support_is_valid() -> None:
-    assert DECLARATIONS
 
 
 def test_the_tables_of_faults_are_marked_and_have_each_operator() -> None:
@@ -94,9 +78,7 @@ def test_the_tables_of_faults_are_marked_and_have_each_operator() -> None:
 
 def first_cells(guide: str, heading: str) -> list[str]:
     """Return the words in code of the first cells below a heading, up to the next one."""
-    text = Guide(ROOT / guide).text
-    section = re.split(r"^#+ ", text.partition(f"# {heading}\n")[2], maxsplit=1, flags=re.M)[0]
-    cells = re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE)
+    cells = re.findall(r"^\| ([^|]+) \|", Guide(ROOT / guide).section(heading), re.MULTILINE)
     return [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
 
 

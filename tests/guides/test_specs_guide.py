@@ -25,12 +25,12 @@ from opcert.specification.model import (
 )
 from opcert.specification.role_rules import derived_requirements
 from tests.command_line import opcert_program
-from tests.guides.guides import ROOT
+from tests.guides.guides import ROOT, Block, Guide, blocks_of
 from tests.roles.made_up import HEAD, write_spec
 from tests.shipped import SPECS, spec
 
-GUIDE = (ROOT / "specs" / "README.md").read_text(encoding="utf-8")
-FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+GUIDE = Guide(ROOT / "specs" / "README.md")
+EDITS = (ROOT / "tests" / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
 SPEC = "my_specs/Chunk-1.yaml"
 MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     "Keys of a spec": (Spec,),
@@ -50,10 +50,16 @@ def sections(text: str) -> dict[str, str]:
     return {match[1]: match[0] for match in SECTION.finditer(text)}
 
 
-def tutorial() -> Iterator[tuple[str, str, str]]:
-    """Yield the blocks of the tutorial: language, file, text."""
-    text = GUIDE[GUIDE.index("\n## Tutorial\n") : GUIDE.index("\n## Reference\n")]
-    return ((m[1], m[2] or "", m[3]) for m in FENCE.finditer(text))
+def tutorial() -> list[Block]:
+    """Return the blocks of the tutorial."""
+    return blocks_of(GUIDE.text.partition("\n## Tutorial\n")[2].partition("\n## Reference\n")[0])
+
+
+def yaml_block(title: str, key: str) -> str:
+    """Return the block below a heading that begins with a key."""
+    texts = (block.text for block in blocks_of(GUIDE.section(title)))
+    (text,) = (text for text in texts if text.startswith(f"{key}:\n"))
+    return text
 
 
 def normalized(line: str) -> str:
@@ -80,13 +86,14 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     spec: dict[str, str] = {}
     commands = 0
     with contextlib.chdir(tmp_path):
-        for language, file, text in tutorial():
+        for block in tutorial():
+            file, text = block.file, block.text
             if file == SPEC and spec:
                 assert sections(text) == spec, "the whole spec is not what the steps make"
             if file:
                 Path(file).write_text(text)
                 spec = sections(text) if file == SPEC else spec
-            elif language == "yaml":
+            elif block.language == "yaml":
                 spec |= sections(text)
                 Path(SPEC).write_text("".join(spec.values()))
             elif text.startswith("$ "):
@@ -95,11 +102,6 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
                 assert_printed(expected, printed)
                 commands += 1
     assert commands == 4
-
-
-def section(title: str) -> str:
-    """Return the text below a heading of the reference."""
-    return GUIDE.partition(f"\n### {title}\n")[2].partition("\n##")[0]
 
 
 def table(text: str, header: str) -> dict[str, str]:
@@ -115,11 +117,11 @@ def test_every_key_of_a_spec_is_listed(title: str) -> None:
     }
     # That an argument has a role is what makes it more than an input or an attribute.
     role = {"role"} if title == "Inputs and attributes" else set()
-    assert table(section(title), "key | meaning").keys() == fields | role
+    assert table(GUIDE.section(title), "key | meaning").keys() == fields | role
 
 
 def test_the_values_of_every_key_of_a_role_are_listed() -> None:
-    listed = table(section("Roles"), "key | values")
+    listed = table(GUIDE.section("Roles"), "key | values")
     for role in ROLES.values():
         for name, field in role.model_fields.items():
             if name in Role.model_fields:
@@ -133,7 +135,7 @@ def test_the_values_of_every_key_of_a_role_are_listed() -> None:
 
 
 def test_the_requirements_of_roles_are_listed() -> None:
-    listed = table(section("Roles"), "role | requirements that follow")
+    listed = table(GUIDE.section("Roles"), "role | requirements that follow")
     assert listed.keys() == ROLES.keys() - {"flag", "real"}
     for name in SPECS:
         arguments = {argument.name: argument for argument in spec(name).spec.bound_roles}
@@ -146,15 +148,14 @@ def test_the_requirements_of_roles_are_listed() -> None:
 
 def patterns() -> Iterator[str]:
     """Yield the messages of the guide, with … for any text."""
-    text = GUIDE[GUIDE.index("\n## Messages\n") :]
+    text = GUIDE.text.partition("\n## Messages\n")[2]
     for row in re.findall(r"^\| (`.*?) \| ", text, re.MULTILINE):
         yield from re.findall(r"`([^`]+)`", row)
 
 
 def test_every_message_of_a_mistake_is_explained() -> None:
     regexes = [".*".join(map(re.escape, pattern.split("…"))) for pattern in patterns()]
-    edits = (ROOT / "tests" / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
-    messages = {line.removeprefix("! ") for line in edits.splitlines() if line.startswith("! ")}
+    messages = {line.removeprefix("! ") for line in EDITS.splitlines() if line.startswith("! ")}
     assert len(messages) > 100
     missing = [m for m in messages if not any(re.fullmatch(regex, m) for regex in regexes)]
     assert not missing
@@ -166,18 +167,17 @@ def test_every_explained_message_is_one_of_opcert() -> None:
     )
     # Strings that go on in another line.
     sources = re.sub(r'"\s+f?"', "", sources)
-    edits = (ROOT / "tests" / "bad_specs" / "edits.txt").read_text(encoding="utf-8")
     for pattern in patterns():
         longest = max(re.split(r"…|'…'", pattern), key=len).strip(" ':;,")
-        assert longest in sources or longest in edits, pattern
+        assert longest in sources or longest in EDITS, pattern
 
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
     """The spec of the tutorial as its end shows it, with its reference."""
-    for _, file, text in tutorial():
-        if file:
-            (tmp_path / Path(file).name).write_text(text)
+    for block in tutorial():
+        if block.file:
+            (tmp_path / Path(block.file).name).write_text(block.text)
     return tmp_path / Path(SPEC).name
 
 
@@ -194,15 +194,14 @@ def test_the_formula_finds_the_fault_that_the_tutorial_suggests(example: Path) -
 
 @pytest.mark.slow
 def test_the_law_of_the_guide_holds_for_the_operator_of_the_tutorial(example: Path) -> None:
-    (law,) = re.findall(r"^```yaml\n(laws:\n.*?)^```$", section("Laws"), re.MULTILINE | re.DOTALL)
     with example.open("a") as file:
-        file.write(law)
+        file.write(yaml_block("Laws", "laws"))
     assert output_of(f"opcert check --no-strength {example}")[-1] == "9 rules, each exercised"
 
 
 @pytest.mark.slow
 def test_named_values_can_shorten_the_spec_of_the_tutorial(example: Path) -> None:
-    (names,) = re.findall(r"^```yaml\n(names:\n.*?)^```$", section("Expressions"), re.M | re.S)
+    names = yaml_block("Expressions", "names")
     text = example.read_text()
     assert text.count("data.shape[axis] // parts") == 2
     text = text.replace("data.shape[axis] // parts", "size").replace(
@@ -238,7 +237,7 @@ def up(rows, axis):
 
 @pytest.mark.slow
 def test_the_attributes_and_the_variadic_operator_of_the_guide_are_valid(tmp_path: Path) -> None:
-    joined, flags = (text for _, _, text in FENCE.findall(section("Inputs and attributes")))
+    joined, flags = (each.text for each in blocks_of(GUIDE.section("Inputs and attributes")))
     path = write_spec(tmp_path, "up", f"{HEAD}types: {{T: [i8, f32]}}\n{joined}{JOIN_RULES}", JOIN)
     assert output_of(f"opcert check --no-strength {path}")[-1] == "5 rules, each exercised"
     flag, words = yaml.safe_load(flags)["attributes"]
@@ -247,14 +246,12 @@ def test_the_attributes_and_the_variadic_operator_of_the_guide_are_valid(tmp_pat
 
 
 def test_the_violation_of_the_guide_is_one_of_a_spec() -> None:
-    (expected,) = re.findall(
-        r"^```yaml\nviolations:\n(.*?)^```$", section("Negative cases"), re.M | re.S
-    )
+    expected = yaml_block("Negative cases", "violations").partition("\n")[2]
     assert expected.strip() in SPECS["Gather-8"].read_text(encoding="utf-8")
 
 
 def test_the_tensors_of_the_guide_are_valid() -> None:
-    texts = re.findall(r"`(\w+\[[\d, ]+\][^`]*)`", section("Examples"))
+    texts = re.findall(r"`(\w+\[[\d, ]+\][^`]*)`", GUIDE.section("Examples"))
     assert len(texts) == 5
     for text in texts:
         TypeAdapter(WrittenTensor).validate_python(text)
