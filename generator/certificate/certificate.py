@@ -281,6 +281,11 @@ class Certificate(StrictModel):
         return {name: excluded[name] for name in self.operators if name in excluded}
 
     @property
+    def claimed(self) -> Mapping[str, Mapping[str, str]]:
+        """The claimed arithmetics, by operator and type."""
+        return {} if self.claim is None else self.claim.content.arithmetic
+
+    @property
     def scope(self) -> Scope:
         """Which cases of the suite count."""
         claim = None if self.claim is None else self.claim.content

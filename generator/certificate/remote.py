@@ -87,8 +87,8 @@ class _Host(LocalExecution):
     def __init__(self, run: _RemoteRun) -> None:
         self.id = run.id
         self.suite = _suite(run)
-        if (claim := run.setup.claim) is not None and claim.content.arithmetic:
-            self.suite.claim(claim.content.arithmetic)
+        claim = run.setup.claim
+        self.suite.claim({} if claim is None else claim.content.arithmetic)
         super().__init__(run.setup, self.suite)
         self.crashes: Counter[str] = Counter()
         device = run.setup.options.get("device")

@@ -33,7 +33,8 @@ def read_scope(
 ) -> tuple[Claim | None, Waivers | None, str | None]:
     """Return the claim and the waivers of a run, and its feature level.
 
-    They are read before the backend starts, which may change the current folder.
+    The suite has the arithmetics of the claim then. The files are read before the backend starts,
+    which may change the current folder.
 
     Raises:
         OpcertError: a file is at fault.
@@ -41,6 +42,7 @@ def read_scope(
     claim = waivers = None
     if settings.claim is not None:
         claim = read_claim(settings.claim, suite, settings.operator or "*")
+    suite.claim({} if claim is None else claim.content.arithmetic)
     if settings.waivers is not None:
         waivers = read_waivers(settings.waivers, suite, options.get("device"))
     level = settings.feature_level

@@ -25,14 +25,13 @@ from opcert.backends.probing import DECLARED_SUPPORT
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import read_certificate
 from opcert.commands import options
-from opcert.commands.certificates import certificate_file
-from opcert.commands.options import GENERATION, ExitCode, echo_line, echo_lines, takes_settings
+from opcert.commands.certificates import certificate_file, suite_of
+from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
 from opcert.isolation.supervised import check_driver
 from opcert.report.files import console, print_line, table_cell
 from opcert.settings import RunSettings
 from opcert.specification.files import shipped_operators
 from opcert.suite.format import IndexedCase
-from opcert.suite.generation import open_certified_suite
 from opcert.suite.suite import Suite
 from opcert.suite.support import declared_support
 from opcert.suite.writing import path_of_new_file
@@ -224,7 +223,7 @@ def claim(
     """
     read = read_certificate(certificate_file(certificate))
     target = path_of_new_file(out, suite)
-    opened = open_certified_suite(read.suite, suite, settings.specs, **GENERATION)
+    opened = suite_of(read, suite, settings.specs)
     draft = draft_claim(read, opened)
     if not draft.operators:
         echo_line("nothing was written: the backend declined every valid call, or none was run")

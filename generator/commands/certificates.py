@@ -32,6 +32,17 @@ from opcert.system import check_output_folder, write_files
 from opcert.verdicts.cause_text import bugs_of
 
 
+def suite_of(certificate: Certificate, suite: Path | None, specs: Path | None) -> Suite:
+    """Return the suite of a certificate, with the arithmetics that it claims.
+
+    Raises:
+        OpcertError: the suite or a spec is at fault.
+    """
+    opened = open_certified_suite(certificate.suite, suite, specs, **GENERATION)
+    opened.claim(certificate.claimed)
+    return opened
+
+
 def certificate_file(path: Path) -> Path:
     """Return the file of a certificate: `path`, or the certificate in the folder `path`.
 
@@ -123,7 +134,7 @@ def report(
         reports.print_side_by_side(read, reports.console())
     if out is not None:
         if len(read) == 1:
-            opened = open_certified_suite(read[0].suite, suite, settings.specs, **GENERATION)
+            opened = suite_of(read[0], suite, settings.specs)
             files = reports.report_files(read[0], opened)
         else:
             files = reports.render_side_by_side(read)
@@ -194,7 +205,7 @@ def verify(
         findings += verification.folder_findings(path, certificate)
     elif certificate.files:
         unchecked.append("the files next to it (name the folder)")
-    opened = open_certified_suite(certificate.suite, suite, settings.specs, **GENERATION)
+    opened = suite_of(certificate, suite, settings.specs)
     made_by = certificate.platform.opcert
     own_findings = verification.verify_certificate(certificate, opened)
     findings += own_findings

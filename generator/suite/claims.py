@@ -83,8 +83,6 @@ def read_claim(path: str | Path | YamlSource, suite: Suite, operator: str = "*")
     ]
     if mistakes:
         raise SpecError(mistakes)
-    if content.arithmetic:
-        suite.claim(content.arithmetic)
     return Claim(content, source)
 
 

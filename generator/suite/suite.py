@@ -184,10 +184,14 @@ class Suite:
                 self._read_file(name)
 
     def claim(self, claimed: Mapping[str, Mapping[str, str]]) -> None:
-        """Let verdicts ask for other arithmetics than the standard one: by operator, then type."""
-        self._claimed = claimed
-        for name in ("operators", "cases", "spec_files"):
-            vars(self).pop(name, None)
+        """Let verdicts ask for these arithmetics, by operator and type; otherwise the standard one.
+
+        What an earlier run has claimed is forgotten.
+        """
+        if claimed != self._claimed:
+            self._claimed = claimed
+            for name in ("operators", "cases", "spec_files"):
+                vars(self).pop(name, None)
 
     @cached_property
     def operators(self) -> ReadOnUse[OperatorSuite]:

@@ -85,6 +85,47 @@ def test_outputs_of_eight_bits_fail(name: str) -> None:
     assert failure_of(Changed(name, after=8), suite(name), operator, cases)
 
 
+@pytest.fixture
+def claim(tmp_path: Path) -> Path:
+    path, operator = tmp_path / "claim.yaml", "openvino/Multiply-1"
+    path.write_text(
+        f"operators:\n  {operator}: {{}}\narithmetic:\n  {operator}: {{f32: bf16 inputs}}\n"
+    )
+    return path
+
+
+def test_a_claimed_arithmetic_decides_in_its_run_alone(claim: Path) -> None:
+    on, narrow = suite("Multiply-1"), Changed("Multiply-1", before=8)
+    for _ in range(2):
+        assert not kinds(certified(narrow, on, claim=claim))
+        assert kinds(certified(narrow, on)).keys() == {"accuracy"}
+
+
+NARROW = """
+import ml_dtypes, numpy as np
+
+class Backend:
+    name, version = "narrow", "1"
+
+    def run(self, operator, inputs, attributes):
+        a, b = (x.astype(ml_dtypes.bfloat16).astype(np.float32) for x in inputs.values())
+        output = np.asarray(a * b)
+        return [output + np.float32(output.size == 6)]
+"""
+
+
+def test_a_certificate_is_verified_with_the_arithmetic_that_it_claims(
+    tmp_path: Path, claim: Path
+) -> None:
+    (tmp_path / "narrow.py").write_text(NARROW)
+    backend = ("--backend", f"{tmp_path / 'narrow.py'}:Backend")
+    of_run = ("--operator", "openvino/Multiply-1", "--case", "*/drawn-f32*")
+    result = opcert("certify", *backend, *of_run, "--claim", claim, "--out", tmp_path / "results")
+    assert result.exit_code == 1, result.output
+    result = opcert("verify", tmp_path / "results", *backend, "--rerun", 9, "--seed", 1)
+    assert result.exit_code == 0, result.output
+
+
 class Converting:
     """The reference of Convert, and what it makes of f32 changed by a function of both arrays."""
 
