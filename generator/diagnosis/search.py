@@ -5,7 +5,8 @@ A beam search, as in CN2 (Clark and Niblett, "The CN2 induction algorithm", 1989
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
 
@@ -39,6 +40,7 @@ _SHARE_OF_FOURS = 0.5
 # How many pairs are searched, and get further factors; how many triples, and fours; and of how many
 # times as many these are the best.
 _PAIRS, _LONGER, _ESTIMATED = 12, 16, 3
+_WORD_BITS = 64
 # A condition explains nothing if more of its cases pass.
 _MAX_PASSING = 0.5
 
@@ -64,14 +66,12 @@ class Search:
         counted = counted[np.lexsort((numbers, -counts[numbers], places))]
         self._ends = np.cumsum(np.bincount(places)).tolist()
         cases = cases[np.lexsort((cases, -counts))]
-        owners = table.owners[counted]
         self._levels: BoolArray = np.ascontiguousarray(table.matrix[counted].T)
-        self._floats = self._levels.astype(np.float32)
         self._fails, self._passes = (
             mask[cases].astype(np.float32) for mask in (remaining, passing)
         )
-        self._line_fails = remaining[owners].astype(np.float32)
-        self._line_passes = passing[owners].astype(np.float32)
+        self._packed_levels = [_packed(lines) for lines in self._by_place(self._levels)]
+        self._packed_ends = [_packed(mask[cases]) for mask in (remaining, passing)]
         bits = max(1.0, -math.log2(self._fails.mean()))
         self._factor_price, self._level_price = _FACTOR_BITS / bits, _LEVEL_BITS / bits
         odds = float(self._fails.sum() / self._passes.sum())
@@ -141,16 +141,33 @@ class Search:
             refined[factor] = self._widen(factor, self._matched(others), price)
         return refined
 
-    def _pairs(self, price: float) -> list[_Choice]:
-        """Return promising pairs of factors, by counts of lines.
+    @cached_property
+    def _of_pairs(self) -> npt.NDArray[np.int64]:
+        """How many cases that fail, and that pass, have a line with two levels, for each pair."""
+        return np.stack([self._counts(lines) for lines in self._levels], axis=1)
 
-        `price` is that of a passing line. A pair must be worth more than either of its factors.
+    def _counts(self, lines: BoolArray) -> npt.NDArray[np.int64]:
+        """Return how many cases that fail, and that pass, have one of some lines with each level.
+
+        Much of the time goes here, so that each bit of a word is a case.
         """
-        weights = self._line_fails - price * self._line_passes
-        counts = (weights * self._floats) @ self._floats.T
+        first, *others = zip(self._packed_levels, self._by_place(lines), strict=True)
+        cases = first[0] & _packed(first[1])
+        for levels, at_place in others:
+            cases[:, : levels.shape[1]] |= levels & _packed(at_place)
+        counts = [np.bitwise_count(cases & ends).sum(axis=1) for ends in self._packed_ends]
+        return np.array(counts, np.int64)
+
+    def _pairs(self, price: float) -> list[_Choice]:
+        """Return promising pairs of factors.
+
+        `price` is that of a passing case. A pair must be worth more than either of its factors.
+        """
+        fails, passes = self._of_pairs
+        counts = fails - price * passes
         starts = [rows.start for rows in self._rows]
         singles = np.add.reduceat(np.maximum(np.diag(counts), 0), starts)
-        # The sum of the cells above zero is more than any choice of rows and columns.
+        # Few choices of rows and columns are worth more than the sum of the cells above zero.
         bounds = np.add.reduceat(np.maximum(counts, 0), starts, axis=0)
         bounds = np.add.reduceat(bounds, starts, axis=1)
         least = np.maximum.outer(singles, singles)
@@ -172,16 +189,14 @@ class Search:
         return self._best_of((pair for _, pair in best), price, _PAIRS)
 
     def _longer(self, choices: Sequence[_Choice], price: float) -> list[_Choice]:
-        """Return promising choices with one more factor, which separates their lines.
+        """Return promising choices with one more factor, which separates their cases.
 
-        `price` is that of a passing line.
+        `price` is that of a passing case.
         """
-        if not choices:
-            return []
         longer: dict[tuple[int, ...], _Choice] = {}
-        weights = self._line_fails - price * self._line_passes
-        lines = np.array([self._matched(choice) * weights for choice in choices])
-        for choice, counts in zip(choices, lines @ self._floats.T, strict=True):
+        for choice in choices:
+            fails, passes = self._counts(self._matched(choice))
+            counts = fails - price * passes
             for factor, rows in enumerate(self._rows):
                 flags = counts[rows] > 0
                 if factor not in choice and flags.any() and not flags.all():
@@ -195,11 +210,17 @@ class Search:
             lines &= np.logical_or.reduce(self._levels[self._rows[factor]][flags])
         return lines
 
+    def _by_place(self, lines: BoolArray) -> Iterator[BoolArray]:
+        """Yield the first lines of all cases, then all second lines, and so on."""
+        for start, end in pairwise([0, *self._ends]):
+            yield lines[..., start:end]
+
     def _cases(self, lines: BoolArray) -> BoolArray:
         """Return which cases have a line, for lines or for rows of lines."""
-        cases: BoolArray = lines[..., : self._ends[0]].copy()
-        for start, end in pairwise(self._ends):
-            cases[..., : end - start] |= lines[..., start:end]
+        first, *others = self._by_place(lines)
+        cases = first.copy()
+        for at_place in others:
+            cases[..., : at_place.shape[-1]] |= at_place
         return cases
 
     def _ascend(self, order: list[int], choice: _Choice | None = None) -> tuple[float, _Choice]:
@@ -271,6 +292,12 @@ class Search:
         extra += [len(chosen) - count] if self._is_exclusive[factor] else []
         extra += [bounds] if self._is_ordered[factor] and bounds <= _MAX_BOUNDS else []
         return min(extra)
+
+
+def _packed(flags: BoolArray) -> npt.NDArray[np.uint64]:
+    """Return flags as bits of words, filled with zeros, for flags or for rows of flags."""
+    missing = [(0, 0)] * (flags.ndim - 1) + [(0, -flags.shape[-1] % _WORD_BITS)]
+    return np.packbits(np.pad(flags, missing), axis=-1).view(np.uint64)
 
 
 def _best_rectangle(cells: FloatArray) -> tuple[float, BoolArray, BoolArray]:
