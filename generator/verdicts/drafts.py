@@ -37,7 +37,8 @@ _MIN_HIDDEN, _MIN_HIDDEN_SHARE = 30, 0.05
 # Where it takes more conditions than this to explain a kind, or many failures are left, what all
 # its failures have is its cause, if no more than this many times as many passing cases have it.
 _MOST_OF_A_KIND, _PASSING_OF_COMMON = 2, 2
-# Where most failures of a kind have no condition, one of less than this share has it by chance.
+# A cause of less than this share of the failures of its kind that no condition explains has its
+# condition by chance.
 _MIN_SHARE = 0.1
 # So many causes or more of a kind are one if a term of the largest holds for all of their failures,
 # and for less than this share of passing cases.
@@ -119,12 +120,11 @@ def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Dr
     if not is_open:
         whole = replace(most, explained=most.explained | left)
         return _gathered([whole if draft is most else draft for draft in drafts], table)
-    if left.sum() > failing.sum() / 2:
-        # Of many failures, few have a condition by chance.
-        least = _MIN_SHARE * failing.sum()
-        few = [draft.explained for draft in drafts if draft.explained.sum() < least]
-        rest = replace(rest, explained=np.any([left, *few], axis=0))
-        drafts = [draft for draft in drafts if draft.explained.sum() >= least]
+    # Of many failures without a condition, few have one by chance.
+    least = _MIN_SHARE * left.sum()
+    few = [draft.explained for draft in drafts if draft.explained.sum() < least]
+    rest = replace(rest, explained=np.any([left, *few], axis=0))
+    drafts = [draft for draft in drafts if draft.explained.sum() >= least]
     common = necessary_condition(table, rest.explained, rest.passing)
     return _gathered([*drafts, replace(rest, common=common)], table)
 
