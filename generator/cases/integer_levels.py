@@ -114,7 +114,7 @@ def levels_of_invalid(call: Call, role: Role, integers: Sequence[int]) -> Iterat
         each = axes if isinstance(axes, Sequence) else [axes] * len(integers)
         sizes = [role.extent_in(call, axis or 0) for axis in each]
         pairs = [*zip(integers, sizes, strict=False)]
-        yield "region", {name for pair in pairs for name in _invalid_regions(*pair)}
+        yield "region", {name for pair in pairs for name in _regions(*pair, is_valid=False)}
         yield "value", {name for pair in pairs for name in _values(*pair, "i64")}
 
 
@@ -131,7 +131,7 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
         if element_type not in INTEGERS:
             element_type = "i64"
         yield f"{name} value", _values(value, n, element_type)
-        yield f"{name} region", [_region(value, n)]
+        yield f"{name} region", _regions(value, n)
         yield f"{name} sign", [_sign(value)]
         yield f"{name} parity", ["odd" if value % 2 else "even"]
         if len(own.values) > 1:
@@ -141,9 +141,9 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             yield f"{name} others", alike or ["different"]
             yield f"{name} before", [_side(own.values[:k])]
             yield f"{name} after", [_side(own.values[k + 1 :])]
-            # Where each element has the axis of its own place, the axis says it.
-            each = own.axes if isinstance(own.axes, Sequence) else ()
-            if [*each] != [*range(len(own.values))]:
+            # Where elements have one axis after the other, the axis says it.
+            each = own.axes if isinstance(own.axes, Sequence) else [None]
+            if [*each] != [*range(each[0] or 0, (each[0] or 0) + len(own.values))]:
                 yield f"{name} place", place_names(k, len(own.values))
     equality: dict[str, list[str]] = {}
     for one, other in combinations(values, 2):
@@ -188,8 +188,8 @@ def _orders(integers: Sequence[int]) -> Iterator[str]:
         yield "its own inverse" if is_inverse else "not its own inverse"
 
 
-def _values(value: int, n: int, element_type: str) -> list[str]:
-    """Return the names of an integer next to a size `n`."""
+def _values(value: int, n: int | None, element_type: str) -> list[str]:
+    """Return the names of an integer, also next to a size `n`."""
     small = [str(value)] if 2 < abs(value) < 10 else []
     limits = [name for name, limit in _LIMITS.items() if limit == value]
     return [*small, *limits, *names_near(value, n, element_type)]
@@ -200,17 +200,18 @@ def _sign(value: int) -> str:
     return _SIGNS[max(-2, min(value, 2)) + 2]
 
 
-def _region(value: int, n: int) -> str:
-    """Return where an integer lies next to a size."""
+def _regions(value: int, n: int | None, *, is_valid: bool = True) -> Iterator[str]:
+    """Yield where an integer lies next to a size, if one matters.
+
+    An invalid one may become valid if the size is added twice.
+    """
+    if n is None:
+        return
     if value < 0:
-        return "below -n" if value < -n else "from -n to -1"
-    return "from 0 to n - 1" if value < n else "of n or more"
-
-
-def _invalid_regions(value: int, n: int) -> Iterator[str]:
-    """Yield where an integer lies next to a size; twice if adding the size twice makes it valid."""
-    yield _region(value, n)
-    if -2 * n <= value < -n:
+        yield "below -n" if value < -n else "from -n to -1"
+    else:
+        yield "from 0 to n - 1" if value < n else "of n or more"
+    if not is_valid and -2 * n <= value < -n:
         yield "from -2n to -n - 1"
 
 

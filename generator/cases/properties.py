@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
+
 from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
-from opcert.arrays.element_types import INTEGERS
+from opcert.arrays.element_types import INTEGERS, Array
 from opcert.cases.integer_levels import (
     Integers,
     Levels,
@@ -28,7 +30,7 @@ from opcert.diagnosis.table import Point
 from opcert.roles.axes import AxesRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_of_place
-from opcert.roles.role import OMITTED, Argument, Role, integers_in
+from opcert.roles.role import OMITTED, Argument, ListRole, Role, integers_in
 from opcert.specification.model import Spec
 
 _LAYOUT_WORDS = {
@@ -46,6 +48,8 @@ _OTHER_EXTENTS = (
     "other extents than the data on several axes",
 )
 EQUAL_SHAPES, DIFFERENT_RANKS = "equal shapes", "different ranks"
+# Types in which numbers may be computed hold integers of so many bits: f16, f32, i32, f64.
+_EXACT_BITS = (11, 24, 31, 53)
 _CONTENTS = {"no": "different elements", "some": "one repeated element", "zero": "zeros"}
 
 
@@ -83,6 +87,7 @@ class Properties:
         data = self._data(located)
         shape = () if data is None else data.tensor_of(call).shape
         whole += self._comparisons(call, shape)
+        whole += _counts(located, shape)
         whole += _of_all_axes(shape, located, outputs)
         points: list[Point] = []
         of_call = _point(whole)
@@ -100,6 +105,7 @@ class Properties:
             if argument.name in names:
                 value = call.arguments.get(argument.name)
                 has_integers = not isinstance(value, Tensor) or value.type in INTEGERS
+                has_integers &= not (isinstance(argument, DataRole) and argument.computed)
                 integers = integers_in(value) if has_integers else ()
                 own = [
                     *self._of_value(argument, value),
@@ -136,11 +142,14 @@ class Properties:
             return
         if not argument.required:
             yield "given", [OMITTED if value is None else "given"]
+        if isinstance(value, float):
+            yield "special", numbers_of_note(np.array([value]), computed=True)
         if isinstance(value, list):
             yield "number", [range_of(len(value))]
-        tensors = tensors_in(value) if isinstance(value, Tensor | tuple) else ()
-        if not tensors:
-            return
+        if tensors := tensors_in(value) if isinstance(value, Tensor | tuple) else ():
+            yield from self._of_tensors(argument, tensors)
+
+    def _of_tensors(self, argument: Argument, tensors: Sequence[Tensor]) -> Iterator[Levels]:
         if argument.name in self._typed:
             yield "type", [tensors[0].type]
         if argument.variadic is not None:
@@ -158,6 +167,30 @@ class Properties:
         yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
         if tensors[0].values is None and tensors[0].size > 1:
             yield "content", [_CONTENTS[_content(tensors[0])]]
+        if isinstance(argument, DataRole) and argument.computed:
+            numbers = np.array(tensors[0].values, np.float64)
+            yield "special", numbers_of_note(numbers, computed=True)
+
+
+def numbers_of_note(array: Array, *, computed: bool) -> set[str]:
+    """Return what is among some numbers that kernels may take for others, or compute wrongly.
+
+    The size of what is not computed depends on its type alone.
+    """
+    # A signalling NaN is converted as well.
+    with np.errstate(invalid="ignore"):
+        numbers = array.astype(np.float64)
+    flags = {
+        "-0.0": np.signbit(numbers) & (numbers == 0),
+        "NaN": np.isnan(numbers),
+        "infinity": np.isinf(numbers),
+        "a number below 0": numbers < 0,
+    }
+    if computed:
+        sizes = np.where(np.isfinite(numbers), np.abs(numbers), 0)
+        flags["a fraction"] = sizes % 1 != 0
+        flags |= {f"a number past 2^{bits}": sizes > 2.0**bits for bits in _EXACT_BITS}
+    return {level for level, own in flags.items() if own.any()}
 
 
 def _point(levels: Iterable[Levels]) -> Point:
@@ -207,6 +240,15 @@ def _places_in(located: Sequence[Integers], rank: int) -> Iterator[Place]:
         }
         for places in product(*along.values()):
             yield axis, {**elements, **dict(zip(along, places, strict=True))}
+
+
+def _counts(located: Sequence[Integers], shape: Sequence[int]) -> Iterator[Levels]:
+    """Yield whether lists have as many elements as the data has dimensions."""
+    for own in located:
+        if isinstance(own.role, ListRole):
+            difference = len(own.values) - len(shape)
+            how = "fewer" if difference < 0 else "more" if difference else "as many"
+            yield f"{own.role.name} count", [how]
 
 
 def _of_all_axes(

@@ -260,9 +260,10 @@ def near(n: int, element_type: str) -> Mapping[str, int]:
     return distinct({name: value for name, value in named.items() if fits(element_type, value)})
 
 
-def names_near(value: int, n: int, element_type: str) -> list[str]:
-    """Return all names that `near` has for an integer."""
-    return [name for name, near in _named_near(n, element_type).items() if near == value]
+def names_near(value: int, n: int | None, element_type: str) -> list[str]:
+    """Return all names that `near` has for an integer; without a size, those that need none."""
+    named = _named_near(n or 0, element_type).items()
+    return [x for x, near in named if near == value and (n is not None or "n" not in x)]
 
 
 @lru_cache(maxsize=1024)

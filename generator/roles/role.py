@@ -257,10 +257,15 @@ class Role(Argument):
         del call
         return None
 
-    def extent_in(self, call: Call, axis: int) -> int:
-        """Return the size that matters to those of its integers that concern an axis of data."""
+    def extent_in(self, call: Call, axis: int) -> int | None:
+        """Return the size that matters to those of its integers that concern an axis of data.
+
+        It is None if no size matters to them.
+        """
         data = getattr(self, "data", None)
-        shape = () if data is None else data.tensor_of(call).shape
+        if data is None:
+            return None
+        shape = data.tensor_of(call).shape
         if self.counts_axes:
             return len(shape)
         return shape[axis] if axis < len(shape) else 0

@@ -22,7 +22,12 @@ from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
 from opcert.cases.integer_levels import multiple_of, range_of
-from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH, Properties
+from opcert.cases.properties import (
+    OUTPUT_EXTENTS,
+    OUTPUT_LENGTH,
+    Properties,
+    numbers_of_note,
+)
 from opcert.diagnosis.table import Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.roles.role import integers_in
@@ -43,7 +48,7 @@ COMPARISON, POSITION = "comparison", "position"
 NEIGHBOUR, BEHAVIOUR = "neighbour", "behaviour "
 OUTPUT_SIZE, OUTPUT_RANK = "output elements", "output rank"
 OUTPUT_MULTIPLE, _SPECIAL = "output multiple", " special"
-GREATEST = "greatest element"
+RESULTS = f"outputs{_SPECIAL}"
 NARROWED, _OUT_OF = "narrowed integers", " out of the "
 # Where the spec is missing, whose factors say more.
 TYPE, RANK = "type of the first input", "rank of the first input"
@@ -54,8 +59,8 @@ DERIVED = (
     OUTPUT_SIZE,
     OUTPUT_MULTIPLE,
     OUTPUT_RANK,
+    RESULTS,
     NEIGHBOUR,
-    GREATEST,
 )
 # What an invalid call does not have.
 _OF_RESULTS = (*DERIVED, NARROWED)
@@ -124,10 +129,21 @@ class LevelledCalls:
                 **levels_of_outputs(
                     shapes, self._spec.full_ids(*self._conditions.behaviours(call))
                 ),
+                **self.results(lambda: self._outputs(step)),
                 **self.narrowing(call, True, lambda: step),
             }
             return [{**levels, **own} for levels in self.properties.points(call, shapes)]
         return []
+
+    def results(self, outputs: Callable[[], Iterable[Array]]) -> Point:
+        """Return which numbers of note a valid call computes, if its operator computes numbers."""
+        if not any(output.computed for output in self._spec.outputs):
+            return {}
+        found = (numbers_of_note(output, computed=True) for output in outputs())
+        return {RESULTS: frozenset().union(*found)}
+
+    def _outputs(self, step: Step) -> list[Array]:
+        return golden_outputs(self._file.reference, step.inputs, step.attributes)
 
     def narrowing(self, call: Call, is_valid: bool, make_step: Callable[[], Step]) -> Point:
         """Return to how many bits integers of a call cannot be narrowed without effect.
@@ -167,7 +183,7 @@ class LevelledCalls:
         except (ExpressionError, Inapplicable):
             return ()
         with suppress(OpcertError):
-            outputs = golden_outputs(self._file.reference, step.inputs, step.attributes)
+            outputs = self._outputs(step)
             return tuple((output.shape, bits_of(output).tobytes()) for output in outputs)
         return ()
 
@@ -249,25 +265,15 @@ def levels_of_outputs(
 
 
 def levels_of_data(moved: Mapping[str, Array]) -> dict[str, frozenset[str]]:
-    """Return which special floats each argument has, and the range of the greatest finite one."""
+    """Return which numbers of note each argument with floats has."""
     special: dict[str, frozenset[str]] = {}
-    greatest = 0
     for name, array in moved.items():
         if type_name(array.dtype) in FLOATS and array.size <= MAX_ELEMENTS:
-            # A signalling NaN is converted as well.
-            with np.errstate(invalid="ignore"):
-                floats = array.astype(np.float64)
-            found = {
-                "-0.0": np.signbit(floats) & (floats == 0),
-                "NaN": np.isnan(floats),
-                "infinity": np.isinf(floats),
-                "a number below 0": floats < 0,
-            }
             factor = f"{argument_of(name)}{_SPECIAL}"
-            own = {level for level, flags in found.items() if flags.any()}
-            special[factor] = special.get(factor, frozenset()) | own
-            greatest = max(greatest, int(floats.max(initial=0, where=np.isfinite(floats))))
-    return {**special, GREATEST: frozenset([range_of(greatest)])}
+            special[factor] = special.get(factor, frozenset()) | numbers_of_note(
+                array, computed=False
+            )
+    return special
 
 
 def levels_of_change(

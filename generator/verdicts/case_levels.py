@@ -126,6 +126,7 @@ def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLeve
                 own |= {TYPE: frozenset([case.type]), RANK: frozenset([str(case.rank)])}
             elif case.ambiguity is None:
                 known = of_spec.properties.points(call, shapes)
+                own |= of_spec.results(partial(operator.outputs, case))
             points[case.id] = [{**levels, **own} for levels in known]
         else:
             change, baseline = case.change or Change(kind=""), case.baseline or ""

@@ -19,7 +19,6 @@ from opcert.verdicts.call_levels import (
     BEHAVIOUR,
     CHANGE,
     COMPARISON,
-    GREATEST,
     MUTATED,
     NARROWED,
     NEIGHBOUR,
@@ -44,7 +43,6 @@ _PHRASES = {
     NEIGHBOUR: "the difference '{1}' from the previous call",
     EQUAL_SHAPES: "the same shape of {1}",
     DIFFERENT_RANKS: "different ranks of {1}",
-    GREATEST: "a greatest element of {1} in the data",
     OUTPUT_EXTENTS: "outputs with {1}",
     OUTPUT_LENGTH: "outputs with {1}",
     OUTPUT_MULTIPLE: "outputs whose number of elements is {1}",
@@ -57,6 +55,7 @@ _PHRASES = {
     "listed": "{0} for {1}",
     "empty": "an empty {1} tensor of {0}",
     "special": "{1} in {0}",
+    "count": "{1} elements of {0} than the data has dimensions",
     "positive": "{1} positive elements of {0}",
     "negative": "{1} negative elements of {0}",
     "greatest": "a greatest element of {1} in {0}",
@@ -82,6 +81,7 @@ _PHRASES = {
 _OF_LEVELS = {
     ("elements", "1"): "1 element of {0}",
     ("extents", "0"): "{0} without elements",
+    ("count", "as many"): "as many elements of {0} as the data has dimensions",
     **{("value", end): f"{{0}} = the {end} of its type" for end in ("least", "greatest")},
 }
 # How many alternatives a phrase lists.

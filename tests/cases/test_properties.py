@@ -1,5 +1,6 @@
 """Properties: the levels of finished calls, which causes of failures name."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from tests import shipped
 SPECS = {spec_file.spec.operator: spec_file.spec for spec_file in read_specs_in(None)}
 GATHER, SLICE, BROADCAST = "openvino/Gather-8", "openvino/Slice-8", "openvino/Broadcast-1"
 SPLIT, JOIN = "openvino/VariadicSplit-1", "directml/DML_OPERATOR_JOIN"
+PAST = [f"a number past 2^{bits}" for bits in (11, 24, 31, 53)]
 each_spec_at_length = shipped.at_length("name", zip(SPECS))
 
 
@@ -34,6 +36,49 @@ def sliced(*, start: int, stop: int, step: int = 1, axis: int = 0) -> Call:
 
 def has(point: Point, levels: Mapping[str, str]) -> bool:
     return all(level in point.get(factor, ()) for factor, level in levels.items())
+
+
+SHRINK = Call(
+    {"data": filled("f32", (1,)), **dict.fromkeys(("begin", "end"), vector("i64", (0,)))},
+    {"begin_mask": [0], "end_mask": [0], "shrink_axis_mask": [1]},
+)
+
+
+def test_an_integer_to_which_no_size_matters_is_next_to_none() -> None:
+    (point,) = points("openvino/StridedSlice-1", SHRINK, ())
+    assert point["shrink_axis_mask value"] == {"1"}
+    assert not point["shrink_axis_mask region"]
+    assert "1 - n" in point["begin value"]
+
+
+@pytest.mark.parametrize(
+    ("repeats", "level"), [((2,), "fewer"), ((2, 2), "as many"), ((2, 2, 2), "more")]
+)
+def test_a_list_has_as_many_elements_as_the_data_has_dimensions_or_not(
+    repeats: tuple[int, ...], level: str
+) -> None:
+    call = Call({"data": filled("f32", (3, 3)), "repeats": vector("i64", repeats)}, {})
+    for point in points("openvino/Tile-1", call, (6, 6)):
+        assert point["repeats count"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("element_type", "numbers", "levels"),
+    [
+        ("f32", (0.0, 1.0, 2048.0), set()),
+        ("f32", (-0.0, math.nan), {"-0.0", "NaN"}),
+        ("f16", (0.5, -math.inf), {"a fraction", "infinity", "a number below 0"}),
+        ("i32", (-(1 << 31), 2), {"a number below 0", *PAST[:2]}),
+        ("u64", ((1 << 64) - 1,), {*PAST}),
+    ],
+)
+def test_numbers_that_a_kernel_may_compute_wrongly_are_levels(
+    element_type: str, numbers: tuple[float, ...], levels: set[str]
+) -> None:
+    tensor = Tensor(element_type, (len(numbers),), numbers)
+    call = Call({"a": tensor, "b": tensor}, {})
+    for point in points("openvino/Add-1", call, tensor.shape):
+        assert point["a special"] == levels
 
 
 @pytest.mark.parametrize(

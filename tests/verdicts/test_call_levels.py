@@ -9,21 +9,28 @@ from opcert.arrays.calls import Call
 from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import filled
 from opcert.run.session import Step
-from opcert.verdicts.call_levels import GREATEST, NARROWED, LevelledCalls, levels_of_data
+from opcert.verdicts.call_levels import NARROWED, RESULTS, LevelledCalls, levels_of_data
 from tests import shipped
 
 
-def test_special_values_and_the_greatest_finite_float_are_levels() -> None:
+def test_numbers_of_note_are_levels_of_the_argument_that_has_them() -> None:
     levels = levels_of_data(
         {
             "pad": np.array([-0.0, 1], np.float16),
             "data[0]": np.array([np.inf], np.float32),
             "data[1]": np.array([np.nan, -300, 260], np.float32),
+            "integers": np.array([-1], np.int32),
         }
     )
+    assert levels.keys() == {"pad special", "data special"}
     assert levels["pad special"] == {"-0.0"}
     assert levels["data special"] == {"infinity", "NaN", "a number below 0"}
-    assert levels[GREATEST] == {"257 to 1,023"}
+
+
+@pytest.mark.parametrize(("name", "found"), [("Add-1", {"infinity"}), ("Pad-1", None)])
+def test_what_is_computed_has_levels(name: str, found: set[str] | None) -> None:
+    results = LevelledCalls(shipped.spec(name)).results(lambda: [np.array([1, np.inf], np.float16)])
+    assert results.get(RESULTS) == found
 
 
 @pytest.mark.parametrize(("axis", "widths"), [(3, []), (256, ["8"]), (258, [])])
