@@ -58,6 +58,8 @@ def _effort(operator: OperatorSuite, case: IndexedCase) -> tuple[int, ...]:
     )
 
 
+# What a rule that is not checked does to calls.
+_UNCHECKED = {"accepted", "crash", "hang"}
 # What an operator does that fails in each way.
 EFFECTS = {
     "count": "gives a wrong number of outputs",
@@ -274,9 +276,13 @@ def _are_one(first: Cause, other: Cause) -> bool:
     """Whether two causes have the same condition.
 
     What two operators do alike may show in some more levels of one of them. Integers that are cut
-    to one width are one bug, whichever arguments show it.
+    to one width are one bug, whichever arguments show it; and a rule that is not checked is one,
+    in whichever calls.
     """
     own, theirs = ({t.factor: {*t.levels} for t in c.condition} for c in (first, other))
+    is_unchecked = VIOLATED_RULE in own and {*first.kinds, *other.kinds} <= _UNCHECKED
+    if is_unchecked and own[VIOLATED_RULE] == theirs.get(VIOLATED_RULE):
+        return True
     if own.keys() == theirs.keys() == {NARROWED}:
         return {*map(width_of, own[NARROWED])} == {*map(width_of, theirs[NARROWED])}
     # Failures that no condition explains have nothing in common.

@@ -3,7 +3,9 @@
 from dataclasses import replace
 from itertools import permutations
 
-from opcert.verdicts.call_levels import NARROWED
+import pytest
+
+from opcert.verdicts.call_levels import NARROWED, VIOLATED_RULE
 from opcert.verdicts.cause_text import EFFECTS, Cause, bugs_of
 from opcert.verdicts.condition_text import Term
 from tests import samples
@@ -56,3 +58,18 @@ def test_integers_that_are_cut_to_one_width_are_one_bug_whatever_arguments_show_
         return replace(samples.faulty().causes[0], condition=(Term(NARROWED, (level,), level),))
 
     assert len(bugs_of([narrows("axis", 32), narrows("indices", 32), narrows("axis", 16)])) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "count"),
+    [("crash", "axis-range", 1), ("uncredited", "axis-range", 2), ("crash", "axis-shape", 2)],
+)
+def test_a_rule_that_is_not_checked_in_several_ways_is_one_bug(
+    kind: str, rule: str, count: int
+) -> None:
+    def fails(kind: str, rule: str, rank: str) -> Cause:
+        levels = {VIOLATED_RULE: f"take-1/{rule}", "data rank": rank}
+        condition = tuple(Term(name, (level,), level) for name, level in levels.items())
+        return replace(samples.faulty().causes[0], kinds=(kind,), condition=condition)
+
+    assert len(bugs_of([fails("accepted", "axis-range", "0"), fails(kind, rule, "1")])) == count
