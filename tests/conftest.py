@@ -3,6 +3,7 @@
 import gc
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -52,6 +53,8 @@ def _the_same_environment_everywhere() -> Iterator[None]:
             patch.setenv(name, value)
         # The threads of OpenBLAS take a third of the CPU time of NumPy's import.
         patch.setenv("OPENBLAS_NUM_THREADS", "1")
+        # OpenVINO's telemetry forks at some of its uses, of which JAX warns.
+        patch.setitem(sys.modules, "openvino_telemetry", None)
         yield
 
 
