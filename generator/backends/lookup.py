@@ -184,7 +184,8 @@ def _find_entry_point(name: str) -> Any:
 
 
 def multiple_options(options: Mapping[str, Any]) -> dict[str, str]:
-    """Return those of the options that are `all`; others need not compare with text."""
+    """Return those of the options that are `all`."""
+    # Other values, such as arrays, may not compare with text.
     return {k: v for k, v in options.items() if isinstance(v, str) and v == ALL_VALUES}
 
 

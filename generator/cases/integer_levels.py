@@ -142,8 +142,9 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             yield f"{name} before", [_side(own.values[:k])]
             yield f"{name} after", [_side(own.values[k + 1 :])]
             # Where elements have one axis after the other, the axis says it.
-            each = own.axes if isinstance(own.axes, Sequence) else [None]
-            if [*each] != [*range(each[0] or 0, (each[0] or 0) + len(own.values))]:
+            each = [*own.axes] if isinstance(own.axes, Sequence) else [None]
+            first = each[0] or 0
+            if each != [*range(first, first + len(each))]:
                 yield f"{name} place", place_names(k, len(own.values))
     equality: dict[str, list[str]] = {}
     for one, other in combinations(values, 2):

@@ -167,9 +167,9 @@ class Properties:
         yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
         if tensors[0].values is None and tensors[0].size > 1:
             yield "content", [_CONTENTS[_content(tensors[0])]]
-        if isinstance(argument, DataRole) and argument.computed:
-            numbers = np.array(tensors[0].values, np.float64)
-            yield "special", numbers_of_note(numbers, computed=True)
+        values = tensors[0].values
+        if values is not None and isinstance(argument, DataRole) and argument.computed:
+            yield "special", numbers_of_note(np.array(values, np.float64), computed=True)
 
 
 def numbers_of_note(array: Array, *, computed: bool) -> set[str]:

@@ -258,10 +258,7 @@ class Role(Argument):
         return None
 
     def extent_in(self, call: Call, axis: int) -> int | None:
-        """Return the size that matters to those of its integers that concern an axis of data.
-
-        It is None if no size matters to them.
-        """
+        """Return the size that matters to integers that concern an axis of data, if one does."""
         data = getattr(self, "data", None)
         if data is None:
             return None

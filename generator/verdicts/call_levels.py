@@ -22,12 +22,7 @@ from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
 from opcert.cases.integer_levels import multiple_of, range_of
-from opcert.cases.properties import (
-    OUTPUT_EXTENTS,
-    OUTPUT_LENGTH,
-    Properties,
-    numbers_of_note,
-)
+from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH, Properties, numbers_of_note
 from opcert.diagnosis.table import Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.roles.role import integers_in
@@ -270,9 +265,8 @@ def levels_of_data(moved: Mapping[str, Array]) -> dict[str, frozenset[str]]:
     for name, array in moved.items():
         if type_name(array.dtype) in FLOATS and array.size <= MAX_ELEMENTS:
             factor = f"{argument_of(name)}{_SPECIAL}"
-            special[factor] = special.get(factor, frozenset()) | numbers_of_note(
-                array, computed=False
-            )
+            found = numbers_of_note(array, computed=False)
+            special[factor] = special.get(factor, frozenset()) | found
     return special
 
 

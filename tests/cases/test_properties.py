@@ -81,6 +81,12 @@ def test_numbers_that_a_kernel_may_compute_wrongly_are_levels(
         assert point["a special"] == levels
 
 
+def test_what_is_computed_has_no_numbers_of_note_where_its_numbers_are_unknown() -> None:
+    call = Call(dict.fromkeys("ab", filled("f32", (2,))), {})
+    (point,) = points("openvino/Add-1", call, (2,))
+    assert "a special" not in point
+
+
 @pytest.mark.parametrize(
     ("call", "output", "levels"),
     [

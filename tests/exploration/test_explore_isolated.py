@@ -119,7 +119,7 @@ def test_a_driver_that_hangs_is_found() -> None:
     ],
 )
 def test_other_failures_are_found_as_in_this_process(backend: str, kind: str | None) -> None:
-    counterexample = alone(backend, minutes=0.03).counterexample
+    counterexample = alone(backend, minutes=0.05).counterexample
     assert (counterexample and counterexample.fault.kind) == kind
 
 

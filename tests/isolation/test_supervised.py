@@ -267,7 +267,6 @@ def test_the_log_of_a_worker_that_cannot_answer_has_no_traceback() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("barely_confirmed")
 @pytest.mark.parametrize(
     "name",
     [
@@ -311,9 +310,11 @@ def test_support_is_read_once_however_often_the_backend_restarts(tmp_path: Path)
 
 def test_memory_is_dirtied_where_the_backend_runs() -> None:
     backend = SupervisedBackend(f"{MISBEHAVING}:NeverWrites")
-    (dirtied,) = backend.call(DML, {}, {}, [100]).outputs
-    assert set(dirtied.tolist()) == {FILL}
-    backend.close()
+    try:
+        (dirtied,) = backend.call(DML, {}, {}, [100]).outputs
+        assert set(dirtied.tolist()) == {FILL}
+    finally:
+        backend.close()
 
 
 def test_a_list_of_tensors_reaches_the_process() -> None:
