@@ -117,6 +117,8 @@ DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
             for operator in PLAIN_CALLS
             if operator.split("/")[1] not in ("StridedSlice-1", "ReverseSequence-1", "MVN-6")
         },
+        "openvino/Slice-8": "native: ONNX clamps a start below the first element to it, also where "
+        "the step is negative",
         "openvino/VariadicSplit-1": "composed: Split; the host replaces a length of -1",
         "openvino/Broadcast-1": "composed: Expand; the host rejects calls that stretch the target",
         "openvino/Gather-8": "composed: Gather, without batches and indices out of range",

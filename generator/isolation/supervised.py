@@ -35,6 +35,8 @@ from opcert.suite.support import checked_support
 _DEFAULTS = RunSettings()
 # How many seconds a process may take to exit by itself.
 EXIT_TIMEOUT = 2.0
+# How many more seconds than a call a program has, which imports the runtime and builds a model.
+_IMPORT_SECONDS = 20.0
 # How many starts of a process may fail in a row.
 _MAX_FAILED_STARTS = 3
 
@@ -139,6 +141,24 @@ class SupervisedBackend(IsolatedBackend):
         except WorkerFailure:
             self.stop()
         return ""
+
+    def run_program(self, program: str, setting: Mapping[str, str]) -> tuple[int | None, str]:
+        """Return the exit status of a Python program, and the end of what it printed as errors.
+
+        Its process is a child of the backend's, with the same limits. The status is None where it
+        exceeds them; a driver runs none.
+
+        Raises:
+            BackendError: the backend cannot be started.
+        """
+        try:
+            worker = self._running_worker()
+            if isinstance(worker, Worker):
+                return worker.run_program(program, setting, self._timeout + _IMPORT_SECONDS)
+        except WorkerFailure as failure:
+            self.stop()
+            return None, failure.reason
+        return None, ""
 
     def take_end(self) -> Outcome | None:
         """Return how the process has ended or failed since its last answer, if it has."""

@@ -6,6 +6,7 @@ the third. Output that the backend prints goes to the log of the process.
 
 import json
 import os
+import subprocess
 import sys
 import traceback
 from collections import deque
@@ -41,6 +42,8 @@ from opcert.system import end_with_parent
 
 # The number of earlier calls whose outputs are compared again for every answer.
 WATCHED_CALLS = 3
+# How many bytes of what a program printed an answer has.
+_MAX_ERRORS = 4000
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,13 @@ class _Host:
         self._watched: deque[int] = deque(maxlen=WATCHED_CALLS)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer a request to make a call, to write it, or to compare outputs of earlier calls."""
+        """Answer a request: make a call, write it, run a program, or compare earlier outputs."""
         for number in request.get("release", ()):
             self._returned.pop(number, None)
         if "compare" in request:
             return {"changed": self._changed(request["compare"])}
+        if "program" in request:
+            return _run_program(request)
         self._area.grow(request["size"])
         inputs = map_inputs(self._area, request["inputs"])
         if request.get("native"):
@@ -135,6 +140,20 @@ class _Host:
             self._returned[request["id"]] = _ReturnedOutputs(outputs, memories, contents)
             self._watched.append(request["id"])
         return {"outputs": descriptions, "size": self._area.size}
+
+
+def _run_program(request: dict[str, Any]) -> dict[str, Any]:
+    """Run a program in a process of its own, which the supervisor of this one limits as well."""
+    ended = subprocess.run(
+        [sys.executable, "-"],
+        input=request["program"].encode(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **request["setting"]},
+        check=False,
+    )
+    errors = ended.stderr[-_MAX_ERRORS:].decode(errors="replace")
+    return {"id": request["id"], "status": ended.returncode, "errors": errors}
 
 
 def _start(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:

@@ -141,6 +141,24 @@ class Worker:
         answer = self.process.exchange(request, timeout)
         return checked_code(answer.get("native")) if answer.get("id") == self._number else ""
 
+    def run_program(
+        self, program: str, setting: Mapping[str, str], timeout: float
+    ) -> tuple[int, str]:
+        """Return the exit status of a Python program, and the end of what it printed as errors.
+
+        `setting` are variables of its environment.
+
+        Raises:
+            WorkerFailure: it hung or took too much memory, or the process violated the protocol.
+        """
+        self._number += 1
+        request = {"id": self._number, "program": program, "setting": setting}
+        answer = self.process.exchange(request, timeout)
+        status, errors = answer.get("status"), answer.get("errors")
+        if type(status) is not int or not isinstance(errors, str):
+            raise WorkerFailure("protocol", "malformed answer: no status of a program")
+        return status, errors
+
     def _request(self, operator: str, inputs: InputArrays, attributes: Arguments) -> dict[str, Any]:
         descriptions, outputs_offset = write_inputs(self._area, inputs)
         self._number += 1

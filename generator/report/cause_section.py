@@ -1,21 +1,18 @@
 """The cases of a report as data for report.js, and the section on one cause of failures."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from opcert.backends.lookup import load_code
 from opcert.certificate.certificate import Certificate
-from opcert.programs import case_call_text, is_self_contained, step_text, write_program
 from opcert.report import side_by_side
 from opcert.report.explain import case_reason, describe_case
 from opcert.run.comparison import excerpt_rows
-from opcert.run.outcome import FATAL_OUTCOMES
 from opcert.suite.format import IndexedCase
-from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.verdicts.cause_text import Cause
-from opcert.verdicts.reproduction import ReproducedCall, Reproduction, calls_of_case
+from opcert.verdicts.failure_program import DIRTY_MEMORY, failure_program
+from opcert.verdicts.reproduction import NativeResult, Reproduction
 from opcert.verdicts.verdict import (
     BACKEND_CONTRACT,
     CONTRACT_LINE,
@@ -25,7 +22,15 @@ from opcert.verdicts.verdict import (
 )
 
 # For a backend that was passed as an object, which no program can load.
-_OBJECT_BACKEND = "from my_backend import backend  # the object that was certified"
+OBJECT_BACKEND = "from my_backend import backend  # the object that was certified"
+_NATIVE_RESULTS: dict[NativeResult | None, str] = {
+    None: "",
+    "fails": "It failed when it was run.",
+    "fails-in-dirty-memory": "It depends on what memory held before: when it was run, it passed, "
+    f"but failed with {DIRTY_MEMORY} in its environment.",
+    "ends-otherwise": "In the API of the runtime, without opcert, the same call did not fail so "
+    "when it was run.",
+}
 _PRINTED = "    printed: "
 _IN_OTHER_PLACES = ("    in ", CONTRACT_LINE, "    confirmed: ")
 
@@ -38,10 +43,11 @@ def cause_section(
     `number` is the position of the cause in the certificate, from 1. `kinds` are the kinds of the
     failures with their meanings, the most frequent first. All else is about the representative:
     `line` is its call, and `call` has the arguments as "name = value". A breach of the `contract`
-    has no `rules`. `detail` lacks the printed output of the backend, which is in `log`. `excerpt`
-    has the elements around the first difference. `program` fails in the same way; it is empty if it
-    would need the pack. `native` is the same in the API of the runtime, if the backend has written
-    it.
+    has no `rules`. `how` is what the backend declares of the operator. `detail` lacks the printed
+    output of the backend, which is in `log`. `excerpt` has the elements around the first
+    difference. `program` fails in the same way; it is empty if it would need the pack. `native` is
+    the same in the API of the runtime, if the backend has written it and it fails so;
+    `native_result` is how it ended when it was run.
     """
     verdict = certificate.by_case[cause.representative]
     operator, case = suite.cases[verdict.case]
@@ -52,6 +58,13 @@ def cause_section(
     main_rules = list(cited_rules)[:1]
     observed, printed = observation_lines(verdict)
     excerpt = certificate.excerpts.get(case.id)
+    reproduction = certificate.reproductions.get(case.id)
+    result = None if reproduction is None else reproduction.native_result
+    fails_so = result != "ends-otherwise"
+    native = failure_program(operator, verdict, reproduction) if fails_so else ""
+    support = (certificate.backend.support or {}).get(verdict.operator)
+    source, options = certificate.backend.source, certificate.backend.options
+    backend = OBJECT_BACKEND if source is None else load_code(source, options)
     return {
         "number": number,
         "cause": cause,
@@ -71,13 +84,16 @@ def cause_section(
             if not contract and {case.id, *main_rules} & set(erratum.affects)
         ],
         "contract": contract,
+        # A bare "native" says nothing of the call.
+        "how": support.how if support is not None and ":" in support.how else "",
         "detail": "\n".join(observed),
         "log": "\n".join(printed),
         "excerpt": [] if excerpt is None else list(excerpt_rows(excerpt)),
         "excerpt_summary": "" if excerpt is None else excerpt.summary,
-        "confirmation": _describe_reproduction(certificate.reproductions.get(case.id)),
-        "program": failure_program(certificate, operator, verdict),
-        "native": failure_program(certificate, operator, verdict, native=True),
+        "confirmation": _describe_reproduction(reproduction),
+        "program": failure_program(operator, verdict, reproduction, backend),
+        "native": native,
+        "native_result": _NATIVE_RESULTS[result],
     }
 
 
@@ -107,67 +123,6 @@ def expectation(case: IndexedCase) -> str:
         return f"No outputs.{remark}"
     count = len(case.outputs)
     return f"{count} output{'s' * (count > 1)}: {outputs}.{remark}"
-
-
-def failure_program(
-    certificate: Certificate, operator: OperatorSuite, verdict: Verdict, *, native: bool = False
-) -> str:
-    """Return a program that fails in the same way as a case, or "" if it would need the pack.
-
-    It makes the calls that confirmed the failure, reduced if possible, or the case's own calls if
-    the failure was not confirmed. A `native` one makes them in the API of the runtime; it is "" if
-    the backend has not written them.
-    """
-    case = operator.cases[verdict.case]
-    source, options = certificate.backend.source, certificate.backend.options
-    backend = _OBJECT_BACKEND if source is None else load_code(source, options)
-    observed = " ".join(verdict.summary.split())[:200]
-    remarks = [f"{case.id}: {verdict.kind or verdict.status}", observed]
-    # A call that ends the process cannot be checked, so the program announces the end instead.
-    ending = verdict.status if verdict.status in FATAL_OUTCOMES else verdict.kind
-    ending = ending if ending in (*FATAL_OUTCOMES, "protocol") else None
-    reproduction = certificate.reproductions.get(case.id)
-    if reproduction is not None and reproduction.reproduced == "never":
-        # Its own calls pass.
-        return ""
-    if reproduction is not None and reproduction.reduced:
-        calls = [step_text(call.step(operator.index.operator)) for call in reproduction.reduced]
-        smaller = "A smaller call that fails in the same way:"
-        alike = "The second call fails after the first one, which is as much like it as possible:"
-        # The detail is about the call that was not reduced.
-        remarks[1:] = [smaller if reproduction.relation is None else alike]
-    else:
-        reproduced = [] if reproduction is None else list(reproduction.calls)
-        if not reproduced:
-            reproduced = list(calls_of_case(case))
-            if verdict.kind == "state" and case.violated_rule and case.baseline:
-                # The steps that the run makes after a rejection.
-                reproduced += [ReproducedCall(case=case.baseline), reproduced[0]]
-        if not is_self_contained([operator.cases[call.case] for call in reproduced]):
-            return ""
-        calls = [
-            case_call_text(
-                operator, operator.cases[call.case], _remark(call, case), call.inverted_data
-            )
-            for call in reproduced
-        ]
-    calls[-1] = replace(calls[-1], ending=ending)
-    if native:
-        codes = () if reproduction is None else reproduction.native
-        if len(codes) != len(calls):
-            return ""
-        calls = [replace(call, native=code) for call, code in zip(calls, codes, strict=True)]
-    return write_program(calls, backend, remarks)
-
-
-def _remark(call: ReproducedCall, case: IndexedCase) -> str:
-    """Return a comment on a call of the program of `case`."""
-    data = ", every bit of its data inverted" if call.inverted_data else ""
-    if call.case == case.id:
-        violates = f", which violates {case.violated_rule}" if case.violated_rule else ""
-        return f"the case{violates}{data}"
-    relation = "the baseline" if call.case == case.baseline else "an earlier case"
-    return f"{relation}, {call.case}{data}"
 
 
 def _describe_reproduction(reproduction: Reproduction | None) -> str:

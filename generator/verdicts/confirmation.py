@@ -18,6 +18,7 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.cause_text import Cause, easiest_to_read
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.dependence import Known, Relation, explained_by, known_in_run, most_alike
+from opcert.verdicts.failure_program import failure_program, native_result
 from opcert.verdicts.further_calls import (
     KINDS_OF_SEVERAL_CALLS,
     MAX_LISTED,
@@ -46,6 +47,8 @@ _LATER_CASES = 20
 # for the reduction of all calls of a run.
 _SEARCH_SECONDS, _REDUCTION_SECONDS = 180.0, 60.0
 _EARLIER_SECONDS, _RELATION_SECONDS, _DEPENDENT_SECONDS = 20.0, 45.0, 30.0
+# After so many seconds, no further program in the API of the runtime is run.
+_NATIVE_SECONDS = 120.0
 # Failures of these kinds follow from other cases, not from their own calls.
 _OF_OTHER_CASES = {"uncredited", "undeclared"}
 # How often causes are looked for and confirmed.
@@ -366,7 +369,11 @@ class Confirmation:
                 self._confirmed.reproductions[name] = whole
 
     def _write_native(self) -> None:
-        """Have the backend write the calls that reproduce failures in the API of its runtime."""
+        """Have the backend write the calls that reproduce failures in the API of its runtime.
+
+        The program that makes them is run: what fails by an adapter alone does not fail in it.
+        """
+        deadline = time.monotonic() + _NATIVE_SECONDS
         for name, reproduction in self._confirmed.reproductions.items():
             operator, _ = self._suite.cases[name]
             if len(reproduction.calls) > _MAX_NATIVE:
@@ -378,6 +385,12 @@ class Confirmation:
             codes = [
                 native_code(self._backend, s.operator, s.laid_out, s.attributes) for s in steps
             ]
-            if codes and all(codes):
-                whole = reproduction.model_copy(update={"native": tuple(codes)})
-                self._confirmed.reproductions[name] = whole
+            if not codes or not all(codes):
+                continue
+            whole = reproduction.model_copy(update={"native": tuple(codes)})
+            verdict = self._confirmed.verdicts.get(name, self._verdicts[name])
+            program = failure_program(operator, verdict, whole)
+            if program and time.monotonic() < deadline:
+                result = native_result(self._backend, program, verdict)
+                whole = whole.model_copy(update={"native_result": result})
+            self._confirmed.reproductions[name] = whole

@@ -32,6 +32,8 @@ _MAX_CALLS = 10_000
 _HexDigits = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 
 
+# How a program in the API of the runtime ends.
+NativeResult = Literal["fails", "fails-in-dirty-memory", "ends-otherwise"]
 # A call without elements, or with equal ones, passes in spite of a fault of these kinds.
 VALUE_KINDS = ("value", "bits", "accuracy", "unstable", "state", "aliased-output")
 
@@ -158,7 +160,8 @@ class Reproduction(StrictModel):
     `calls` reproduce it; the last one fails. They are empty if the failure was never reproduced, or
     depends on dirtied memory. `kind` is the kind of the failure in the run. `reduced` are smaller
     calls that fail in the same way. `relation` states which earlier calls make the last one fail.
-    `native` is the code of each call in the API of the runtime, if the backend gives it.
+    `native` is the code of each call in the API of the runtime, if the backend gives it;
+    `native_result` is how the program of these calls ended, if it was run.
     """
 
     reproduced: Literal["alone", "after-other-calls", "never"]
@@ -167,6 +170,7 @@ class Reproduction(StrictModel):
     reduced: tuple[SerializedCall, ...]
     relation: Relation | None = None
     native: tuple[str, ...] = ()
+    native_result: NativeResult | None = None
 
 
 def calls_of_case(case: IndexedCase) -> list[ReproducedCall]:

@@ -13,8 +13,8 @@ from opcert import certify, load
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.backends.native import array_code
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.report.cause_section import failure_program
 from opcert.run.outcome import native_code
+from opcert.verdicts.failure_program import failure_program
 from tests.backends.calls import (
     SQUARE,
     calls_of_every_operator,
@@ -26,7 +26,7 @@ from tests.backends.calls import (
 from tests.backends.function_calls import exact_calls
 from tests.backends.invalid_calls import OF_FOUR
 from tests.backends.runtimes import CONFIGURATIONS, need, shared
-from tests.command_line import opcert, python
+from tests.command_line import certified, opcert, python
 
 CALLS = [*calls_of_every_operator("f32"), *calls_of_every_operator("bf16")[:4]]
 CALLS += [*OF_FOUR.values(), joined(SQUARE, SQUARE[:, ::-1], axis=1)]
@@ -124,6 +124,51 @@ def test_a_process_that_ends_while_it_writes_gives_no_code(tmp_path: Path) -> No
         backend.close()
 
 
+SHORT = """
+import os
+
+
+class Backend:
+    name, version = "short", "1"
+
+    def __init__(self, result):
+        self.result = result
+
+    def run(self, operator, inputs, attributes):
+        return [inputs["data"][:1].copy()]
+
+    def native(self, operator, inputs, attributes):
+        return f"import os\\n\\ndef run(inputs): return [{self.result}]"
+"""
+RIGHT, WRONG = 'inputs["data"][1:8].copy()', 'inputs["data"][:1].copy()'
+
+
+@pytest.mark.parametrize(
+    ("result", "ends", "text"),
+    [
+        (WRONG, "fails", "It failed when it was run."),
+        (RIGHT, "ends-otherwise", "the same call did not fail so when it was run."),
+        (
+            f"{WRONG} if 'MALLOC_PERTURB_' in os.environ else {RIGHT}",
+            "fails-in-dirty-memory",
+            "but failed with MALLOC_PERTURB_=165",
+        ),
+        ("no_such_runtime()", "ends-otherwise", "the same call did not fail so when it was run."),
+    ],
+    ids=["as-the-adapter", "right", "by-dirty-memory", "another-error"],
+)
+def test_a_report_says_how_the_program_in_the_api_of_the_runtime_ended(
+    result: str, ends: str, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "short.py").write_text(SHORT)
+    backend = ("--backend", f"{tmp_path}/short.py:Backend", "--backend-option", f"result={result}")
+    certificate = certified(tmp_path / "out", *backend, "--case", "slice-8/example-1", exits=1)
+    assert certificate.reproductions["slice-8/example-1"].native_result == ends
+    report = (tmp_path / "out/report.html").read_text()
+    assert text in report
+    assert ("Native program of" in report) == (ends != "ends-otherwise")
+
+
 @pytest.mark.slow
 def test_a_report_has_the_program_of_a_failure_in_the_api_of_its_runtime() -> None:
     need("onnxruntime")
@@ -134,7 +179,8 @@ def test_a_report_has_the_program_of_a_failure_in_the_api_of_its_runtime() -> No
     for cause in certificate.causes:
         operator, _ = suite.cases[cause.representative]
         verdict = verdicts[cause.representative]
-        program = failure_program(certificate, operator, verdict, native=True)
+        reproduction = certificate.reproductions.get(verdict.case)
+        program = failure_program(operator, verdict, reproduction)
         types = {stored.type for stored in operator.cases[cause.representative].inputs.values()}
         if any(ELEMENT_TYPES[name].isbuiltin != 1 for name in types):
             # The API lists elements of types that NumPy has.

@@ -9,10 +9,11 @@ import pytest
 
 from opcert import Certificate
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.report.cause_section import failure_program
+from opcert.report.cause_section import OBJECT_BACKEND
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.confirmation import Confirmation
+from opcert.verdicts.failure_program import failure_program
 from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 from tests.faults import catalogue
@@ -71,8 +72,8 @@ def program_of(name: str) -> tuple[str, Reproduction]:
     representatives = {cause.representative for cause in causes} & found.reproductions.keys()
     verdict = next(each for each in stated.verdicts if each.case in representatives)
     operator, _ = core_suite().cases[verdict.case]
-    text = failure_program(stated, operator, verdict)
-    return text, found.reproductions[verdict.case]
+    reproduction = found.reproductions[verdict.case]
+    return failure_program(operator, verdict, reproduction, OBJECT_BACKEND), reproduction
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -356,3 +357,36 @@ def test_to_kill_a_process_twice_is_no_error() -> None:
     worker.kill()
     # As an interrupt of the first one would.
     backend.stop()
+
+
+@pytest.mark.parametrize(
+    ("program", "limits"),
+    [
+        ("import time; time.sleep(600)", {"timeout": 0.5}),
+        (
+            "held = bytearray(1 << 29); held[::4096] = held[::4096]\nwhile True: pass",
+            {"memory": 256},
+        ),
+    ],
+    ids=["time", "memory"],
+)
+def test_a_program_that_exceeds_a_limit_has_no_status(
+    program: str, limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(supervised, "_IMPORT_SECONDS", 5 * ("memory" in limits))
+    pid = tmp_path / "pid"
+    backend = SupervisedBackend("reference", settings=RunSettings(**limits))
+    try:
+        assert backend.run_program("import sys; sys.exit(3)", {}) == (3, "")
+        text = f"import os\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\n{program}"
+        status, reason = backend.run_program(text, {})
+        assert status is None
+        assert "within 0.5 s" in reason or "MiB of memory" in reason
+        # It disappears a moment after it was killed.
+        with suppress(psutil.NoSuchProcess):
+            program_process = psutil.Process(int(pid.read_text()))
+            while program_process.status() != psutil.STATUS_ZOMBIE:
+                time.sleep(0.01)
+        assert backend.run_program("1 / 0", {})[1].endswith("ZeroDivisionError: division by zero\n")
+    finally:
+        backend.close()
