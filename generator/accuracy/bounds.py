@@ -211,7 +211,9 @@ def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
     element_type = type_name(output.dtype)
     if element_type not in FLOATS:
         return None
-    decided = allowance.decided & np.isfinite(output)
+    # Types of 8 bits are converted, of which a signalling NaN warns.
+    with np.errstate(invalid="ignore"):
+        decided = allowance.decided & np.isfinite(output)
     if not decided.any():
         return None
     place, low, high = (_ordinals(array) for array in (output, allowance.low[0], allowance.high[0]))

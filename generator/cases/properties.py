@@ -6,12 +6,20 @@ follows from the call: types, ranks, extents, orders, and what the outputs have 
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
-from opcert.arrays.element_types import INTEGERS, Array
+from opcert.arrays.element_types import (
+    ELEMENT_TYPES,
+    FLOATS,
+    INTEGERS,
+    SIGNED_INTEGERS,
+    UNSIGNED_INTEGERS,
+    Array,
+)
 from opcert.cases.integer_levels import (
     Integers,
     Levels,
@@ -47,9 +55,14 @@ _OTHER_EXTENTS = (
     "another extent than the data on one axis",
     "other extents than the data on several axes",
 )
-EQUAL_SHAPES, DIFFERENT_RANKS = "equal shapes", "different ranks"
+EQUAL_SHAPES, DIFFERENT_RANKS, STRETCHED = "equal shapes", "different ranks", "stretched"
 # Types in which numbers may be computed hold integers of so many bits: f16, f32, i32, f64.
 _EXACT_BITS = (11, 24, 31, 53)
+_FAMILIES = {
+    "floats": FLOATS,
+    "signed integers": SIGNED_INTEGERS,
+    "unsigned integers": UNSIGNED_INTEGERS,
+}
 _CONTENTS = {"no": "different elements", "some": "one repeated element", "zero": "zeros"}
 
 
@@ -87,6 +100,7 @@ class Properties:
         data = self._data(located)
         shape = () if data is None else data.tensor_of(call).shape
         whole += self._comparisons(call, shape)
+        whole.append((STRETCHED, self._stretched(call, outputs)))
         whole += _counts(located, shape)
         whole += _of_all_axes(shape, located, outputs)
         points: list[Point] = []
@@ -95,6 +109,7 @@ class Properties:
             levels = [*levels_of_elements(call, place, lists)]
             if data is not None:
                 levels += _of_axis(data.name, shape, place, lists, outputs)
+                levels.append(_along(data.name, data.tensor_of(call), place[0]))
             points.append({**of_call, **_point(levels)})
         return points
 
@@ -129,6 +144,14 @@ class Properties:
                 axes = [k for k, (m, n) in enumerate(zip(own, shape, strict=True)) if m < n]
                 yield f"{name} shorter", {x for k in axes for x in place_names(k, len(shape))}
 
+    def _stretched(self, call: Call, outputs: Sequence[Sequence[int]]) -> list[str]:
+        """Return which inputs NumPy broadcasts to the output, with fewer elements than it has."""
+        named = {argument.name: call.inputs.get(argument.name) for argument in self._spec.inputs}
+        shapes = {name: tensor.shape for name, tensor in named.items() if tensor is not None}
+        output = tuple(outputs[0]) if len(outputs) == 1 else ()
+        names = [name for name, own in shapes.items() if _is_stretched(own, output)]
+        return [*names, "several inputs"] if len(names) > 1 else names
+
     def _data(self, located: Sequence[Integers]) -> DataRole | None:
         """Return the data whose axes integers concern; without any, the first data."""
         related = [data for own in located if (data := getattr(own.role, "data", None)) is not None]
@@ -139,6 +162,7 @@ class Properties:
         """Yield the aspects of an argument that need no role, and their levels."""
         if argument.type in ("string", "boolean"):
             yield "value", [OMITTED if value is None else str(value).lower()]
+            yield from _of_type(value)
             return
         if not argument.required:
             yield "given", [OMITTED if value is None else "given"]
@@ -152,6 +176,7 @@ class Properties:
     def _of_tensors(self, argument: Argument, tensors: Sequence[Tensor]) -> Iterator[Levels]:
         if argument.name in self._typed:
             yield "type", [tensors[0].type]
+            yield from _of_type(tensors[0].type)
         if argument.variadic is not None:
             yield "number", [range_of(len(tensors))]
             empty = [k for k, tensor in enumerate(tensors) if not tensor.size]
@@ -191,6 +216,19 @@ def numbers_of_note(array: Array, *, computed: bool) -> set[str]:
         flags["a fraction"] = sizes % 1 != 0
         flags |= {f"a number past 2^{bits}": sizes > 2.0**bits for bits in _EXACT_BITS}
     return {level for level, own in flags.items() if own.any()}
+
+
+def _of_type(name: object) -> Iterator[Levels]:
+    """Yield what kernels of several element types share, if this is the name of one."""
+    if isinstance(name, str) and name in ELEMENT_TYPES:
+        families = (
+            ("floats", FLOATS),
+            ("signed integers", SIGNED_INTEGERS),
+            ("unsigned integers", UNSIGNED_INTEGERS),
+        )
+        yield "family", [family for family, names in families if name in names]
+        size = ELEMENT_TYPES[name].itemsize
+        yield "width", [f"elements of {size} byte{'s' * (size > 1)}"]
 
 
 def _point(levels: Iterable[Levels]) -> Point:
@@ -290,6 +328,18 @@ def _of_axis(
     output = outputs[numbers[0] if numbers else 0]
     if len(output) == len(shape):
         yield OUTPUT_LENGTH, [_taken(output[axis], length)]
+
+
+def _is_stretched(shape: Sequence[int], output: Sequence[int]) -> bool:
+    aligned = zip(shape, output[len(output) - len(shape) :], strict=True)
+    fits = len(shape) <= len(output) and all(n in (1, m) for n, m in aligned)
+    return fits and prod(shape) < prod(output)
+
+
+def _along(data: str, tensor: Tensor, axis: int | None) -> Levels:
+    """Return how an axis of data lies in memory."""
+    parts = [part for part in ("backwards", "repeated") if axis in getattr(tensor.layout, part)]
+    return f"{data} along", [_LAYOUT_WORDS[part] for part in parts]
 
 
 def _taken(extent: int, length: int) -> str:

@@ -96,19 +96,24 @@ def explain_failures(
     return explanations
 
 
-def necessary_condition(table: LevelTable, failing: BoolArray, passing: BoolArray) -> Condition:
-    """Return what all failing cases have, and few passing ones; () if there is nothing like it."""
+def necessary_condition(
+    table: LevelTable, failing: BoolArray, passing: BoolArray, share: float = 0
+) -> Condition:
+    """Return what failing cases have in common, and few passing ones; () if there is nothing.
+
+    A `share` of the failing cases may lack it, since they may have another cause.
+    """
     if failing.sum() < _MIN_FAILING:
         return ()
     condition: Condition = ()
-    count = int(passing.sum())
+    count, lacking = int(passing.sum()), int(share * failing.sum())
     while count and len(condition) < _COMMON_FACTORS:
         cases = table.cases(table.matrix & table.matched_lines(condition)[:, None])
         fails, passes = cases[failing], cases[passing]
         weights = 1 + passes.sum(axis=0)
         longer: list[tuple[int, Condition]] = []
         for name, columns in table.columns.items():
-            chosen = _cover(fails[:, columns], weights[columns])
+            chosen = _cover(fails[:, columns], weights[columns], lacking)
             if chosen.any():
                 levels = tuple(np.array(table.factors[name])[chosen].tolist())
                 matched = passes[:, columns][:, chosen].any(axis=1)
@@ -120,16 +125,19 @@ def necessary_condition(table: LevelTable, failing: BoolArray, passing: BoolArra
     return condition if count <= max(failing.sum(), _MAX_COMMON * passing.sum()) else ()
 
 
-def _cover(cases: BoolArray, weights: npt.NDArray[np.int64]) -> BoolArray:
-    """Flag columns of which each case has one, those of low weight first; none if it takes many."""
+def _cover(cases: BoolArray, weights: npt.NDArray[np.int64], lacking: int) -> BoolArray:
+    """Flag columns of which cases have one each, those of low weight first; none if it takes many.
+
+    So many cases may be `lacking` all of them.
+    """
     chosen: BoolArray = np.zeros(len(weights), bool)
-    if not cases.any(axis=1).all():
+    if (~cases.any(axis=1)).sum() > lacking:
         return chosen
-    while len(cases) and chosen.sum() < _COMMON_LEVELS:
+    while len(cases) > lacking and chosen.sum() < _COMMON_LEVELS:
         best = int((cases.sum(axis=0) / weights).argmax())
         chosen[best] = True
         cases = cases[~cases[:, best]]
-    return chosen & (len(cases) == 0)
+    return chosen & (len(cases) <= lacking)
 
 
 def _completed(

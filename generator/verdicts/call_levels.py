@@ -47,8 +47,10 @@ RESULTS = f"outputs{_SPECIAL}"
 NARROWED, _OUT_OF = "narrowed integers", " out of the "
 # Where the spec is missing, whose factors say more.
 TYPE, RANK = "type of the first input", "rank of the first input"
-# What follows from other properties of a call.
+# What follows from other properties of a call, as factors of it or of an argument.
 DERIVED = (
+    " family",
+    " width",
     OUTPUT_EXTENTS,
     OUTPUT_LENGTH,
     OUTPUT_SIZE,

@@ -157,7 +157,8 @@ def _table(points: Mapping[str, Sequence[Point]]) -> LevelTable:
     # Each rule that is not checked is a cause of its own, and so is each width of integers.
     separate = (VIOLATED_RULE, NARROWED)
     ordered = {name for name, levels in present.items() if all(map(_is_number, levels))}
-    return LevelTable(present, [*points.values()], separate, ordered, DERIVED)
+    derived = {name for name in present if name.endswith(DERIVED)}
+    return LevelTable(present, [*points.values()], separate, ordered, derived)
 
 
 def _differing(one: Call, other: Call) -> set[str]:

@@ -144,12 +144,12 @@ class Cause:
 
 
 def cause_text(
-    cause: Cause, fresh: Sequence[int], common: Sequence[Term], having_it: int
+    cause: Cause, fresh: Sequence[int], common: Sequence[Term], having_it: tuple[int, int]
 ) -> tuple[str, str]:
     """Return the statement of a cause, and the figures that are its evidence, if it has some.
 
-    `fresh` are the numbers of fresh calls, as the cause has those of cases. `common` is what all
-    failures without a condition have, and `having_it` how many passing cases have it.
+    `fresh` are the numbers of fresh calls, as the cause has those of cases. `common` is what the
+    failures without a condition have, and `having_it` how many of them, and of passing cases.
     """
     name = cause.operator.partition("/")[2]
     subject = f"{name} {listed([EFFECTS[kind] for kind in cause.kinds], 'or')}"
@@ -162,8 +162,10 @@ def cause_text(
         calls = f"{count:,} case{'s' * (count > 1)}"
         if common and count > 1:
             words = " and ".join(term.text for term in common)
-            figures = f"so have {having_it:,} of {cause.passing:,} calls that pass"
-            return f"{subject} in {calls}, all of which have {words}", figures
+            failing, passing = having_it
+            share = "all" if failing == count else f"{failing:,}"
+            figures = f"so have {passing:,} of {cause.passing:,} calls that pass"
+            return f"{subject} in {calls}, {share} of which have {words}", figures
         return f"{subject} in {calls} that no condition explains", ""
     others = [term for term in cause.condition if term.factor != VIOLATED_RULE]
     when = "mostly when" if cause.passing else "whenever"

@@ -239,7 +239,8 @@ def _cause(
         others_passing=others_passing,
         alternatives=tuple(terms_of(other, levels.table) for other in draft.alternatives),
     )
-    having_it = int((levels.table.matching(draft.common) & draft.passing & own).sum())
+    having_it = levels.table.matching(draft.common) & own
+    with_it = int((having_it & draft.explained).sum()), int((having_it & draft.passing).sum())
     common = terms_of(draft.common, levels.table)
-    statement, figures = cause_text(cause, fresh, common, having_it)
+    statement, figures = cause_text(cause, fresh, common, with_it)
     return replace(cause, statement=statement, figures=figures)

@@ -12,6 +12,7 @@ from opcert.cases.properties import (
     EQUAL_SHAPES,
     OUTPUT_EXTENTS,
     OUTPUT_LENGTH,
+    STRETCHED,
 )
 from opcert.diagnosis.table import Condition, LevelTable
 from opcert.errors import listed
@@ -43,6 +44,7 @@ _PHRASES = {
     NEIGHBOUR: "the difference '{1}' from the previous call",
     EQUAL_SHAPES: "the same shape of {1}",
     DIFFERENT_RANKS: "different ranks of {1}",
+    STRETCHED: "{1} stretched",
     OUTPUT_EXTENTS: "outputs with {1}",
     OUTPUT_LENGTH: "outputs with {1}",
     OUTPUT_MULTIPLE: "outputs whose number of elements is {1}",
@@ -68,10 +70,11 @@ _PHRASES = {
     "after": "{1} after the element of {0}",
     "place": "the {1} element of {0}",
     "axis": "the {1} axis of {0}",
+    "along": "{0} {1} along the axis",
     "length": "an axis of {1}",
     "multiple": "an axis whose extent is {1}",
     "neighbours": "{1} extents next to it",
-    **dict.fromkeys(("content", "range", "sign", "type"), "{0} of {1}"),
+    **dict.fromkeys(("content", "family", "range", "sign", "type", "width"), "{0} of {1}"),
     **dict.fromkeys(("list", "value"), "{0} = {1}"),
     **dict.fromkeys(
         ("equality", "given", "layout", "order", "parity", "region", "signs"), "{0} {1}"

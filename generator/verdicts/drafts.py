@@ -24,6 +24,8 @@ _OF_ONE_BUG = {
     "unstable",
     "aliased-output",
 }
+# What reads or writes outside its memory does one or the other, whatever a call has.
+_OF_MEMORY = {"crash", "unstable"}
 # What a backend keeps shows where earlier calls differ from a case. The levels of the case alone
 # cannot separate two causes of this.
 STATE = "state"
@@ -38,8 +40,8 @@ _MIN_HIDDEN, _MIN_HIDDEN_SHARE = 30, 0.05
 # its failures have is its cause, if no more than this many times as many passing cases have it.
 _MOST_OF_A_KIND, _PASSING_OF_COMMON = 2, 2
 # A cause of less than this share of the failures of its kind that no condition explains has its
-# condition by chance.
-_MIN_SHARE = 0.1
+# condition by chance. Of these failures, so many may lack what the others have in common.
+_MIN_SHARE, _MAX_LACKING = 0.1, 0.05
 # So many causes or more of a kind are one if a term of the largest holds for all of their failures,
 # and for less than this share of passing cases.
 _MIN_ALIKE, _MAX_ALIKE = 3, 0.65
@@ -54,7 +56,7 @@ class Draft:
     """A cause as masks of cases: those it explains, and all that fail or pass for its kinds.
 
     Of the passing cases, those count against a condition that are `compared`: a failure would show
-    in them. `common` is what all failures have that no condition explains.
+    in them. `common` is what nearly all failures have that no condition explains.
     """
 
     kinds: tuple[str, ...]
@@ -125,7 +127,7 @@ def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Dr
     few = [draft.explained for draft in drafts if draft.explained.sum() < least]
     rest = replace(rest, explained=np.any([left, *few], axis=0))
     drafts = [draft for draft in drafts if draft.explained.sum() >= least]
-    common = necessary_condition(table, rest.explained, rest.passing)
+    common = necessary_condition(table, rest.explained, rest.passing, _MAX_LACKING)
     return _gathered([*drafts, replace(rest, common=common)], table)
 
 
@@ -182,7 +184,8 @@ def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
         of_both = (d.common for d in ordered if not (explained & ~table.matching(d.common)).any())
         common = next(filter(None, of_both), ())
         both = Draft(kinds, (), explained, failing, passing, compared, common=common)
-        return both if common and _are_of_one_bug(first, second) else None
+        is_one = bool(common) and _are_of_one_bug(first, second)
+        return both if is_one or {*kinds} <= _OF_MEMORY else None
     if not _are_of_one_bug(first, second):
         # One of them may count valid calls, and the other one invalid calls.
         passing, compared = first.passing | second.passing, first.compared | second.compared

@@ -9,7 +9,7 @@ import numpy as np
 
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import same_bytes
-from opcert.diagnosis.table import Point, unmatched_terms
+from opcert.diagnosis.table import unmatched_terms
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import HELD, Session, Step, shortened, step_of
 from opcert.specification.files import SpecFile
@@ -36,9 +36,10 @@ from opcert.verdicts.reproduction import FreshCall, ReproducedCall, Reproduction
 # how many are drawn at the most.
 _TRIED, _MAX_DRAWS = 10, 2000
 # The time limit in seconds, and how often causes are tried.
-_SECONDS, _ROUNDS = 30.0, 2
-# So few failures get calls that are like one of them, too.
-_FEW = 4
+_SECONDS, _ROUNDS = 60.0, 2
+# So few failures may have a condition by chance: then so many fresh calls are made, whatever they
+# have, as long as they take so many seconds.
+_FEW, _MORE, _MORE_SECONDS = 20, 600, 15.0
 # Kinds of failure that follow from other calls or declarations, or take too long.
 _NOT_TRIED = {"uncredited", "undeclared", "state", "hang"}
 
@@ -59,7 +60,6 @@ def try_conditions(
     for _ in range(_ROUNDS):
         by_operator: dict[str, list[Cause]] = {}
         for cause in find():
-            # Failures that nothing explains yet get more calls that are like them.
             is_new = not cause.condition or (cause.operator, cause.condition) not in tried
             if is_new and cause.operator not in left_out:
                 by_operator.setdefault(cause.operator, []).append(cause)
@@ -69,15 +69,6 @@ def try_conditions(
             if levels.calls is not None:
                 tried_calls = _tried(backend, levels, levels.calls, causes, former, end)
                 fresh[name] = (*former, *tried_calls)
-
-
-def _likeness(one: Sequence[Point], other: Sequence[Point]) -> int:
-    """Return how many factors of two calls have a level in common, where most of them have."""
-    return max(
-        sum(not levels.isdisjoint(theirs.get(factor, ())) for factor, levels in own.items())
-        for own in one
-        for theirs in other
-    )
 
 
 def _tried(
@@ -101,14 +92,12 @@ def _tried(
     ]
     conditions = {condition_of(cause.condition) for cause in causes} - {()}
     wanted = Counter({(condition, lacks): _TRIED for condition in conditions for lacks in (0, 1)})
-    # A condition of a few failures may be anything: calls that are like these narrow it down.
-    few = [levels.points[cause.representative] for cause in causes if len(cause.cases) <= _FEW]
-    alike: list[list[tuple[int, int]]] = [[] for _ in few]
-    chosen: set[int] = set()
+    most = _MORE if any(len(cause.cases) <= _FEW for cause in causes) else 0
     made, support = {call.number for call in former}, declared_support(backend)
-    calls: dict[int, Call] = {}
+    chosen: dict[int, Call] = {}
+    others: dict[int, Call] = {}
     for number in range(_MAX_DRAWS):
-        if time.monotonic() > end or not (few or any(wanted.values())):
+        if time.monotonic() > end or not (number < most or any(wanted.values())):
             break
         call = None if number in made else drawn.fresh(number)
         # What the backend declares as unsupported may give any result.
@@ -119,15 +108,15 @@ def _tried(
         uses = [(condition, unmatched_terms(points, condition)) for condition in conditions]
         uses = [use for use in uses if wanted[use] > 0]
         wanted.subtract(uses)
-        calls[number] = call
         if uses:
-            chosen.add(number)
-        for target, ranked in zip(few, alike, strict=True):
-            ranked.append((-_likeness(points, target), number))
-    for number in sorted({*chosen, *(n for ranked in alike for _, n in sorted(ranked)[:_TRIED])}):
-        if time.monotonic() > end:
+            chosen[number] = call
+        elif number < most:
+            others[number] = call
+    end_of_others = time.monotonic() + _MORE_SECONDS
+    for number, call in (chosen | others).items():
+        if time.monotonic() > (min(end, end_of_others) if number in others else end):
             break
-        steps = drawn.fresh_steps(number, calls[number])
+        steps = drawn.fresh_steps(number, call)
         session = Session(backend)
         fault = session.first_fault(steps)
         if steps and not session.declined:

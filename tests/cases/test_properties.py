@@ -138,6 +138,47 @@ def test_the_axes_that_run_backwards_are_levels() -> None:
     assert "first" not in point["data backwards"]
 
 
+@pytest.mark.parametrize(("axis", "levels"), [(0, set()), (1, {"backwards in memory"})])
+def test_how_the_sliced_axis_lies_in_memory_is_a_level(axis: int, levels: set[str]) -> None:
+    data = replace(filled("f32", (5, 3)), layout=Layout(backwards=(1,)))
+    call = sliced(start=0, stop=2, axis=axis)
+    (point,) = points(SLICE, replace(call, inputs={**call.inputs, "data": data}), (2, 3))
+    assert point["data along"] == levels
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "levels"),
+    [
+        ((2, 3), (2, 3), set()),
+        ((1, 3), (2, 3), {"a"}),
+        ((2, 3), (), {"b"}),
+        ((2, 1), (3,), {"a", "b", "several inputs"}),
+    ],
+)
+def test_which_inputs_are_stretched_is_a_level(
+    a: tuple[int, ...], b: tuple[int, ...], levels: set[str]
+) -> None:
+    call = Call({"a": filled("f32", a), "b": filled("f32", b)}, {})
+    for point in points("openvino/Add-1", call, (2, 3)):
+        assert point["stretched"] == levels
+
+
+@pytest.mark.parametrize(
+    ("element_type", "family", "size"),
+    [
+        ("bf16", "floats", "2 bytes"),
+        ("i8", "signed integers", "1 byte"),
+        ("u64", "unsigned integers", "8 bytes"),
+    ],
+)
+def test_what_element_types_share_is_a_level(element_type: str, family: str, size: str) -> None:
+    call = Call({"data": filled("boolean", (2,))}, {"destination_type": element_type})
+    (point,) = points("openvino/Convert-1", call, (2,))
+    assert point["destination_type family"] == {family}
+    assert point["destination_type width"] == {f"elements of {size}"}
+    assert point["data family"] == set()
+
+
 def test_elements_in_c_order_may_begin_after_others() -> None:
     call = sliced(start=0, stop=2)
     for layout, is_so in ((Layout(offset=1), True), (Layout(offset=1, order=(1, 0)), False)):

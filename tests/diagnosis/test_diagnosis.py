@@ -203,6 +203,18 @@ def test_what_all_failures_have_at_some_place_is_found_whatever_else_they_have()
     }
 
 
+@pytest.mark.parametrize(("share", "factors"), [(0, []), (0.05, ["type"])])
+def test_a_share_of_the_failures_may_lack_what_the_others_have(
+    share: float, factors: list[str]
+) -> None:
+    cases = [[{"type": frozenset([name])}] for name in ["f16"] * 40 + ["i8"] * 40]
+    table = LevelTable({"type": ["f16", "i8", "u8"]}, cases)
+    failing = np.arange(80) % 2 == 0
+    failing[40:] = np.arange(40) == 0
+    found = necessary_condition(table, failing, ~failing, share)
+    assert [name for name, _ in found] == factors
+
+
 def test_what_most_passing_cases_have_too_says_nothing() -> None:
     assert common(lambda case: case["rank"] == case["type"][1:2]) == {}
 

@@ -207,6 +207,13 @@ def test_a_rule_whose_violations_pass_or_crash_is_one_cause() -> None:
     assert {*cause.kinds} == {"accepted", "crash"}
 
 
+def test_what_reads_outside_of_memory_is_one_cause_without_a_condition() -> None:
+    kinds = ["crash", "unstable"]
+    (cause,) = causes(SLICE, lambda case: kinds.pop() if is_valid(case) and kinds else None)
+    assert {*cause.kinds} == {"crash", "unstable"}
+    assert cause.statement.endswith("in 2 cases that no condition explains")
+
+
 def test_crashes_come_first_and_bits_last() -> None:
     found = causes(
         SLICE,

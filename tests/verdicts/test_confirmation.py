@@ -81,7 +81,7 @@ def test_a_reference_that_rejects_a_fresh_call_costs_this_call(
     assert not any(found.fresh.values())
 
 
-def test_one_failure_has_a_cause_because_fresh_calls_are_like_it() -> None:
+def test_one_failure_has_a_cause_because_many_fresh_calls_are_made() -> None:
     many = certificate("RoundsThroughF16", "dml-split/drawn-f*")
     one = certificate("RoundsThroughF16", next(v.case for v in many.verdicts if v.failure))
     factors = [term.factor for cause in one.causes for term in cause.condition]
