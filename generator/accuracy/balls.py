@@ -278,7 +278,8 @@ class Ball:
         last = min(one.mantissa[1] for one in balls)
         # Partial sums are multiples of the last bit; below the least normal one, they may flush.
         flushed, more = of.flushed["sum"], len(balls) - 2
-        errors = errors + np.where(2.0 ** max(last, -1074) < flushed, more * flushed, 0.0)
+        least = 2.0 ** max(min(last, 0), -1074)
+        errors = errors + np.where(least < flushed, more * flushed, 0.0)
         size = sum(one.magnitude for one in balls) + errors
         value = sum((one.value for one in balls), start=arb(0))
         # On a grid every order is exact.

@@ -191,8 +191,11 @@ def verify(
         opcert verify results --key vendor.pub.pem
         opcert verify results --rerun 50 -b my_backend.py:Backend
     """
-    if bool(rerun) != (backend is not None):
-        raise OpcertError("--rerun and --backend need each other: a number of cases and a backend")
+    if (rerun or backend or backend_option or seed is not None) and not (rerun and backend):
+        raise OpcertError(
+            "--rerun and --backend need each other: a number of cases and a backend; --seed and "
+            "--backend-option need both"
+        )
     file = certificate_file(path)
     if path.is_dir() and file.is_symlink():
         raise OpcertError(f"{file}: a link, which is not followed; {stored.EXPECTED}")

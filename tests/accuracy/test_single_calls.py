@@ -56,6 +56,8 @@ def by_reciprocal_of_count(data: Array) -> Array:
 
 SMALL, TINY = f32(1e-45), f32(-1.1754942e-38)
 STEPS, WIDE = f32(1, 2, 4, 9), f16(300, -300, 100, -50)
+# Every square is a multiple of a number that no type has.
+HUGE = 2.0**1020 * np.array([1, 7, -2])
 ROW = f32(-1e38, 0, 1e38)
 WHOLE = np.random.default_rng(5).integers(1, 5, 16).astype(np.float64)
 Calling = tuple[str, dict[str, Array], dict[str, Any]]
@@ -101,6 +103,7 @@ ALLOWED: dict[str, tuple[Calling, Array]] = {
     "variance": (mvn(STEPS), normalised(STEPS)),
     # An intermediate result that overflows.
     "divided by infinity": (mvn(WIDE), f16(0, 0, 0, 0)),
+    "multiples past every type": (mvn(HUGE), 0 * HUGE),
     # A NaN may be dropped.
     "bound for NaN": (CLAMPED_NAN, f32(1)),
     "NaN for NaN": (CLAMPED_NAN, f32(np.nan)),

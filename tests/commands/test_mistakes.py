@@ -163,6 +163,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     # certificates
     (("verify", "right", "--rerun", "3"), r"--rerun and --backend need each other"),
     (("verify", "right", "-b", "reference"), r"--rerun and --backend need each other"),
+    (("verify", "right", "--seed", "1"), r"--seed and --backend-option need both"),
+    (("verify", "right", *GPU), r"--seed and --backend-option need both"),
     # folders and files to write
     ((*CLAIM, "claim.yaml"), r"claim.yaml: exists; remove it or name another file with --out"),
     ((*CLAIM, INSIDE), r"is inside the suite .*; expected a path outside"),
