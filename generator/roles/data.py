@@ -168,7 +168,7 @@ class PlainDataRole(DataRole):
 
     def _draw_own_rank(self, call: Drawing, aspect: str) -> int:
         least, most = map(int, self.rank)
-        return call.one(self, aspect, range(max(least, self._is_long(call)), most + 1))
+        return call.one(self, aspect, range(max(least, call.fact(self._is_long)), most + 1))
 
     def _is_long(self, call: Drawing) -> bool:
         """Whether it has many elements: some decide, whatever a conversion may get wrong."""
@@ -216,7 +216,7 @@ class PlainDataRole(DataRole):
         if not self.computed:
             return call.extents(self, rank, call.room(self), empty=self.empty, huge=True)
         room = min(call.room(self), call.few_or_many(self, _MAX_READ, _MANY_READ))
-        is_long = self._is_long(call)
+        is_long = call.fact(self._is_long)
         shape = call.extents(self, rank, room, empty=self.empty and not is_long)
         if not is_long:
             return shape

@@ -1,6 +1,7 @@
 """Calls that are drawn, of every shipped operator."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 
 from opcert.arrays.calls import Call, Tensor
-from opcert.cases.drawn import drawn_calls
-from opcert.errors import ExpressionError
+from opcert.cases.drawn import draw_call, drawn_calls
+from opcert.choices import Choices
+from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.files import read_spec, read_specs_in
 from opcert.specification.model import Spec
 from tests.roles.made_up import checked_calls, random_calls, read
@@ -31,6 +33,24 @@ def test_calls_are_valid_and_have_their_levels_and_each_option(name: str) -> Non
     share = {"openvino/AvgPool-1": 0.75, "openvino/MaxPool-1": 0.7, "openvino/Select-1": 0.85}
     share["openvino/Convolution-1"] = 0.6
     assert len(checked_calls(shipped()[name], DRAWS)) >= share.get(name, 0.9) * DRAWS
+
+
+class Anew(Choices):
+    """Answers a choice otherwise each time that it is asked, as Hypothesis may."""
+
+    asked = 0
+
+    def integer(self, name: str, low: int, high: int) -> int:
+        self.asked += 1
+        assert low <= high, name
+        return super().integer(f"{name} {self.asked}", low, high)
+
+
+@pytest.mark.parametrize("operator", shipped())
+def test_every_choice_has_an_answer_whatever_the_others_are(operator: str) -> None:
+    for number in range(200):
+        with suppress(Inapplicable):
+            draw_call(shipped()[operator], Anew(number))
 
 
 def test_a_call_depends_on_the_seed_and_its_number_alone() -> None:
