@@ -29,6 +29,11 @@ _LIMITS = {
     **{f"2^{bits - 1} - 1": (1 << (bits - 1)) - 1 for bits in (16, 32, 64)},
     **{f"-2^{bits - 1}": -1 << (bits - 1) for bits in (16, 32, 64)},
 }
+# What is past the limits of narrower types, by what it is at least or at most.
+_PAST = {
+    **{f"above 2^{bits - 1} - 1": 1 << (bits - 1) for bits in (8, 16, 32)},
+    **{f"below -2^{bits - 1}": (-1 << (bits - 1)) - 1 for bits in (8, 16, 32)},
+}
 # How even a number is, in order.
 MULTIPLES = ("odd", "twice an odd number", "four times an odd number", "a multiple of 8")
 # Lists of so many numbers in some order of theirs are levels themselves.
@@ -134,6 +139,7 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
         yield f"{name} region", _regions(value, n)
         yield f"{name} sign", [_sign(value)]
         yield f"{name} parity", ["odd" if value % 2 else "even"]
+        yield f"{name} past", [words for words, limit in _PAST.items() if value // limit > 0]
         if len(own.values) > 1:
             others = {*own.values[:k], *own.values[k + 1 :]}
             alike = ["alike"] if others == {value} else []

@@ -6,7 +6,6 @@ follows from the call: types, ranks, extents, orders, and what the outputs have 
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -100,7 +99,7 @@ class Properties:
         data = self._data(located)
         shape = () if data is None else data.tensor_of(call).shape
         whole += self._comparisons(call, shape)
-        whole.append((STRETCHED, self._stretched(call, outputs)))
+        whole.append((STRETCHED, [*self._stretched(call, outputs)]))
         whole += _counts(located, shape)
         whole += _of_all_axes(shape, located, outputs)
         points: list[Point] = []
@@ -144,13 +143,19 @@ class Properties:
                 axes = [k for k, (m, n) in enumerate(zip(own, shape, strict=True)) if m < n]
                 yield f"{name} shorter", {x for k in axes for x in place_names(k, len(shape))}
 
-    def _stretched(self, call: Call, outputs: Sequence[Sequence[int]]) -> list[str]:
-        """Return which inputs NumPy broadcasts to the output, with fewer elements than it has."""
-        named = {argument.name: call.inputs.get(argument.name) for argument in self._spec.inputs}
-        shapes = {name: tensor.shape for name, tensor in named.items() if tensor is not None}
-        output = tuple(outputs[0]) if len(outputs) == 1 else ()
-        names = [name for name, own in shapes.items() if _is_stretched(own, output)]
-        return [*names, "several inputs"] if len(names) > 1 else names
+    def _stretched(self, call: Call, outputs: Sequence[Sequence[int]]) -> Iterator[str]:
+        """Yield which inputs NumPy stretches to the shape of the output, and along which axes."""
+        stretched = []
+        output = outputs[0] if outputs else ()
+        for argument in self._spec.inputs:
+            tensor = call.inputs.get(argument.name) if isinstance(argument, DataRole) else None
+            if tensor is not None and (axes := _stretched_axes(tensor.shape, output)):
+                stretched.append(argument.name)
+                yield f"{argument.name} stretched"
+                places = {name for axis in axes for name in names_of_place(axis, len(output))}
+                yield from (f"{argument.name} stretched along the {name} axis" for name in places)
+        if len(stretched) > 1:
+            yield "several inputs stretched"
 
     def _data(self, located: Sequence[Integers]) -> DataRole | None:
         """Return the data whose axes integers concern; without any, the first data."""
@@ -330,10 +335,13 @@ def _of_axis(
         yield OUTPUT_LENGTH, [_taken(output[axis], length)]
 
 
-def _is_stretched(shape: Sequence[int], output: Sequence[int]) -> bool:
-    aligned = zip(shape, output[len(output) - len(shape) :], strict=True)
-    fits = len(shape) <= len(output) and all(n in (1, m) for n, m in aligned)
-    return fits and prod(shape) < prod(output)
+def _stretched_axes(shape: Sequence[int], output: Sequence[int]) -> list[int]:
+    """Return the axes of an output along which a smaller tensor is stretched, if it fits."""
+    added = len(output) - len(shape)
+    if added < 0 or any(n not in (1, m) for n, m in zip(shape, output[added:], strict=True)):
+        return []
+    whole = (*[1] * added, *shape)
+    return [k for k, (n, m) in enumerate(zip(whole, output, strict=True)) if n < m]
 
 
 def _along(data: str, tensor: Tensor, axis: int | None) -> Levels:

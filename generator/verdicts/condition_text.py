@@ -44,7 +44,7 @@ _PHRASES = {
     NEIGHBOUR: "the difference '{1}' from the previous call",
     EQUAL_SHAPES: "the same shape of {1}",
     DIFFERENT_RANKS: "different ranks of {1}",
-    STRETCHED: "{1} stretched",
+    STRETCHED: "{1}",
     OUTPUT_EXTENTS: "outputs with {1}",
     OUTPUT_LENGTH: "outputs with {1}",
     OUTPUT_MULTIPLE: "outputs whose number of elements is {1}",
@@ -77,7 +77,7 @@ _PHRASES = {
     **dict.fromkeys(("content", "family", "range", "sign", "type", "width"), "{0} of {1}"),
     **dict.fromkeys(("list", "value"), "{0} = {1}"),
     **dict.fromkeys(
-        ("equality", "given", "layout", "order", "parity", "region", "signs"), "{0} {1}"
+        ("equality", "given", "layout", "order", "parity", "past", "region", "signs"), "{0} {1}"
     ),
 }
 # What a call with one level of an aspect has.

@@ -150,9 +150,9 @@ def test_how_the_sliced_axis_lies_in_memory_is_a_level(axis: int, levels: set[st
     ("a", "b", "levels"),
     [
         ((2, 3), (2, 3), set()),
-        ((1, 3), (2, 3), {"a"}),
-        ((2, 3), (), {"b"}),
-        ((2, 1), (3,), {"a", "b", "several inputs"}),
+        ((1, 3), (2, 3), {"a stretched", "a stretched along the first axis"}),
+        ((2, 3), (2, 1), {"b stretched", "b stretched along the last axis"}),
+        ((2, 1), (3,), {"a stretched", "b stretched", "several inputs stretched"}),
     ],
 )
 def test_which_inputs_are_stretched_is_a_level(
@@ -160,7 +160,22 @@ def test_which_inputs_are_stretched_is_a_level(
 ) -> None:
     call = Call({"a": filled("f32", a), "b": filled("f32", b)}, {})
     for point in points("openvino/Add-1", call, (2, 3)):
-        assert point["stretched"] == levels
+        assert levels <= point["stretched"]
+        assert bool(levels) is bool(point["stretched"])
+
+
+@pytest.mark.parametrize(
+    ("stop", "levels"),
+    [
+        (127, set()),
+        (128, {"above 2^7 - 1"}),
+        (1 << 31, {f"above 2^{bits} - 1" for bits in (7, 15, 31)}),
+        (-(1 << 15) - 1, {f"below -2^{bits}" for bits in (7, 15)}),
+    ],
+)
+def test_an_integer_past_a_narrower_type_is_a_level(stop: int, levels: set[str]) -> None:
+    (point,) = points(SLICE, sliced(start=0, stop=stop), (2, 3))
+    assert point["stop past"] == levels
 
 
 @pytest.mark.parametrize(
