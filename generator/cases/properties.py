@@ -97,7 +97,8 @@ class Properties:
             whole += [(f"{argument.name} {aspect}", names) for aspect, names in levels]
         located = [own for own in lists.values() if own.axes is not None]
         data = self._data(located)
-        shape = () if data is None else data.tensor_of(call).shape
+        tensor = None if data is None else data.tensor_of(call)
+        shape = () if tensor is None else tensor.shape
         whole += self._comparisons(call, shape)
         whole.append((STRETCHED, [*self._stretched(call, outputs)]))
         whole += _counts(located, shape)
@@ -106,9 +107,8 @@ class Properties:
         of_call = _point(whole)
         for place in _places_in(located, len(shape)):
             levels = [*levels_of_elements(call, place, lists)]
-            if data is not None:
-                levels += _of_axis(data.name, shape, place, lists, outputs)
-                levels.append(_along(data.name, data.tensor_of(call), place[0]))
+            if data is not None and tensor is not None:
+                levels += _of_axis(data.name, tensor, place, lists, outputs)
             points.append({**of_call, **_point(levels)})
         return points
 
@@ -309,7 +309,7 @@ def _of_all_axes(
 
 def _of_axis(
     data: str,
-    shape: Sequence[int],
+    tensor: Tensor,
     place: Place,
     lists: Mapping[str, Integers],
     outputs: Sequence[Sequence[int]],
@@ -318,9 +318,12 @@ def _of_axis(
     axis, elements = place
     if axis is None or not outputs:
         return
+    shape = tensor.shape
     length = shape[axis]
     others = [extent for k, extent in enumerate(shape) if k != axis]
+    parts = [part for part in ("backwards", "repeated") if axis in getattr(tensor.layout, part)]
     yield f"{data} axis", place_names(axis, len(shape))
+    yield f"{data} along", [_LAYOUT_WORDS[part] for part in parts]
     yield f"{data} length", [range_of(length)]
     yield f"{data} multiple", [multiple_of(length)] if length else []
     yield f"{data} neighbours", extent_kinds(others, length)
@@ -342,12 +345,6 @@ def _stretched_axes(shape: Sequence[int], output: Sequence[int]) -> list[int]:
         return []
     whole = (*[1] * added, *shape)
     return [k for k, (n, m) in enumerate(zip(whole, output, strict=True)) if n < m]
-
-
-def _along(data: str, tensor: Tensor, axis: int | None) -> Levels:
-    """Return how an axis of data lies in memory."""
-    parts = [part for part in ("backwards", "repeated") if axis in getattr(tensor.layout, part)]
-    return f"{data} along", [_LAYOUT_WORDS[part] for part in parts]
 
 
 def _taken(extent: int, length: int) -> str:

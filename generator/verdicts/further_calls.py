@@ -81,7 +81,8 @@ def _tried(
 ) -> Iterator[FreshCall]:
     """Yield fresh calls that match the conditions of causes of one operator, or lack one term each.
 
-    `former` calls are not made again, and none is made after the time `end`.
+    Where a cause has few failures, more calls follow, whatever they have. `former` calls are not
+    made again, and none is made after the time `end`.
     """
     operator = levels.operator
     causes = [
