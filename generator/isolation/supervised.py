@@ -143,7 +143,7 @@ class SupervisedBackend(IsolatedBackend):
         return ""
 
     def run_program(self, program: str, setting: Mapping[str, str]) -> tuple[int | None, str]:
-        """Return the exit status of a Python program, and the end of what it printed as errors.
+        """Return the exit status of a Python program, and what it printed as errors.
 
         Its process is a child of the backend's, with the same limits. The status is None where it
         exceeds them; a driver runs none.

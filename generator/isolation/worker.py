@@ -42,8 +42,8 @@ from opcert.system import end_with_parent
 
 # The number of earlier calls whose outputs are compared again for every answer.
 WATCHED_CALLS = 3
-# How many bytes of what a program printed an answer has.
-_MAX_ERRORS = 4000
+# How many bytes of what a program printed an answer has; it may list the elements of outputs.
+_MAX_ERRORS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _run_program(request: dict[str, Any]) -> dict[str, Any]:
         env={**os.environ, **request["setting"]},
         check=False,
     )
-    errors = ended.stderr[-_MAX_ERRORS:].decode(errors="replace")
+    errors = ended.stderr[:_MAX_ERRORS].decode(errors="replace")
     return {"id": request["id"], "status": ended.returncode, "errors": errors}
 
 

@@ -144,7 +144,7 @@ class Worker:
     def run_program(
         self, program: str, setting: Mapping[str, str], timeout: float
     ) -> tuple[int, str]:
-        """Return the exit status of a Python program, and the end of what it printed as errors.
+        """Return the exit status of a Python program, and what it printed as errors.
 
         `setting` are variables of its environment.
 

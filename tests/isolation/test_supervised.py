@@ -387,6 +387,7 @@ def test_a_program_that_exceeds_a_limit_has_no_status(
             program_process = psutil.Process(int(pid.read_text()))
             while program_process.status() != psutil.STATUS_ZOMBIE:
                 time.sleep(0.01)
-        assert backend.run_program("1 / 0", {})[1].endswith("ZeroDivisionError: division by zero\n")
+        # What it prints may be long.
+        assert "AssertionError" in backend.run_program("assert False, 'x' * 100_000", {})[1]
     finally:
         backend.close()
