@@ -110,7 +110,8 @@ def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Findin
         for waiver in (() if content is None else content.content)
         if waiver.device is None or redact_text(waiver.device) == device
     ]
-    is_finished, is_whole = certificate.is_finished, certificate.selection.case == "*"
+    cases = (suite.operators[name].cases for name in certificate.operators)
+    is_finished, is_whole = certificate.is_finished, len(known) == sum(map(len, cases))
     every = [field.name for field in fields(Verdict) if field.compare]
     judged = Judge(suite, certificate.scope).again(before_waivers)
     for verdict, before, again in zip(known, before_waivers, judged, strict=True):

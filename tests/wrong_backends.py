@@ -78,6 +78,16 @@ class DeclinesBfloat16(Right):
         return super().run(operator, inputs, attributes)
 
 
+class DeclinesSomeIndices(Right):
+    """Does not support i64 data, nor some calls with i64 indices, and declares neither."""
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        data, indices, *_ = inputs.values()
+        if "int64" in (data.dtype, indices.dtype) and (data.dtype == "int64" or data.ndim > 2):
+            raise NotImplementedError("int64")
+        return super().run(operator, inputs, attributes)
+
+
 class AcceptsEverything(Right):
     """Never rejects: returns its input where the reference raises an error."""
 

@@ -4,7 +4,7 @@ A run judges each case as it goes, and again when it knows all of them; so does 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 from opcert.run.outcome import Outcome
@@ -28,6 +28,9 @@ _REJECTION_RESULTS = {
     ("rejected", "fail", "uncredited"),
     ("rejected", "implementation-defined", None),
 }
+
+# An operator, "data" or "indices", and an element type of these.
+_TypeOf = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -85,12 +88,16 @@ class Judge:
                     baseline = judged.get(case.baseline or "") if expects == "rejection" else None
                     again = self._again(verdict, operator, case, baseline)
                     judged[case.id] = replace(again, seconds=verdict.seconds)
-        # Of each operator and data type that ran, whether calls were declined.
-        answers: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
+        # Of each operator and type that ran, whether calls were declined. Of indices, valid calls
+        # alone count: an invalid one may have a type that its baseline lacks.
+        answers: defaultdict[_TypeOf, set[bool]] = defaultdict(set)
         for v in judged.values():
             if v.status != "implementation-defined" and v.observed != "not-run":
-                element_type = self.suite.cases[v.case].record.type
-                answers[v.operator, element_type].add(v.status == "unsupported")
+                record = self.suite.cases[v.case].record
+                types = record.index_types if record.expects != "rejection" else ()
+                of_indices = ((v.operator, "indices", name) for name in types)
+                for key in ((v.operator, "data", record.type), *of_indices):
+                    answers[key].add(v.status == "unsupported")
         declined = {key for key, of_key in answers.items() if of_key == {True}}
         return [self._confirmed(judged[case], v, declined) for case, v in former.items()]
 
@@ -112,9 +119,7 @@ class Judge:
             return replace(verdict, operator=again.operator, rules=again.rules)
         return again
 
-    def _confirmed(
-        self, judged: Verdict, verdict: Verdict, declined: Collection[tuple[str, str]]
-    ) -> Verdict:
+    def _confirmed(self, judged: Verdict, verdict: Verdict, declined: Set[_TypeOf]) -> Verdict:
         """Fail a case declined without declaration, and state what its confirmation showed.
 
         Declarations are about valid calls: an invalid one may be declined.
@@ -123,8 +128,14 @@ class Judge:
         is_declined = judged.status == "unsupported" and judged.observed != "not-run"
         # With a claim, `verdict` has decided.
         if is_declined and record.expects != "rejection" and not self.scope.claim:
-            types = {record.type, *record.index_types}
-            if not any((judged.operator, name) in declined for name in types):
+            name = judged.operator
+            # A type that the backend lacks is one of no data, and of no indices either.
+            lacking = [
+                each
+                for each in record.index_types
+                if {(name, "data", each), (name, "indices", each)} <= declined
+            ]
+            if (name, "data", record.type) not in declined and not lacking:
                 judged = _undeclared(
                     judged,
                     f"declined, but other calls of {judged.operator} with {record.type} are "

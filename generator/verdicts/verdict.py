@@ -129,7 +129,7 @@ BACKEND_CONTRACT: Mapping[FailureKind, str] = {
 }
 # A century: any sum of such times has a finite number of seconds.
 _MAX_SECONDS = 3.2e9
-# These breaches fail an ambiguous case too, since no reading of a document requires them. The
+# These breaches fail an ambiguous case and a declined one too: no document requires them. The
 # values of an ambiguous call's outputs are not judged, nor whether they are stable.
 DECISIVE_BREACHES: frozenset[FailureKind] = frozenset(
     {"type", "mutated-input", "aliased-output", "protocol"}
@@ -281,12 +281,14 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
     status: Status
     kind: FailureKind | None
     attributed_to, fault = None, outcome.fault
+    # Neither an open result nor a call that is declined excuses a breach.
+    is_excused = case.ambiguity is not None or outcome.observed == "unsupported"
     if outcome.observed in FATAL_OUTCOMES:
         # No reading of a document requires a crash, so an ambiguity does not excuse one.
         status, kind, detail = outcome.observed, None, outcome.reason
     elif outcome.observed == "not-run":
         status, kind, detail = "not-run", None, outcome.reason
-    elif case.ambiguity is not None and fault is not None and fault.kind in DECISIVE_BREACHES:
+    elif fault is not None and fault.kind in DECISIVE_BREACHES and is_excused:
         status, kind, detail = "fail", fault.kind, fault.text
     elif case.expects == "rejection":
         status, kind, detail = _judge_rejection(case, outcome, baseline)

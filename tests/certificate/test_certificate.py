@@ -32,6 +32,7 @@ def certificate(*verdicts: Made) -> Certificate:
         ([("pass", None), ("implementation-defined", None)], "bit-exact"),
         ([("pass", None), ("unsupported", None), ("out-of-claim", None)], "bit-exact"),
         ([("pass", None), ("waived", "value")], "bit-exact"),
+        ([("pass", None), ("waived", "bits")], "value-exact"),
         ([("pass", None), ("fail", "value")], None),
         ([("pass", None), ("crash", None)], None),
         ([("pass", None), ("hang", None)], None),

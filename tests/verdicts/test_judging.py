@@ -86,6 +86,32 @@ def test_an_invalid_call_is_declined_without_declaration() -> None:
     assert {found[v.case] for v in rejected} == {("unsupported", None)}
 
 
+def test_a_whole_type_of_data_that_is_declined_excuses_no_single_call_with_such_indices() -> None:
+    suite = few_cases()
+    found = certify(wrong.DeclinesSomeIndices(), suite, operator="openvino/Gather-8")
+    failed = [suite.cases[v.case].record for v in found.verdicts if v.kind == "undeclared"]
+    assert failed
+    assert not any(record.type == "i64" for record in failed)
+    assert all("i64" in record.index_types for record in failed)
+    excused = [suite.cases[v.case].record for v in found.verdicts if v.status == "unsupported"]
+    assert {record.type for record in excused if record.expects == "outputs"} == {"i64"}
+
+
+@pytest.mark.parametrize("pattern", ["*", "**"])
+def test_a_whole_run_cannot_hide_that_calls_were_declined(pattern: str) -> None:
+    whole = certify(wrong.DeclinesHighRanks(), few_cases(), operator=DML, case=pattern)
+
+    def excuse(data: Any) -> None:
+        for verdict in data["verdicts"]:
+            if verdict["kind"] == "undeclared":
+                verdict.update(status="unsupported", kind=None, detail="declined")
+
+    found = [finding.place for finding in verify_certificate(changed(whole, excuse), few_cases())]
+    hidden = {f"verdicts, {v.case}" for v in whole.verdicts if v.kind == "undeclared"}
+    assert hidden
+    assert hidden <= {*found}
+
+
 def test_a_part_of_a_run_cannot_hide_a_failure() -> None:
     part = certify(wrong.ThroughFloat16(), few_cases(), operator=DML, case="*-f32-*")
 

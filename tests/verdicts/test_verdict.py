@@ -83,10 +83,12 @@ CONTRACT = f"no line of JSON\n    contract: {BACKEND_CONTRACT['protocol']}"
 JUDGED: list[tuple[dict[str, Any], Outcome, Verdict | None, str, str | None, str]] = [
     (VALID, REJECTS, None, "fail", "rejected", "rejected a valid call: ValueError: no"),
     (VALID, Outcome("unsupported"), None, "unsupported", None, ""),
+    (VALID, Outcome("unsupported", fault=WROTE), None, "fail", "mutated-input", "wrote"),
     (VALID, gives("mutated-input", "wrote"), None, "fail", "mutated-input", "wrote"),
     (VALID, Outcome("rejected", fault=MALFORMED), None, "fail", "protocol", CONTRACT),
     (REJECTED, Outcome("outputs", []), PASSED, "fail", "accepted", "violates example-1/rule"),
     (REJECTED, Outcome("unsupported"), PASSED, "unsupported", None, ""),
+    (REJECTED, Outcome("unsupported", fault=WROTE), PASSED, "fail", "mutated-input", "wrote"),
     (REJECTED, Outcome("rejected", fault=WROTE), PASSED, "fail", "mutated-input", "wrote"),
     (REJECTED, Outcome("rejected", fault=MALFORMED), PASSED, "fail", "protocol", CONTRACT),
     # A rejection is credited if its baseline passed.
