@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
+from opcert.accuracy.arithmetics import STANDARD, minimal
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.certificate.setup import LocalExecution, Setup
@@ -31,7 +32,7 @@ from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import Certification
 from opcert.verdicts.judging import Judge, are_results_of_a_rejection
 from opcert.verdicts.verdict import Verdict, redact_text
-from opcert.verdicts.waivers import Waiver, waived
+from opcert.verdicts.waivers import Waiver, waived, waiver_mistakes
 from opcert.yaml_files import YamlSource, validated_content
 
 
@@ -62,6 +63,8 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
     findings = [
         *_selection_findings(certificate, suite),
         *_verdict_findings(certificate, suite),
+        *_accuracy_findings(certificate),
+        *_waiver_findings(certificate, suite),
         *_reproduction_findings(certificate, suite),
         *_fresh_findings(certificate, suite),
     ]
@@ -92,6 +95,29 @@ def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Find
         pairs = zip(cases, selected, strict=True)
         found, expected = next(pair for pair in pairs if pair[0] != pair[1])
         yield Finding("verdicts", f"found {found}; expected {expected}, in the order of the suite")
+
+
+def _waiver_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield the mistakes for which the run would have refused its waivers."""
+    day = certificate.platform.date[:10]
+    for number, waiver in enumerate(certificate.waivers.content if certificate.waivers else ()):
+        for key, text in waiver_mistakes(waiver, suite, day):
+            yield Finding(f"waivers.content[{number}].{key}", f"on {day}: {text}")
+
+
+def _accuracy_findings(certificate: Certificate) -> Iterator[Finding]:
+    """Yield cases that pass, although they are less accurate than the claimed arithmetic."""
+    for verdict in certificate.verdicts:
+        accuracy = None if verdict.evidence is None else verdict.evidence.accuracy
+        if accuracy is None or verdict.status != "pass":
+            continue
+        claimed = certificate.claimed.get(verdict.operator, {}).get(accuracy.type, STANDARD)
+        # What one of the stated arithmetics is part of is not tight beside it.
+        tight = {*minimal([claimed, *accuracy.within], accuracy.type)}
+        if claimed in tight.difference(accuracy.within):
+            within = " or ".join(accuracy.within) or "none"
+            text = f"found a pass within {within}; expected one within {claimed}, which is claimed"
+            yield Finding(f"verdicts, {verdict.case}", text)
 
 
 def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:

@@ -147,15 +147,15 @@ def read_waivers(path: str | Path | YamlSource, suite: Suite, device: object = N
     mistakes = [
         source.mistake((number, key), text)
         for number, waiver in enumerate(content)
-        for key, text in _waiver_mistakes(waiver, suite, today)
+        for key, text in waiver_mistakes(waiver, suite, today)
     ]
     if mistakes:
         raise SpecError(mistakes)
     return Waivers(content, source, device)
 
 
-def _waiver_mistakes(waiver: Waiver, suite: Suite, today: str) -> Iterator[tuple[str, str]]:
-    """Yield the mistakes in a waiver, each with its key."""
+def waiver_mistakes(waiver: Waiver, suite: Suite, today: str) -> Iterator[tuple[str, str]]:
+    """Yield the mistakes in a waiver of a run that starts `today`, each with its key."""
     if waiver.kind not in (None, *WAIVABLE_KINDS):
         near = did_you_mean(str(waiver.kind), [*WAIVABLE_KINDS])
         yield "kind", f"unknown kind '{waiver.kind}'{near}"

@@ -13,11 +13,13 @@ from opcert import certify
 from opcert.arrays.element_types import highest, type_name
 from opcert.certificate.certificate import Certificate
 from opcert.suite.suite import Suite
+from opcert.verification import verify_certificate
 from tests import shipped
 from tests.accuracy.honest import cut
 from tests.at_length import at_length
 from tests.command_line import opcert
 from tests.faults.finding import failure_of
+from tests.handed_in import changed
 from tests.shipped import SPECS, spec
 
 # Those whose outputs have the type of their inputs.
@@ -99,6 +101,15 @@ def test_a_claimed_arithmetic_decides_in_its_run_alone(claim: Path) -> None:
     for _ in range(2):
         assert not kinds(certified(narrow, on, claim=claim))
         assert kinds(certified(narrow, on)).keys() == {"accuracy"}
+
+
+def test_a_claim_that_is_edited_away_is_a_finding(claim: Path) -> None:
+    on = suite("Multiply-1")
+    loose = certified(Changed("Multiply-1", before=8), on, claim=claim)
+    assert not verify_certificate(loose, on)
+    on.claim({})
+    found = verify_certificate(changed(loose, lambda data: data.update(claim=None)), on)
+    assert "expected one within standard, which is claimed" in str(found[0])
 
 
 NARROW = """

@@ -18,10 +18,12 @@ from opcert.run.comparison import FailureKind
 from opcert.suite.suite import Suite
 from opcert.verdicts.verdict import Status, Verdict
 from opcert.verdicts.waivers import Waivers, read_waivers
+from opcert.verification import verify_certificate
 from tests import wrong_backends as wrong
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
 from tests.few_cases import few_cases
+from tests.handed_in import changed
 from tests.small_spec import mistakes_of
 
 SPLIT = "directml/DML_OPERATOR_SPLIT"
@@ -70,6 +72,26 @@ def test_waived_failures_do_not_block_and_the_answer_counts_them(file: Path) -> 
     assert re.match(
         rf"CONFORMANT for 1 of 5 operators, .* bit-exact, {waived}: ", conclusion_line(certificate)
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("expires", "2001-01-01", "expired on 2001-01-01 (o, l)"),
+        ("kind", "vale", "unknown kind 'vale'; did you mean 'value'?"),
+    ],
+)
+def test_a_waiver_that_a_run_refuses_is_a_finding(
+    file: Path, key: str, value: str, text: str
+) -> None:
+    certificate = waiving(file, ALL, wrong.ThroughFloat16)
+    assert not verify_certificate(certificate, few_cases())
+
+    def edit(data: Any) -> None:
+        data["waivers"]["content"][0][key] = value
+
+    found = verify_certificate(changed(certificate, edit), few_cases())
+    assert text in next(each.text for each in found if each.place == f"waivers.content[0].{key}")
 
 
 def test_a_waived_failure_keeps_its_outcome_and_explains_the_waiver(file: Path) -> None:
