@@ -112,9 +112,9 @@ def _accuracy_findings(certificate: Certificate) -> Iterator[Finding]:
         if accuracy is None or verdict.status != "pass":
             continue
         claimed = certificate.claimed.get(verdict.operator, {}).get(accuracy.type, STANDARD)
-        # What one of the stated arithmetics is part of is not tight beside it.
-        tight = {*minimal([claimed, *accuracy.within], accuracy.type)}
-        if claimed in tight.difference(accuracy.within):
+        # One that contains a stated arithmetic is not minimal with it.
+        least = {*minimal([claimed, *accuracy.within], accuracy.type)}
+        if claimed in least.difference(accuracy.within):
             within = " or ".join(accuracy.within) or "none"
             text = f"found a pass within {within}; expected one within {claimed}, which is claimed"
             yield Finding(f"verdicts, {verdict.case}", text)

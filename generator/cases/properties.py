@@ -151,11 +151,11 @@ class Properties:
             tensor = call.inputs.get(argument.name) if isinstance(argument, DataRole) else None
             if tensor is not None and (axes := _stretched_axes(tensor.shape, output)):
                 stretched.append(argument.name)
-                yield f"{argument.name} stretched"
+                yield argument.name
                 places = {name for axis in axes for name in names_of_place(axis, len(output))}
-                yield from (f"{argument.name} stretched along the {name} axis" for name in places)
+                yield from (f"{argument.name} along the {name} axis" for name in places)
         if len(stretched) > 1:
-            yield "several inputs stretched"
+            yield "several inputs"
 
     def _data(self, located: Sequence[Integers]) -> DataRole | None:
         """Return the data whose axes integers concern; without any, the first data."""

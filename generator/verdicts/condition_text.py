@@ -44,7 +44,7 @@ _PHRASES = {
     NEIGHBOUR: "the difference '{1}' from the previous call",
     EQUAL_SHAPES: "the same shape of {1}",
     DIFFERENT_RANKS: "different ranks of {1}",
-    STRETCHED: "{1}",
+    STRETCHED: "a stretching of {1}",
     OUTPUT_EXTENTS: "outputs with {1}",
     OUTPUT_LENGTH: "outputs with {1}",
     OUTPUT_MULTIPLE: "outputs whose number of elements is {1}",
