@@ -217,7 +217,8 @@ def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
     if not decided.any():
         return None
     place, low, high = (_ordinals(array) for array in (output, allowance.low[0], allowance.high[0]))
-    errors = (np.maximum(0.0, place - high) - np.maximum(0.0, low - place))[decided]
+    errors = np.maximum(0.0, _steps(high, place)) - np.maximum(0.0, _steps(place, low))
+    errors = errors[decided]
     outwards, distances = errors * np.sign(place[decided]), np.abs(errors)
     buckets = np.ceil(np.log2(np.clip(distances, 0.5, 2.0**_MORE))).astype(int) + 1
     return Accuracy(
@@ -232,11 +233,20 @@ def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
 
 
 def _ordinals(array: Array) -> Array:
-    """Return the number of each element in the order of its type, as a double; zeros are equal."""
+    """Return the number of each element in the order of its type; zeros are equal."""
     bits = bits_of(array)
     sign = bits.dtype.type(1 << (8 * bits.itemsize - 1))
-    magnitudes = (bits & ~sign).astype(np.float64)
+    magnitudes = (bits & ~sign).astype(np.int64)
     return np.asarray(np.where(bits >= sign, -magnitudes, magnitudes))
+
+
+def _steps(start: Array, end: Array) -> Array:
+    """Return how many elements of the type one ordinal is after another, as doubles."""
+    rough = end.astype(np.float64) - start
+    # Doubles have too few bits for small differences of large numbers, integers for large ones.
+    with np.errstate(over="ignore"):
+        exact = np.asarray(end - start, np.float64)
+    return np.asarray(np.where(np.abs(rough) < 2.0**62, exact, rough))
 
 
 def accuracy_of_call(golden: Sequence[Array], outputs: Sequence[Array]) -> Accuracy | None:

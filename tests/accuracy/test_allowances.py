@@ -324,18 +324,26 @@ def test_all_between_two_forms_is_allowed(element_type: str) -> None:
     ] == [False, True, True, False]
 
 
-def test_an_error_is_counted_in_elements_between() -> None:
-    x = leaves("f32", [1.0, 1.0, 1.0, 1.0])
-    one = allowance("f32", [y.exp() for y in x])
-    e = np.float32(math.e)
-    result = np.array([e, e, e, e], np.float32)
+@pytest.mark.parametrize(("element_type", "dtype"), [("f32", np.float32), ("f64", np.float64)])
+def test_an_error_is_counted_in_elements_between(element_type: str, dtype: type) -> None:
+    x = leaves(element_type, [1.0, 1.0, 1.0, 1.0])
+    one = allowance(element_type, [y.exp() for y in x])
+    result: Array = np.full(4, math.e, dtype)
     for k in range(4):
         for _ in range(k):
-            result[k] = np.nextafter(result[k], np.float32(3))
+            result[k] = np.nextafter(result[k], dtype(3))
     accuracy = accuracy_of(one, result)
     assert accuracy is not None
     assert (accuracy.worst, accuracy.counts, accuracy.open) == (3, (1, 1, 1, 1), 0)
-    assert accuracy.within == ("standard", "subnormals kept")
+    assert accuracy.within[0] == "standard"
+
+
+def test_elements_at_the_ends_of_a_type_are_far_apart() -> None:
+    (x,) = leaves("f64", [1.0])
+    one = allowance("f64", [x])
+    accuracy = accuracy_of(one, np.full(one.low.shape[1:], -1.7e308))
+    assert accuracy is not None
+    assert accuracy.worst > 2.0**62
 
 
 def test_a_signalling_nan_counts_as_open() -> None:
