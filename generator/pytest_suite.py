@@ -1,7 +1,7 @@
 """The pytest plugin of a generated suite: options, a fixture that runs cases, the result."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,7 +19,7 @@ from opcert.isolation.supervised import start_backend
 from opcert.settings import DEFAULTS, OPTIONS, RunSettings
 from opcert.suite.suite import Suite, SuiteCase
 from opcert.verdicts.certification import Certification
-from opcert.verdicts.verdict import Verdict, unverified_reasons
+from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, unverified_reasons
 from opcert.verdicts.waivers import Waivers
 
 # Statuses that do not block conformance; pytest reports them as skipped.
@@ -74,11 +74,15 @@ def case_ids(test_file: Path, operator: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Conforms:
-    """Runs cases of a suite on the backend, and fails the test of each that does not pass."""
+    """Runs cases of a suite on the backend, and fails the test of each that does not pass.
+
+    `failed` are the cases whose tests have failed.
+    """
 
     certification: Certification
     waivers: Waivers | None
     claimed: Collection[str]
+    failed: set[str] = field(default_factory=set)
 
     def verdicts(self) -> list[Verdict]:
         """Return all verdicts after the last case has run.
@@ -112,12 +116,13 @@ class Conforms:
         if inputs is not None:
             stated = self.certification.suite.cases[case]
             _check_example(stated, inputs, attributes or {}, outputs)
-        verdict = self.certification.verdict(case, retain=False)
+        verdict = self.certification.verdict(case)
         verdict = verdict if self.waivers is None else self.waivers.apply(verdict)
         text = f"{verdict.status} ({verdict.kind or verdict.observed}): {verdict.detail}"
         if verdict.status in SKIPPED_STATUSES:
             pytest.skip(text)
         if verdict.status != "pass":
+            self.failed.add(case)
             pytest.fail(f"{case}: {text}", pytrace=False)
 
 
@@ -216,10 +221,11 @@ def session_result(config: pytest.Config) -> tuple[int, list[str]]:
         for run in config.stash[_RUNS].values():
             verdicts = run.verdicts()
             reasons += unverified_reasons(verdicts, run.claimed) if verdicts else []
+            # What is found later, as an output that changes or a process that ends afterwards.
             reasons += [
-                f"FAILED (undeclared) {verdict.case}: {verdict.detail}"
+                f"FAILED ({verdict.failure}) {verdict.case}: {verdict.detail}"
                 for verdict in verdicts
-                if verdict.status == "fail" and verdict.kind == "undeclared"
+                if verdict.status in FAILURE_STATUSES and verdict.case not in run.failed
             ]
     except OpcertError as error:
         return pytest.ExitCode.INTERRUPTED, [f"opcert: error: {error}"]
@@ -227,7 +233,7 @@ def session_result(config: pytest.Config) -> tuple[int, list[str]]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a session without verified cases, with undeclared refusals, or with unused waivers."""
+    """Fail a session without verified cases, with unused waivers, or with what fails later."""
     code, _ = session_result(session.config)
     session.exitstatus = max(int(session.exitstatus), code)
     for run in session.config.stash[_RUNS].values():

@@ -103,8 +103,8 @@ def report(
             "--fail-on",
             metavar="new",
             parser=_read_fail_on,
-            help="Exit with 1 if a later certificate has a new cause, or fails a case that passes "
-            "in the first one.",
+            help="Exit with 1 if a later certificate has a new cause, or a case that fails more "
+            "severely than in the first one.",
         ),
     ] = None,
     quiet: options.QuietOption = False,

@@ -209,10 +209,18 @@ class Column:
         own = {*map(id, self.certificate.causes)}
         return sum(len(cause.cases) for cause in bug.causes if id(cause) in own)
 
-    def passes(self, case: str) -> bool:
-        """Whether a case has a verdict, and passes."""
+    def severity(self, case: str) -> int:
+        """Return how severely a case fails, waived or not; 0 if it passes, -1 if it is not decided.
+
+        A difference in bits is less than any other failure, a crash or a hang is more.
+        """
         verdict = self.certificate.by_case.get(case)
-        return verdict is not None and verdict.status == "pass"
+        if verdict is None or verdict.status not in ("pass", "waived", *FAILURE_STATUSES):
+            return -1
+        before = verdict.without_waiver()
+        if before.status == "fail":
+            return 1 if before.kind == "bits" else 2
+        return 0 if before.status == "pass" else 3
 
     def result(self, case: str) -> str:
         """Return the status of a case with the kind of its failure, or "no verdict"."""
@@ -227,8 +235,9 @@ class Changes:
     """The causes and the cases whose results differ between the first certificate and another one.
 
     A new cause has no counterpart in the first certificate. A fixed one has none in the other, in
-    which at least one of its cases passes. `regressed` cases passed in the first certificate and
-    fail in the other; `fixed` is the reverse.
+    which some of its cases pass and none fails, waived or not. A case is `regressed` if it fails in
+    the other certificate, and passed in the first or failed less severely. It is `fixed` if it
+    failed and passes.
     """
 
     column: Column
@@ -271,8 +280,9 @@ class SideBySide:
         first, *others = self.columns
         for column in others:
             differing = [c for c in self.differing if first.result(c) != column.result(c)]
-            regressed = [case for case in differing if _passes_then_fails(case, first, column)]
-            fixed = [case for case in differing if _passes_then_fails(case, column, first)]
+            severities = [(case, first.severity(case), column.severity(case)) for case in differing]
+            regressed = [case for case, was, is_ in severities if -1 < was < is_]
+            fixed = [case for case, was, is_ in severities if was > is_ == 0]
             rest = [case for case in differing if case not in {*regressed, *fixed}]
             before, after = first.certificate.causes, column.certificate.causes
             new = [
@@ -282,7 +292,7 @@ class SideBySide:
                 cause
                 for cause in before
                 # What the other run did not select, or does not support, is not fixed.
-                if any(map(column.passes, cause.cases))
+                if {0} <= {*map(column.severity, cause.cases)} <= {0, -1}
                 and not any(_is_same(cause, current) for current in after)
             ]
             yield Changes(column, new, gone, regressed, fixed, rest)
@@ -300,9 +310,3 @@ def _is_same(former: Cause, current: Cause) -> bool:
         return True
     shared = len({*former.cases} & {*current.cases})
     return 2 * shared >= min(len(former.cases), len(current.cases))
-
-
-def _passes_then_fails(case: str, before: Column, after: Column) -> bool:
-    failing = after.certificate.by_case.get(case)
-    fails = failing is not None and failing.status in (*FAILURE_STATUSES, "waived")
-    return fails and before.passes(case)

@@ -128,27 +128,27 @@ class Certification:
         """The cases whose calls were repeated, one for each operator."""
         return tuple(self._repeated.values())
 
-    def verdict(self, case_id: str, retain: bool = True) -> Verdict:
+    def verdict(self, case_id: str) -> Verdict:
         """Return the verdict of a case; run it, after its baseline, unless it has already run.
 
-        With `retain`, its inputs and outputs are checked again after later cases.
+        Its inputs and outputs are checked again after later cases.
         """
         if case_id in self.verdicts:
             return self.verdicts[case_id]
-        verdict, records = self._run(*self.suite.cases[case_id], retain)
+        verdict, records = self._run(*self.suite.cases[case_id])
         self.verdicts[case_id] = verdict
-        if verdict.status not in FAILURE_STATUSES and retain:
+        if verdict.status not in FAILURE_STATUSES:
             self._retain(case_id, records)
         return verdict
 
     def _run(
-        self, operator: OperatorSuite, case: IndexedCase, retain: bool
+        self, operator: OperatorSuite, case: IndexedCase
     ) -> tuple[Verdict, Sequence[CallRecord]]:
         """Return the verdict of a case, and the records to check again later."""
         if (excluded := self._judge.excluded(operator, case)) is not None:
             return excluded, ()
         if case.baseline is not None:
-            self.verdict(case.baseline, retain)
+            self.verdict(case.baseline)
         self._fail_last_if_it_ended()
         name = operator.index.operator
         if self.crashes[name] >= self._max_crashes:
