@@ -135,6 +135,14 @@ def test_a_crash_and_a_hang_can_be_waived_by_their_name(file: Path, status: Stat
     assert waivers.apply(failure()).status == "fail"
 
 
+def test_a_crash_after_other_calls_is_waived_as_a_crash_too(file: Path) -> None:
+    crash = failure("crash", "state")
+    for kind in ("crash", "state"):
+        waivers = read_text(file, waiver(f"case: '*', kind: {kind}"))
+        assert waivers.apply(crash).status == "waived"
+    assert read_text(file, VALUES).apply(crash) == crash
+
+
 @pytest.mark.parametrize("kind", ["crash", "value"])
 def test_a_waived_verdict_stores_the_verdict_before_its_waiver(file: Path, kind: str) -> None:
     waivers = read_text(file, waiver(f"case: '*', kind: {kind}") + ALL)
