@@ -11,20 +11,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from itertools import islice, zip_longest
+from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, TypeAdapter
 
-from opcert.accuracy.arithmetics import STANDARD, minimal
+from opcert.accuracy.arithmetics import PRECISION, STANDARD, minimal
+from opcert.arrays.element_types import Array, type_name
+from opcert.arrays.golden import NAN, NONFINITE, OPEN, allowance_of
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.certificate.setup import LocalExecution, Setup
-from opcert.errors import OpcertError, SpecError, abbreviate, printable_line
+from opcert.errors import OpcertError, SpecError, abbreviate, listed, printable_line
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, report_files
 from opcert.settings import RunSettings
-from opcert.suite.claims import ClaimContent
+from opcert.suite.claims import ClaimContent, claim_mistakes
+from opcert.suite.format import StoredArray
 from opcert.suite.suite import Suite
+from opcert.suite.support import unknown_names
 from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
 from opcert.verdicts.call_levels import LevelledCalls
@@ -51,20 +57,19 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
     """Return all findings about a certificate.
 
     `read_certificate` has already checked its counts and its conclusion. If the certificate is of
-    another suite, nothing else is checked.
+    another suite, or its scope has mistakes, nothing else is checked.
     """
     stated, advice = certificate.to_dict()["suite"], "name another by --suite or --specs"
     foreign = [
         Finding(place, f"found {found}; this suite has {expected}; {advice}")
         for place, found, expected in stored.json_differences(stated, suite.identity, "suite")
     ]
-    if foreign:
-        return foreign
+    if mistakes := foreign or [*_scope_findings(certificate, suite)]:
+        return mistakes
     findings = [
         *_selection_findings(certificate, suite),
         *_verdict_findings(certificate, suite),
-        *_accuracy_findings(certificate),
-        *_waiver_findings(certificate, suite),
+        *_accuracy_findings(certificate, suite),
         *_reproduction_findings(certificate, suite),
         *_fresh_findings(certificate, suite),
     ]
@@ -97,19 +102,50 @@ def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Find
         yield Finding("verdicts", f"found {found}; expected {expected}, in the order of the suite")
 
 
-def _waiver_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
-    """Yield the mistakes for which the run would have refused its waivers."""
+def _scope_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield the mistakes for which a run refuses a claim, a level, a declaration or waivers."""
+    scope, level = certificate.scope, certificate.selection.feature_level
+    mistakes: list[tuple[tuple[object, ...], str]] = []
+    if scope.claim is not None:
+        selected = claim_mistakes(scope.claim, suite, certificate.selection.operator)
+        mistakes += [(("claim", "content", *place), text) for place, text in selected]
+    claimed = level if scope.claim is None else scope.claim.feature_level or level
+    if level != claimed or level not in (None, *suite.feature_levels):
+        known = listed([*suite.feature_levels]) if claimed == level else f"{claimed}, as claimed"
+        mistakes.append((("selection", "feature_level"), f"found {level}; expected {known}"))
+    for name, declared in (scope.support.declared or {}).items():
+        unknown = unknown_names(name, declared, suite)
+        mistakes += [(("backend", "support", name, *place), text) for place, text in unknown]
     day = certificate.platform.date[:10]
     for number, waiver in enumerate(certificate.waivers.content if certificate.waivers else ()):
-        for key, text in waiver_mistakes(waiver, suite, day):
-            yield Finding(f"waivers.content[{number}].{key}", f"on {day}: {text}")
+        mistakes += [
+            (("waivers", f"content[{number}]", key), f"on {day}: {text}")
+            for key, text in waiver_mistakes(waiver, suite, day)
+        ]
+    for place, text in mistakes:
+        yield Finding(".".join(map(str, place)), text)
 
 
-def _accuracy_findings(certificate: Certificate) -> Iterator[Finding]:
-    """Yield cases that pass, although they are less accurate than the claimed arithmetic."""
+def _accuracy_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield cases that pass, and whose accuracy is not of their output or less than claimed."""
     for verdict in certificate.verdicts:
+        if (verdict.status, verdict.observed) != ("pass", "outputs") or (
+            verdict.case not in suite.cases
+        ):
+            continue
+        operator, case = suite.cases[verdict.case]
         accuracy = None if verdict.evidence is None else verdict.evidence.accuracy
-        if accuracy is None or verdict.status != "pass":
+        stored_outputs = (o for o in case.outputs if isinstance(o, StoredArray) and o.allowance)
+        computed = next(stored_outputs, None)
+        place = f"verdicts, {verdict.case}"
+        if accuracy is None:
+            if computed is not None and any(map(_has_accuracy, operator.outputs(case))):
+                yield Finding(place, f"missing accuracy of its output of type {computed.type}")
+            continue
+        size = sum(accuracy.counts) + accuracy.open
+        if computed is None or (computed.type, prod(computed.shape)) != (accuracy.type, size):
+            text = f"found the accuracy of {size} elements of type {accuracy.type}"
+            yield Finding(place, f"{text}; expected that of its computed output, if any")
             continue
         claimed = certificate.claimed.get(verdict.operator, {}).get(accuracy.type, STANDARD)
         # One that contains a stated arithmetic is not minimal with it.
@@ -117,7 +153,16 @@ def _accuracy_findings(certificate: Certificate) -> Iterator[Finding]:
         if claimed in least.difference(accuracy.within):
             within = " or ".join(accuracy.within) or "none"
             text = f"found a pass within {within}; expected one within {claimed}, which is claimed"
-            yield Finding(f"verdicts, {verdict.case}", text)
+            yield Finding(place, text)
+
+
+def _has_accuracy(output: Array) -> bool:
+    """Whether any right result has an accuracy: all arithmetics bound an element."""
+    allowance = allowance_of(output)
+    if allowance is None or type_name(output.dtype) not in PRECISION:
+        return False
+    is_bounded = np.isfinite(allowance.low).all(axis=0) & np.isfinite(allowance.high).all(axis=0)
+    return bool((is_bounded & ~allowance.flagged(OPEN | NAN | NONFINITE)).any())
 
 
 def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
@@ -136,15 +181,16 @@ def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Findin
         for waiver in (() if content is None else content.content)
         if waiver.device is None or redact_text(waiver.device) == device
     ]
-    cases = (suite.operators[name].cases for name in certificate.operators)
+    cases = (suite.operators[n].cases for n in certificate.operators if n in suite.operators)
     is_finished, is_whole = certificate.is_finished, len(known) == sum(map(len, cases))
     every = [field.name for field in fields(Verdict) if field.compare]
     judged = Judge(suite, certificate.scope).again(before_waivers)
     for verdict, before, again in zip(known, before_waivers, judged, strict=True):
         is_open = not (is_whole and is_finished) and before.is_declined and again.is_declined
         is_open |= not is_finished and are_results_of_a_rejection(before, again)
-        expected = waived(again, waivers)
-        for name in ("operator", "rules") if is_open else every:
+        follows_from = replace(before, operator=again.operator, rules=again.rules)
+        expected = waived(follows_from if is_open else again, waivers)
+        for name in every:
             stated, following = getattr(verdict, name), getattr(expected, name)
             if stated != following:
                 text = f"found {abbreviate(stated)}; expected {abbreviate(following)}"
@@ -226,7 +272,7 @@ def form_findings(name: str, content: bytes, certificate: Certificate) -> Iterat
 
 def folder_findings(folder: Path, certificate: Certificate) -> Iterator[Finding]:
     """Yield the differences between the files in `folder` and those that a certificate names."""
-    names = [*islice(files_below(folder), MAX_FILES)]
+    names = [*islice(files_below(folder, ()), MAX_FILES)]
     if len(names) == MAX_FILES:
         text = f"found {MAX_FILES} files or more; only the first ones were checked"
         yield Finding(str(folder), text)
@@ -365,8 +411,11 @@ def rerun_differences(
         repeated = [case for case in certificate.run.repeated if case not in in_sample]
         certification = Certification(execution.backend, suite, repeated=repeated)
         for verdict in sample:
-            again = certification.verdict(verdict.case)
-            before = verdict.without_waiver()
+            certification.verdict(verdict.case)
+        # A process may end after its last answer.
+        certification.release()
+        for verdict in sample:
+            before, again = verdict.without_waiver(), certification.verdicts[verdict.case]
             if _compared(before) != _compared(again):
                 text = f"found {_description(before)}; run again: {_description(again)}"
                 yield Finding(f"verdicts, {verdict.case}", f"{text}: {again.detail}")

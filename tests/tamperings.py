@@ -138,6 +138,22 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         "missing verdict of slice-8/",
     ),
     "fewer cases selected": (part("selection", "case", value="*f16*"), "which was not selected"),
+    "a feature level that no operator has": (
+        part("selection", "feature_level", value="9_9"),
+        r"selection\.feature_level: found 9_9; expected ",
+    ),
+    "a claim of an unknown arithmetic": (
+        part("claim", "content", "arithmetic", value={SPLIT: {"f32": "perfect"}}),
+        r"claim\.content\.arithmetic\.directml/.*\.f32: unknown arithmetic 'perfect'",
+    ),
+    "a claim of another level": (
+        part("claim", "content", "feature_level", value="2_1"),
+        r"selection\.feature_level: found None; expected 2_1, as claimed",
+    ),
+    "support of an unknown rule": (
+        part("backend", "support", SPLIT, "excluded", value=["dml-split/axis"]),
+        r"backend\.support\.directml/.*\.excluded\.0: unknown rule of ",
+    ),
     "another suite": (part("suite", "digest", value="0" * 64), "suite.digest: found"),
     "another spec": (part("suite", "specs", SPLIT, value="0" * 64), "suite.specs.directml"),
     "another seed": (part("suite", "seed", value=1), "suite.seed: found 1; this suite has 0"),

@@ -78,6 +78,16 @@ class DeclinesBfloat16(Right):
         return super().run(operator, inputs, attributes)
 
 
+class DeclinesValidFloat16(Right):
+    """Checks all calls, and does not support valid ones of one data type."""
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        outputs = super().run(operator, inputs, attributes)
+        if next(iter(inputs.values())).dtype == np.float16:
+            raise NotImplementedError("f16")
+        return outputs
+
+
 class DeclinesSomeIndices(Right):
     """Does not support i64 data, nor some calls with i64 indices, and declares neither."""
 

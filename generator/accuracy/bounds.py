@@ -9,10 +9,10 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from opcert.accuracy.arithmetics import PRECISION, Arithmetics, arithmetics, minimal, neighbours
 from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, Array, bits_of, type_name
@@ -183,6 +183,10 @@ def _rounded(of: Arithmetics, top: Array, below: Array, direction: int) -> Array
 _MORE = 10
 
 
+_Count = Annotated[int, Field(ge=0)]
+_Size = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 @dataclass(frozen=True, slots=True)
 class Accuracy:
     """How accurate the computed outputs of a call are.
@@ -199,11 +203,24 @@ class Accuracy:
 
     type: str
     within: tuple[str, ...]
-    worst: float
-    counts: tuple[int, ...]
-    open: int
-    drift: float
-    spread: float
+    worst: _Size
+    counts: tuple[_Count, ...]
+    open: _Count
+    drift: Annotated[float, Field(allow_inf_nan=False)]
+    spread: _Size
+
+    def __post_init__(self) -> None:
+        """Check what a certificate states.
+
+        Raises:
+            ValueError: the element type has no such arithmetics, or the numbers contradict another.
+        """
+        known = arithmetics(self.type).names if self.type in PRECISION else ()
+        if not {*self.within} <= {*known} or not known:
+            raise ValueError("arithmetics of a floating-point type with which operators compute")
+        is_last = len(self.counts) == int(_bucket(self.worst)) + 1 and self.counts[-1] > 0
+        if not is_last or self.spread < self.worst**2 or (self.spread and not self.worst):
+            raise ValueError("'counts' and 'spread' of errors of which 'worst' is the largest")
 
 
 def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
@@ -220,16 +237,20 @@ def accuracy_of(allowance: Allowance, output: Array) -> Accuracy | None:
     errors = np.maximum(0.0, _steps(high, place)) - np.maximum(0.0, _steps(place, low))
     errors = errors[decided]
     outwards, distances = errors * np.sign(place[decided]), np.abs(errors)
-    buckets = np.ceil(np.log2(np.clip(distances, 0.5, 2.0**_MORE))).astype(int) + 1
     return Accuracy(
         element_type,
         tuple(minimal(allowance.within(output), element_type)),
         float(distances.max()),
-        tuple(np.bincount(buckets).tolist()),
+        tuple(np.bincount(_bucket(distances)).tolist()),
         int(output.size - decided.sum()),
         float(outwards.sum()),
         float((errors**2).sum()),
     )
+
+
+def _bucket(distance: Any) -> Any:
+    """Return in which of the `counts` of an accuracy distances are."""
+    return np.ceil(np.log2(np.clip(distance, 0.5, 2.0**_MORE))).astype(int) + 1
 
 
 def _ordinals(array: Array) -> Array:

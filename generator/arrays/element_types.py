@@ -93,6 +93,18 @@ def invert_bits(array: Array) -> Array:
     return inverted.view(array.dtype)
 
 
+def without_stray_bits(array: Array) -> Array:
+    """Return elements that have less than a byte without other bits of it; true is 1.
+
+    Elements of other types are returned as they are.
+    """
+    if bit_width(type_name(array.dtype)) % 8 == 0:
+        return array
+    bits = bits_of(array)
+    own = bits != 0 if array.dtype == np.bool_ else bits & _all_bits(array.dtype)
+    return np.asarray(own).astype(bits.dtype).view(array.dtype)
+
+
 @cache
 def _all_bits(dtype: np.dtype[Any]) -> Any:
     """Return the bits of an element with every bit set."""

@@ -17,6 +17,7 @@ from opcert.arrays.element_types import (
     bits_of,
     same_bytes,
     type_name,
+    without_stray_bits,
 )
 from opcert.arrays.golden import Allowance, allowance_of, alternatives_of, settled
 from opcert.arrays.layouts import ArrayMemory, array_properties, start_of, underlying_buffer
@@ -178,12 +179,20 @@ def _compare_one(i: int, golden: Array, output: Any) -> Difference | None:
     if output.shape != golden.shape:
         shapes = list(output.shape), list(golden.shape)
         return Difference("shape", f"output {i} is {shapes[0]}; expected {shapes[1]}")
+    # NumPy compares bytes that are no element as it happens to.
+    elements = without_stray_bits(output)
     if (allowance := allowance_of(golden)) is not None:
-        return _compare_computed(i, golden, allowance, output)
-    return None if same_bytes(output, golden) else _compare_moved(i, golden, output)
+        difference = _compare_computed(i, golden, allowance, elements)
+    else:
+        difference = _compare_moved(i, golden, elements)
+    if difference is not None or elements is output or same_bytes(elements, output):
+        return difference
+    return _located("bits", i, elements, output, bits_of(elements) != bits_of(output))
 
 
 def _compare_moved(i: int, golden: Array, output: Array) -> Difference | None:
+    if same_bytes(output, golden):
+        return None
     # Where the document leaves an element open, each of several is right.
     expected = settled(golden, output)
     if same_bytes(output, expected):
@@ -194,14 +203,21 @@ def _compare_moved(i: int, golden: Array, output: Array) -> Difference | None:
         unequal &= ~equal_values(alternative, output)
     kind: FailureKind
     kind, wrong = ("value", unequal) if unequal.any() else ("bits", differs)
+    others = _others_at(int(np.argmax(wrong)), golden)
+    return _located(kind, i, expected, output, wrong, others)
+
+
+def _located(
+    kind: FailureKind, i: int, expected: Array, output: Array, wrong: Array, more: str = ""
+) -> Difference:
+    """Return the difference in elements that are `wrong`, at the first of them."""
     position = int(np.argmax(wrong))
     excerpt = excerpt_around(i, expected, output, position)
     first = next(islice(excerpt_rows(excerpt), position - excerpt.start, None))
     remark = " (values are equal, bits are not)" if kind == "bits" else ""
     elements = f"element{'s' * (expected.size > 1)}{remark}"
     text = f"output {i} differs in {int(wrong.sum())} of {expected.size} {elements}"
-    others = _others_at(position, golden)
-    return Difference(kind, f"{text}; first at {first.summary}{others}", excerpt)
+    return Difference(kind, f"{text}; first at {first.summary}{more}", excerpt)
 
 
 def _compare_computed(

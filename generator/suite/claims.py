@@ -79,14 +79,14 @@ def read_claim(path: str | Path | YamlSource, suite: Suite, operator: str = "*")
     source = read_source(path)
     content = validated_content(source, TypeAdapter(ClaimContent), ClaimContent)
     mistakes = [
-        source.mistake(place, text) for place, text in _claim_mistakes(content, suite, operator)
+        source.mistake(place, text) for place, text in claim_mistakes(content, suite, operator)
     ]
     if mistakes:
         raise SpecError(mistakes)
     return Claim(content, source)
 
 
-def _claim_mistakes(
+def claim_mistakes(
     claim: ClaimContent, suite: Suite, operator: str = "*"
 ) -> Iterator[tuple[YamlPath, str]]:
     """Yield each unknown name in a claim, with its place.

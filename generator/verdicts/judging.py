@@ -88,14 +88,14 @@ class Judge:
                     baseline = judged.get(case.baseline or "") if expects == "rejection" else None
                     again = self._again(verdict, operator, case, baseline)
                     judged[case.id] = replace(again, seconds=verdict.seconds)
-        # Of each operator and type that ran, whether calls were declined. Of indices, valid calls
-        # alone count: an invalid one may have a type that its baseline lacks.
+        # Of each operator and type that ran, whether calls were declined. Valid calls alone count:
+        # a type may be what is wrong with an invalid one, and it is rejected for that.
         answers: defaultdict[_TypeOf, set[bool]] = defaultdict(set)
         for v in judged.values():
-            if v.status != "implementation-defined" and v.observed != "not-run":
-                record = self.suite.cases[v.case].record
-                types = record.index_types if record.expects != "rejection" else ()
-                of_indices = ((v.operator, "indices", name) for name in types)
+            record = self.suite.cases[v.case].record
+            is_decided = v.status != "implementation-defined" and v.observed != "not-run"
+            if is_decided and record.expects != "rejection":
+                of_indices = ((v.operator, "indices", name) for name in record.index_types)
                 for key in ((v.operator, "data", record.type), *of_indices):
                     answers[key].add(v.status == "unsupported")
         declined = {key for key, of_key in answers.items() if of_key == {True}}

@@ -195,6 +195,16 @@ class Verdict:
     evidence: Evidence | None = None
     seconds: Annotated[float, Field(ge=0, le=_MAX_SECONDS)] = field(default=0.0, compare=False)
 
+    def __post_init__(self) -> None:
+        """Check that a failure was waived, and nothing else.
+
+        Raises:
+            ValueError: it was not.
+        """
+        before = self.before_waiver
+        if (self.status == "waived") != (before is not None and before.status in FAILURE_STATUSES):
+            raise ValueError("a failure as 'before_waiver' of a waived verdict, and of no other")
+
     @property
     def summary(self) -> str:
         """The first line of the detail, and of a message of several lines the last one as well.

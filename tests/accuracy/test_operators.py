@@ -112,6 +112,25 @@ def test_a_claim_that_is_edited_away_is_a_finding(claim: Path) -> None:
     assert "expected one within standard, which is claimed" in str(found[0])
 
 
+def test_the_accuracy_of_a_case_is_of_its_output() -> None:
+    on = suite("Multiply-1")
+    right = certified(Changed("Multiply-1"), on)
+    stated = {v.case: v.evidence and v.evidence.accuracy for v in right.verdicts}
+    case = next(case for case, accuracy in stated.items() if accuracy is not None)
+
+    def omit(data: Any) -> None:
+        next(v for v in data["verdicts"] if v["case"] == case)["evidence"] = None
+
+    def enlarge(data: Any) -> None:
+        verdict = next(v for v in data["verdicts"] if v["case"] == case)
+        verdict["evidence"]["accuracy"]["open"] += 1
+
+    assert not verify_certificate(right, on)
+    for change, text in ((omit, "missing accuracy of"), (enlarge, "found the accuracy of")):
+        found = verify_certificate(changed(right, change), on)
+        assert [f.place for f in found if text in f.text] == [f"verdicts, {case}"]
+
+
 NARROW = """
 import ml_dtypes, numpy as np
 

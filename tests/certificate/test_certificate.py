@@ -15,12 +15,14 @@ Made = tuple[Status, FailureKind | None]
 
 def certificate(*verdicts: Made) -> Certificate:
     """Return a certificate of one operator with the given statuses and kinds."""
-    return made_certificate.certificate(
-        [
-            Verdict(f"a/{i}", made_certificate.OPERATOR, status, kind, "outputs", ("a/rule",), "")
-            for i, (status, kind) in enumerate(verdicts)
-        ]
-    )
+    return made_certificate.certificate([made(i, *each) for i, each in enumerate(verdicts)])
+
+
+def made(number: int, status: Status, kind: FailureKind | None) -> Verdict:
+    if status == "waived":
+        return made(number, "fail", kind).with_waiver("known")
+    operator, rules = made_certificate.OPERATOR, ("a/rule",)
+    return Verdict(f"a/{number}", operator, status, kind, "outputs", rules, "")
 
 
 @pytest.mark.parametrize(

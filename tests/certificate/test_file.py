@@ -21,7 +21,7 @@ from opcert.errors import OpcertError
 from opcert.suite.claims import ClaimContent
 from opcert.suite.suite import core_suite_folder
 from opcert.suite.support import OperatorScope, OperatorSupport
-from opcert.verdicts.verdict import Verdict
+from opcert.verdicts.verdict import STATUSES, Verdict
 from opcert.verdicts.waivers import Waiver
 from tests import made_certificate
 from tests import wrong_backends as wrong
@@ -50,6 +50,18 @@ def claim_entry(scopes: dict[str, OperatorScope]) -> ClaimEntry:
     return ClaimEntry(sha256=DIGEST, content=ClaimContent(operators=scopes))
 
 
+def waive(verdict: Verdict) -> Verdict:
+    return verdict.with_waiver("known")
+
+
+VERDICTS = st.builds(
+    Verdict,
+    case=TEXTS,
+    operator=TEXTS,
+    detail=TEXTS,
+    status=st.sampled_from([status for status in STATUSES if status != "waived"]),
+    before_waiver=st.none(),
+)
 CERTIFICATES = st.builds(
     made_certificate.certificate(()).replace,
     backend=st.builds(
@@ -74,7 +86,7 @@ CERTIFICATES = st.builds(
     claim=st.none() | st.builds(claim_entry, st.dictionaries(TEXTS, SCOPES, max_size=2)),
     waivers=st.none() | st.just(WaiversEntry(sha256=DIGEST, content=(WAIVER,))),
     verdicts=st.lists(
-        st.builds(Verdict, case=TEXTS, operator=TEXTS, detail=TEXTS),
+        VERDICTS | VERDICTS.filter(lambda v: v.failure is not None).map(waive),
         unique_by=lambda verdict: verdict.case,
         max_size=4,
     ).map(tuple),
@@ -183,6 +195,14 @@ def test_a_file_that_is_no_certificate_is_refused(
     assert re.match(message, refusal(path))
 
 
+BEFORE = {"status": "fail", "kind": "value", "detail": ""}
+PLACE = "verdicts.0.evidence.accuracy"
+ACCURACY = {
+    **{"type": "f32", "within": ["standard"], "worst": 0.0, "counts": [1], "open": 0},
+    **{"drift": 0.0, "spread": 0.0},
+}
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -218,6 +238,18 @@ def test_a_file_that_is_no_certificate_is_refused(
         ("reasons", [], "reasons: found [], but"),
         ("operators", {}, "operators.directml/DML_OPERATOR_SPLIT: found nothing, but"),
         ("verdicts.0.operator", "other/A-1", "operators.directml/DML_OPERATOR_SPLIT."),
+        ("verdicts.0.before_waiver", BEFORE, "verdicts.0: found {"),
+        ("verdicts.0.evidence", {"accuracy": ACCURACY | {"type": "f99"}}, f"{PLACE}: found {{"),
+        (
+            "verdicts.0.evidence",
+            {"accuracy": ACCURACY | {"within": ["none"]}},
+            f"{PLACE}: found {{",
+        ),
+        (
+            "verdicts.0.evidence",
+            {"accuracy": ACCURACY | {"spread": -1.0}},
+            f"{PLACE}.spread: found",
+        ),
     ],
 )
 def test_a_changed_certificate_is_refused_with_the_place(

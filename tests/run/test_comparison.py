@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays.element_types import Array
-from opcert.arrays.golden import with_alternatives
+from opcert.arrays.golden import Allowance, with_allowance, with_alternatives
 from opcert.run.comparison import Difference, compare_outputs, share_a_zero
 
 
@@ -22,6 +22,18 @@ def difference(golden: Any, outputs: Any) -> Difference:
 
 
 F32 = np.array([1.0, 2.0], np.float32)
+
+
+def stray(bits: int, dtype: Any) -> Array:
+    """Return one element whose byte is not one of its type."""
+    return np.array([bits], np.uint8).view(dtype)
+
+
+def computed(element: Array) -> Array:
+    """Return an output of which an arithmetic allows this element alone."""
+    bounds, flags = element[None], np.zeros(1, np.uint8)
+    allowance = Allowance(("correctly rounded",), bounds, bounds, flags, "correctly rounded")
+    return with_allowance(element, allowance)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +54,18 @@ F32 = np.array([1.0, 2.0], np.float32)
         ([np.array([-0.0, 1.0])], [np.array([0.0, 1.0])], "bits"),
         ([payload(0x7FC00005)], [payload(0x7FC00000)], "bits"),
         ([np.array([True])], [np.array([2], np.uint8).view(np.bool_)], "bits"),
+        # An element of less than a byte, in a byte with other bits as well.
+        *(
+            ([form(stray(right, dtype))], [stray(bits, dtype)], kind)
+            for form in (np.asarray, computed)
+            for right, bits, dtype, kind in (
+                (1, 0xFF, np.bool_, "bits"),
+                (0, 0xFF, np.bool_, "value"),
+                (0xF, 0xFF, ml_dtypes.int4, "bits"),
+                (0x5, 0xF5, ml_dtypes.uint4, "bits"),
+                (0x5, 0xF4, ml_dtypes.uint4, "value"),
+            )
+        ),
         *(
             ([np.array([-0.0], dtype)], [np.array([0.0], dtype)], "bits")
             for dtype in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)

@@ -86,6 +86,15 @@ def test_an_invalid_call_is_declined_without_declaration() -> None:
     assert {found[v.case] for v in rejected} == {("unsupported", None)}
 
 
+def test_a_type_is_declined_as_a_whole_although_invalid_calls_of_it_are_rejected() -> None:
+    found = certify(wrong.DeclinesValidFloat16(), few_cases(), operator=DML)
+    assert found.conformant
+    of_type = [v for v in found.verdicts if few_cases().cases[v.case].record.type == "f16"]
+    assert {"outputs", "rejection"} == {
+        few_cases().cases[v.case].record.expects for v in of_type if v.observed != "not-run"
+    }
+
+
 def test_a_whole_type_of_data_that_is_declined_excuses_no_single_call_with_such_indices() -> None:
     suite = few_cases()
     found = certify(wrong.DeclinesSomeIndices(), suite, operator="openvino/Gather-8")
@@ -95,6 +104,20 @@ def test_a_whole_type_of_data_that_is_declined_excuses_no_single_call_with_such_
     assert all("i64" in record.index_types for record in failed)
     excused = [suite.cases[v.case].record for v in found.verdicts if v.status == "unsupported"]
     assert {record.type for record in excused if record.expects == "outputs"} == {"i64"}
+
+
+def test_a_part_of_a_run_cannot_hide_that_calls_were_declined_as_waived() -> None:
+    part = certify(wrong.DeclinesHighRanks(), few_cases(), operator=DML, case="*-f32-*")
+
+    def excuse(data: Any) -> None:
+        for verdict in data["verdicts"]:
+            if verdict["kind"] == "undeclared":
+                before = {name: verdict[name] for name in ("status", "kind", "detail")}
+                verdict.update(status="waived", before_waiver=before)
+
+    hidden = [f"verdicts, {v.case}" for v in part.verdicts if v.kind == "undeclared"]
+    found = [finding.place for finding in verify_certificate(changed(part, excuse), few_cases())]
+    assert found == hidden != []
 
 
 @pytest.mark.parametrize("pattern", ["*", "**"])
