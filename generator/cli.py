@@ -297,7 +297,8 @@ def main() -> None:
         try:
             app(windows_expand_args=False)
         except KeyboardInterrupt:
-            # Another interrupt, after the one that ended the command.
+            # Where a command has not said so, or again after it has.
+            print("opcert: interrupted", file=sys.stderr)
             sys.exit(ExitCode.INTERRUPTED)
         except Exception:
             print_exc()

@@ -28,7 +28,7 @@ from opcert.commands import options
 from opcert.commands.certificates import certificate_file, suite_of
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
 from opcert.isolation.supervised import check_driver
-from opcert.report.files import console, print_line, table_cell
+from opcert.report.files import console, print_line, refuse_other_suite, table_cell
 from opcert.settings import RunSettings
 from opcert.specification.files import shipped_operators
 from opcert.suite.format import IndexedCase
@@ -224,6 +224,7 @@ def claim(
     read = read_certificate(certificate_file(certificate))
     target = path_of_new_file(out, suite)
     opened = suite_of(read, suite, settings.specs)
+    refuse_other_suite(read, opened)
     draft = draft_claim(read, opened)
     if not draft.operators:
         echo_line("nothing was written: the backend declined every valid call, or none was run")

@@ -279,11 +279,11 @@ REPORT_FILE, JUNIT_FILE, SIDE_BY_SIDE_FILE = "report.html", "junit.xml", "side-b
 REPORT = ('content="opcert report"', '<testsuites name="opcert '), "a report"
 
 
-def report_files(certificate: Certificate, suite: Suite) -> FileContents:
-    """Return the HTML report and the JUnit XML of a certificate; `suite` is its suite.
+def refuse_other_suite(certificate: Certificate, suite: Suite) -> None:
+    """Check that a suite is that of a certificate.
 
     Raises:
-        OpcertError: the certificate is of another suite, or has a case that the suite lacks.
+        OpcertError: it is another one, or lacks a case of the certificate.
     """
     if certificate.suite.digest != suite.digest:
         raise OpcertError(
@@ -297,6 +297,15 @@ def report_files(certificate: Certificate, suite: Suite) -> FileContents:
                 f"the certificate has a verdict of {verdict.case} of {verdict.operator}, a case "
                 "that its suite does not have: the certificate was changed; use the original"
             )
+
+
+def report_files(certificate: Certificate, suite: Suite) -> FileContents:
+    """Return the HTML report and the JUnit XML of a certificate; `suite` is its suite.
+
+    Raises:
+        OpcertError: the certificate is of another suite, or has a case that the suite lacks.
+    """
+    refuse_other_suite(certificate, suite)
     for cause in certificate.causes:
         judged = certificate.by_case.get(cause.representative)
         if judged is None or judged.operator != cause.operator:

@@ -25,6 +25,7 @@ from opcert.errors import (
     Inapplicable,
     Undecided,
     abbreviate,
+    class_name,
     did_you_mean,
 )
 from opcert.roles import ROLES
@@ -218,7 +219,9 @@ def evaluate_in(scope: EvaluationScope, expression: Expression) -> Any:
         text = f"index out of range in {abbreviate(expression.text)}{_values_in(scope, expression)}"
         raise Inapplicable(text) from None
     except Exception as error:
-        text = f"{abbreviate(expression.text)} cannot be evaluated: {error}"
+        # Some errors, such as those of memory, have no text.
+        reason = str(error) or class_name(error)
+        text = f"{abbreviate(expression.text)} cannot be evaluated: {reason}"
         raise ExpressionError(text) from None
     return tuple(value) if isinstance(value, list) else value
 

@@ -167,6 +167,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("verify", "right", *GPU), r"--seed and --backend-option need both"),
     # folders and files to write
     ((*CLAIM, "claim.yaml"), r"claim.yaml: exists; remove it or name another file with --out"),
+    ((*CLAIM, "new.yaml", "--suite", "small"), r"name the folder of the certificate"),
     ((*CLAIM, INSIDE), r"is inside the suite .*; expected a path outside"),
     ((*CLAIM, "locked/claim.yaml"), r"locked: cannot be written: Permission denied; name"),
     # suites and specs
