@@ -331,7 +331,9 @@ def _with_role(plain: type[SpecModel]) -> BeforeValidator:
             return plain.model_validate_json(json.dumps(value))
         known = {**ROLES, **(info.context or {}).get("roles", {})}
         if value["role"] not in known:
-            raise ValueError(f"a role: {', '.join(known)}")
+            role = str(value["role"])
+            names = {"role": role, "hint": did_you_mean(role, [*known])}
+            raise PydanticCustomError(VERBATIM, "unknown role '{role}'{hint}", names)
         return known[value["role"]].model_validate_json(json.dumps(value))
 
     form: Any = Union[(plain, *ROLES.values())]

@@ -110,8 +110,17 @@ def test_a_wrong_class_is_reported_at_its_place(specs: Path, named: str, text: s
     assert mistake.line == 8
 
 
-def test_an_unknown_role_is_reported_with_the_known_ones(specs: Path) -> None:
+@pytest.mark.parametrize(
+    ("role", "known"),
+    [
+        ("date", r"unknown role 'date'; did you mean 'data'\?"),
+        ("all_but_that", r"unknown role 'all_but_that'; expected one of .*data.*rows"),
+    ],
+)
+def test_an_unknown_role_is_reported_with_the_known_ones(
+    specs: Path, role: str, known: str
+) -> None:
     path = specs / "head.yaml"
-    path.write_text(SPEC.replace("role: data", "role: date"))
-    with pytest.raises(SpecError, match=r"expected a role: .*data.*rows"):
+    path.write_text(SPEC.replace("role: data", f"role: {role}"))
+    with pytest.raises(SpecError, match=known):
         read_spec(path)
