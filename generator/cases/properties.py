@@ -19,6 +19,7 @@ from opcert.arrays.element_types import (
     UNSIGNED_INTEGERS,
     Array,
 )
+from opcert.cases.conditions import Conditions
 from opcert.cases.integer_levels import (
     Integers,
     Levels,
@@ -38,6 +39,7 @@ from opcert.roles.axes import AxesRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_of_place
 from opcert.roles.role import OMITTED, Argument, ListRole, Role, integers_in
+from opcert.specification.expressions import evaluate
 from opcert.specification.model import Spec
 
 _LAYOUT_WORDS = {
@@ -73,10 +75,12 @@ class Properties:
     """
 
     def __init__(self, spec: Spec) -> None:
-        self._spec = spec
+        self._spec, self._conditions = spec, Conditions(spec)
         # Arguments of one symbol have one type.
         symbols = {argument.type: argument.name for argument in reversed(spec.inputs)}
         self._typed = {*symbols.values()}
+        roles = (role for role in spec.bound_roles if isinstance(role, DataRole))
+        self._of_data = {role.type for role in roles}
 
     def points(self, call: Call, outputs: Sequence[Sequence[int]]) -> list[Point]:
         """Return the levels of a valid call by factor, at each of its points.
@@ -99,6 +103,7 @@ class Properties:
         data = self._data(located)
         tensor = None if data is None else data.tensor_of(call)
         shape = () if tensor is None else tensor.shape
+        whole += self._of_names(call)
         whole += self._comparisons(call, shape)
         whole.append((STRETCHED, [*self._stretched(call, outputs)]))
         whole += _counts(located, shape)
@@ -130,6 +135,15 @@ class Properties:
                     own += levels_of_invalid(call, argument, integers)
                 levels |= {f"{argument.name} {aspect}": frozenset(found) for aspect, found in own}
         return levels
+
+    def _of_names(self, call: Call) -> Iterator[Levels]:
+        """Yield the sizes that the spec names, such as over how many products a sum goes."""
+        scope = self._conditions.names(call)
+        for name in self._spec.names:
+            size = evaluate(name, scope, values=self._spec.names)
+            if type(size) is int and size >= 0:
+                yield f"{name} range", [range_of(size)]
+                yield f"{name} evenness", [multiple_of(size)] if size else []
 
     def _comparisons(self, call: Call, shape: Sequence[int]) -> Iterator[Levels]:
         """Yield how the shapes of inputs with dimensions compare, also with that of the data."""
@@ -197,8 +211,11 @@ class Properties:
         yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
         if tensors[0].values is None and tensors[0].size > 1:
             yield "content", [_CONTENTS[_content(tensors[0])]]
+        if tensors[0].rank > 1:
+            is_square = len({*tensors[0].shape[-2:]}) == 1
+            yield "matrices", ["square" if is_square else "rectangular"]
         values = tensors[0].values
-        if values is not None and isinstance(argument, DataRole) and argument.computed:
+        if values is not None and argument.type in self._of_data:
             yield "special", numbers_of_note(np.array(values, np.float64), computed=True)
 
 
