@@ -197,12 +197,15 @@ class _Request:
             raise
         warn_of_unknown_operators(certificate, self.suite)
         _warn_of_doubts(certificate)
-        if target is not None:
-            certificate = self._write(certificate, target)
-        if self.quiet:
-            echo_line(reports.conclusion_line(certificate))
-        else:
-            reports.print_certificate(certificate, reports.console())
+        try:
+            if target is not None:
+                certificate = self._write(certificate, target)
+        finally:
+            # What cannot be written is printed nevertheless.
+            if self.quiet:
+                echo_line(reports.conclusion_line(certificate))
+            else:
+                reports.print_certificate(certificate, reports.console())
         if interrupted:
             warn(f"{interrupted}; the remaining cases are not-run")
             return ExitCode.INTERRUPTED, certificate

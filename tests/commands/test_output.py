@@ -37,6 +37,14 @@ def test_a_certificate_is_written_even_if_the_summary_cannot_be_printed(
     assert last.startswith("opcert: error: output could not be printed: ")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
+def test_a_summary_is_printed_even_if_the_certificate_cannot_be_written(suite: Path) -> None:
+    done = opcert("certify", *run_of(suite), "--out", "/proc/none")
+    assert done.returncode == 2
+    assert done.stdout.splitlines()[-1].startswith("CONFORMANT")
+    assert "/proc/none: cannot be written" in done.stderr
+
+
 @pytest.mark.slow
 def test_a_full_stderr_ends_no_run(suite: Path, tmp_path: Path) -> None:
     done = opcert("certify", *run_of(suite), "--out", tmp_path / "out", out="2>/dev/full")
