@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
+import numpy as np
+
 from opcert.diagnosis.explanations import separate_causes
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import ReadOnUse
@@ -24,6 +26,8 @@ from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
 _SEVERE = ("crash", "hang")
+# The error of one mistake is small in some calls, and large in others.
+_OF_SIZE = ("value", "accuracy")
 # A relation to earlier calls explains a kind of failures if it holds for at least this share of
 # them, and for less than this share of the passing cases.
 _RELATED, _PASSING_RELATED = 0.9, 0.5
@@ -123,19 +127,25 @@ class Diagnosis:
         levels = self.levels[name].with_fresh(fresh)
         of_suite = levels.operator.cases
         fresh = [call for call in fresh if call.name in levels.numbers]
+        failing_by_kind = {
+            kind: levels.mask([*cases, *(call.name for call in fresh if call.failure == kind)])
+            for kind, cases in by_kind.items()
+        }
+        groups = dict.fromkeys(_OF_SIZE if kind in _OF_SIZE else (kind,) for kind in by_kind)
         counted = {}
-        for kind, cases in by_kind.items():
-            fail = [*cases, *(call.name for call in fresh if call.failure == kind)]
+        for kinds in groups:
+            cases = [case for kind in kinds for case in by_kind.get(kind, ())]
             # A kind of failure that only valid calls have says nothing about invalid ones, and vice
             # versa.
             expectations = {of_suite[case].expects for case in cases}
             passing = [case for case in passed if of_suite[case].expects in expectations]
-            visible = [c for c in (*cases, *passing) if levels.can_show(kind, of_suite[c])]
-            visible += [call.name for call in fresh if call.can_show(kind)]
+            visible = [c for c in (*cases, *passing) if levels.can_show(kinds[0], of_suite[c])]
+            visible += [call.name for call in fresh if call.can_show(kinds[0])]
             # Fresh calls are valid.
             if "outputs" in expectations:
                 passing += [call.name for call in fresh if call.failure is None]
-            counted[kind] = levels.mask(fail), levels.mask(passing), levels.mask(visible)
+            failing = np.any([failing_by_kind[k] for k in kinds if k in by_kind], axis=0)
+            counted[kinds] = failing, levels.mask(passing), levels.mask(visible)
         # What makes every call fail in one way explains failures of another kind, too.
         known = [
             condition
@@ -143,8 +153,17 @@ class Diagnosis:
             for condition in separate_causes(levels.table, failing, passing & visible)
         ]
         drafts: list[Draft] = []
-        for kind, masks in counted.items():
-            drafts += drafts_of(levels.table, kind, *masks, known)
+        for kinds, masks in counted.items():
+            for draft in drafts_of(levels.table, kinds, *masks, known):
+                counts = Counter(
+                    {
+                        k: int((draft.explained & failing_by_kind[k]).sum())
+                        for k in kinds
+                        if k in by_kind
+                    }
+                )
+                shown = tuple(kind for kind, count in counts.most_common() if count)
+                drafts.append(replace(draft, kinds=shown))
         self._last[name] = searched, (levels, merged(drafts, levels.table))
         return self._last[name][1]
 

@@ -71,13 +71,13 @@ class Draft:
 
 def drafts_of(
     table: LevelTable,
-    kind: str,
+    kinds: tuple[str, ...],
     failing: BoolArray,
     passing: BoolArray,
     visible: BoolArray,
     known: Sequence[Condition],
 ) -> list[Draft]:
-    """Return the causes of the failures of one kind.
+    """Return the causes of the failures of one kind, or of kinds that are searched as one.
 
     Cases in which a failure of this kind would be `visible` are searched first: other passes say
     nothing. What is left of the other failures is compared with all passes.
@@ -95,10 +95,10 @@ def drafts_of(
                 # Where the other cases contradict nothing, they are further evidence.
                 agrees = not (matched & passing & ~compared).any()
                 masks = (failing, passing) if agrees else (searched, compared)
-                draft = Draft((kind,), found.condition, explained, *masks, compared)
+                draft = Draft(kinds, found.condition, explained, *masks, compared)
                 drafts.append(replace(draft, alternatives=found.alternatives))
                 left &= ~explained
-    return _settled(drafts, Draft((kind,), (), left, failing, passes, passes), table)
+    return _settled(drafts, Draft(kinds, (), left, failing, passes, passes), table)
 
 
 def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Draft]:

@@ -102,6 +102,17 @@ def test_kinds_that_show_in_different_calls_are_one_cause() -> None:
     assert {*cause.kinds} == {"shape", "value"}
 
 
+def test_small_and_large_errors_of_few_calls_are_one_cause() -> None:
+    cases = [
+        case.id for case in core()[0].operators[BROADCAST].cases.values() if is_of_rank_7(case)
+    ]
+    kinds = dict(zip(cases[::20], ["value", "accuracy"] * 3, strict=False))
+    (cause,) = causes(BROADCAST, lambda case: kinds.get(case.id))
+    assert {*cause.kinds} == {"value", "accuracy"}
+    assert {*cause.cases} == {*kinds}
+    assert "all of which have data of rank 7 or 8" in cause.sentence
+
+
 def test_failures_in_outputs_that_are_all_alike_are_explained_with_the_others() -> None:
     # A wrong index gives other elements than zeros.
     (cause,) = causes(GATHER, lambda c: "value" if "gather-8/index-below" in c.rules else None)

@@ -127,7 +127,7 @@ def test_what_all_failures_have_is_the_cause_if_most_such_cases_fail(
         return case["a"] == "0" and (2 * int(case["b"]) + int(case["c"])) % 5 in showing
 
     failing, visible = mask(fails), np.ones(len(CASES), bool)
-    (found,) = drafts_of(TABLE, "value", failing, ~failing, visible, ())
+    (found,) = drafts_of(TABLE, ("value",), failing, ~failing, visible, ())
     assert found.condition == condition
     assert (found.explained == failing).all()
 
@@ -139,7 +139,7 @@ def test_where_few_faults_would_be_visible_a_cause_needs_many_failures(
     levels = np.repeat(["visible", "hidden", "passing"], [1000, hidden, 1000])
     table = LevelTable({"a": [*"vhp"]}, [[{"a": frozenset(level[0])}] for level in levels])
     failing = levels != "passing"
-    drafts = drafts_of(table, "value", failing, ~failing, levels != "hidden", ())
+    drafts = drafts_of(table, ("value",), failing, ~failing, levels != "hidden", ())
     assert [draft.condition for draft in drafts] == [of(a="v"), of(a="h")][:count]
 
 
@@ -148,7 +148,7 @@ def test_failures_that_break_another_rule_are_not_listed_with_a_cause() -> None:
     points = [[{VIOLATED_RULE: frozenset([rule])}] for rule in rules]
     table = LevelTable({VIOLATED_RULE: ["one", "other"]}, points, [VIOLATED_RULE])
     failing = np.arange(len(rules)) < 22
-    drafts = drafts_of(table, "accepted", failing, ~failing, np.ones(len(rules), bool), ())
+    drafts = drafts_of(table, ("accepted",), failing, ~failing, np.ones(len(rules), bool), ())
     assert [(len(one.condition), one.explained.sum()) for one in drafts] == [(1, 20), (0, 2)]
 
 
@@ -160,7 +160,7 @@ def test_what_failures_of_several_rules_have_in_common_does_not_make_them_one(in
     points = [[{VIOLATED_RULE: frozenset(rule), "x": frozenset(x)}] for rule, x in cases]
     table = LevelTable({VIOLATED_RULE: [*"1234"], "x": [*"ab"]}, points, [VIOLATED_RULE])
     failing = np.array([rule != "4" and x == "a" for rule, x in cases])
-    drafts = drafts_of(table, "accepted", failing, ~failing, np.ones(len(cases), bool), ())
+    drafts = drafts_of(table, ("accepted",), failing, ~failing, np.ones(len(cases), bool), ())
     further = (("x", ("a",)),) if in_part else ()
     expected = [((VIOLATED_RULE, (rule,)), *further) for rule in "123"]
     assert [one.condition for one in drafts] == expected
@@ -172,7 +172,7 @@ def explained_counts(*counted: tuple[str, int, bool]) -> list[int]:
     cases = [(levels, fails) for levels, count, fails in counted for _ in range(count)]
     table = LevelTable(factors, [[{x: frozenset("1") for x in levels}] for levels, _ in cases])
     failing = np.array([fails for _, fails in cases])
-    drafts = drafts_of(table, "value", failing, ~failing, np.ones(len(cases), bool), ())
+    drafts = drafts_of(table, ("value",), failing, ~failing, np.ones(len(cases), bool), ())
     return [int(found.explained.sum()) for found in drafts]
 
 
