@@ -297,7 +297,7 @@ def main() -> None:
         try:
             app(windows_expand_args=False)
         except KeyboardInterrupt:
-            # Where a command has not said so, or again after it has.
+            # Before a command handles it, or another one after it did.
             print("opcert: interrupted", file=sys.stderr)
             sys.exit(ExitCode.INTERRUPTED)
         except Exception:

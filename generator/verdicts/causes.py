@@ -162,8 +162,8 @@ class Diagnosis:
                         if k in by_kind
                     }
                 )
-                shown = tuple(kind for kind, count in counts.most_common() if count)
-                drafts.append(replace(draft, kinds=shown))
+                of_draft = tuple(kind for kind, count in counts.most_common() if count)
+                drafts.append(replace(draft, kinds=of_draft))
         self._last[name] = searched, (levels, merged(drafts, levels.table))
         return self._last[name][1]
 
