@@ -35,9 +35,15 @@ def _check_rank(text: str) -> str:
     return text
 
 
+def _check_order(bounds: tuple[str, str]) -> tuple[str, str]:
+    if int(bounds[0]) > int(bounds[1]):
+        raise ValueError("the least rank before the greatest")
+    return bounds
+
+
 # The least and the greatest rank of an argument with a role, which has calls of each.
 _Rank = Annotated[ExpressionText, AfterValidator(_check_rank)]
-RankBounds = tuple[_Rank, _Rank]
+RankBounds = Annotated[tuple[_Rank, _Rank], AfterValidator(_check_order)]
 # The types of plain values; the first four are also those of the elements of a list.
 ElementKind = Literal["int", "float", "boolean", "string"]
 AttributeType = Literal[ElementKind, "list", "record"]
