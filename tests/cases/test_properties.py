@@ -52,6 +52,23 @@ def test_an_integer_to_which_no_size_matters_is_next_to_none() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rows", "length", "levels"),
+    [
+        (3, 12, ("9 to 16", "four times an odd number", "rectangular")),
+        (8, 8, ("5 to 8", "a multiple of 8", "square")),
+        (1, 0, ("0", None, "rectangular")),
+    ],
+)
+def test_the_sizes_that_a_spec_names_and_square_matrices_are_levels(
+    rows: int, length: int, levels: tuple[str | None, ...]
+) -> None:
+    call = Call({"a": filled("f32", (rows, length)), "b": filled("f32", (length, 2))}, {})
+    for point in points("openvino/MatMul-1", call, (rows, 2)):
+        found = point["length range"], point["length evenness"], point["a matrices"]
+        assert [next(iter(names), None) for names in found] == [*levels]
+
+
+@pytest.mark.parametrize(
     ("repeats", "level"), [((2,), "fewer"), ((2, 2), "as many"), ((2, 2, 2), "more")]
 )
 def test_a_list_has_as_many_elements_as_the_data_has_dimensions_or_not(
