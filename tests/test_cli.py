@@ -113,9 +113,9 @@ def test_a_fault_of_opcert_itself_exits_70() -> None:
     assert "ZeroDivisionError" in done.stderr
 
 
-def test_interrupts_that_follow_the_first_show_no_traceback() -> None:
+def test_an_interrupt_that_no_command_handles_shows_no_traceback() -> None:
     program = (
         "from opcert import cli\ndef app(**_): raise KeyboardInterrupt\ncli.app = app\ncli.main()"
     )
     done = python("-c", program)
-    assert (done.returncode, done.stderr) == (130, "")
+    assert (done.returncode, done.stderr) == (130, "opcert: interrupted\n")

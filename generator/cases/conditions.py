@@ -134,6 +134,19 @@ class Conditions:
         omitted = tuple([name for name in self._arguments if name not in arguments])
         return {**self._fixed, **arguments, "omitted": omitted}
 
+    def values(self, call: Call) -> dict[str, Any]:
+        """Return the values of a valid call that the spec names.
+
+        Raises:
+            ExpressionError, Inapplicable: one cannot be evaluated.
+        """
+        scope = self._scope(call)
+        # Each may use those before it.
+        for name, text in self.spec.names.items():
+            if name not in scope:
+                scope[name] = evaluate_in(scope, parse_expression(text))
+        return {name: scope[name] for name in self.spec.names}
+
     def _scope(self, call: Call) -> EvaluationScope:
         """Return `names`, which are kept: all conditions on a call share the values of the spec."""
         if call is not self._latest[0]:

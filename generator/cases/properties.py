@@ -39,7 +39,6 @@ from opcert.roles.axes import AxesRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_of_place
 from opcert.roles.role import OMITTED, Argument, ListRole, Role, integers_in
-from opcert.specification.expressions import evaluate
 from opcert.specification.model import Spec
 
 _LAYOUT_WORDS = {
@@ -138,9 +137,7 @@ class Properties:
 
     def _of_names(self, call: Call) -> Iterator[Levels]:
         """Yield the sizes that the spec names, such as over how many products a sum goes."""
-        scope = self._conditions.names(call)
-        for name in self._spec.names:
-            size = evaluate(name, scope, values=self._spec.names)
+        for name, size in self._conditions.values(call).items():
             if type(size) is int and size >= 0:
                 yield f"{name} range", [range_of(size)]
                 yield f"{name} evenness", [multiple_of(size)] if size else []
