@@ -211,12 +211,8 @@ class Worker:
             return _placeholder(description["returned"])
         name = description["type"]
         # The name of a structured type is its list of fields.
-        try:
-            fields = ast.literal_eval(name) if name.startswith("[") else name
-            dtype = ELEMENT_TYPES[name] if name in ELEMENT_TYPES else np.dtype(fields)
-        except (SyntaxError, TypeError, ValueError):
-            # NumPy does not read all names that it writes; any other type is as wrong.
-            dtype = np.dtype(object)
+        fields = ast.literal_eval(name) if name.startswith("[") else name
+        dtype = ELEMENT_TYPES[name] if name in ELEMENT_TYPES else np.dtype(fields)
         # An array of objects in shared memory would be an array of another process's pointers.
         if "offset" not in description or dtype.hasobject:
             return np.broadcast_to(np.zeros((), dtype), description["shape"])
