@@ -1,32 +1,25 @@
-"""Certificate x suite -> findings: contradictions, and the files next to it; cases run again.
+"""Certificate x suite -> findings: contradictions in it, and the files next to it.
 
-The folder is untrusted: links are not followed, and names that lead out of it are refused. To run a
-sample again proves what judging again cannot: that the backend does what the certificate says was
-observed.
+The folder is untrusted: links are not followed, and names that lead out of it are refused.
 """
 
 import os
-import random
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
 from itertools import islice, zip_longest
 from math import prod
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel, TypeAdapter
 
-from opcert.accuracy.arithmetics import PRECISION, STANDARD, minimal
-from opcert.arrays.element_types import Array, type_name
-from opcert.arrays.golden import NAN, NONFINITE, OPEN, allowance_of
+from opcert.accuracy.arithmetics import STANDARD, minimal
+from opcert.accuracy.bounds import has_accuracy
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
-from opcert.certificate.setup import LocalExecution, Setup
-from opcert.errors import OpcertError, SpecError, abbreviate, listed, printable_line
+from opcert.certificate.file import Finding
+from opcert.errors import OpcertError, SpecError, abbreviate, listed
 from opcert.report.files import JUNIT_FILE, REPORT_FILE, report_files
-from opcert.settings import RunSettings
 from opcert.suite.claims import ClaimContent, claim_mistakes
 from opcert.suite.format import StoredArray
 from opcert.suite.suite import Suite
@@ -35,22 +28,10 @@ from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
 from opcert.verdicts.call_levels import LevelledCalls
 from opcert.verdicts.causes import Diagnosis
-from opcert.verdicts.certification import Certification
 from opcert.verdicts.judging import Judge, are_results_of_a_rejection
 from opcert.verdicts.verdict import Verdict, redact_text
 from opcert.verdicts.waivers import Waiver, waived, waiver_mistakes
 from opcert.yaml_files import YamlSource, validated_content
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A mistake in a certificate or its folder, and its place."""
-
-    place: str
-    text: str
-
-    def __str__(self) -> str:
-        return printable_line(f"{self.place}: {self.text}")
 
 
 def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
@@ -139,7 +120,7 @@ def _accuracy_findings(certificate: Certificate, suite: Suite) -> Iterator[Findi
         computed = next(stored_outputs, None)
         place = f"verdicts, {verdict.case}"
         if accuracy is None:
-            if computed is not None and any(map(_has_accuracy, operator.outputs(case))):
+            if computed is not None and any(map(has_accuracy, operator.outputs(case))):
                 yield Finding(place, f"missing accuracy of its output of type {computed.type}")
             continue
         size = sum(accuracy.counts) + accuracy.open
@@ -154,15 +135,6 @@ def _accuracy_findings(certificate: Certificate, suite: Suite) -> Iterator[Findi
             within = " or ".join(accuracy.within) or "none"
             text = f"found a pass within {within}; expected one within {claimed}, which is claimed"
             yield Finding(place, text)
-
-
-def _has_accuracy(output: Array) -> bool:
-    """Whether any right result has an accuracy: all arithmetics bound an element."""
-    allowance = allowance_of(output)
-    if allowance is None or type_name(output.dtype) not in PRECISION:
-        return False
-    is_bounded = np.isfinite(allowance.low).all(axis=0) & np.isfinite(allowance.high).all(axis=0)
-    return bool((is_bounded & ~allowance.flagged(OPEN | NAN | NONFINITE)).any())
 
 
 def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
@@ -361,71 +333,3 @@ def report_findings(folder: Path, certificate: Certificate, suite: Suite) -> Ite
             yield Finding(f"files.{name}", text)
         elif content != expected:
             yield Finding(name, "found other times than those of the certificate")
-
-
-# Failures of these kinds depend on earlier or later cases, which a sample may lack.
-_KINDS_OF_SEVERAL_CASES = ("state", "aliased-output", "mutated-input")
-
-
-def sample_verdicts(certificate: Certificate, suite: Suite, count: int, seed: int) -> list[Verdict]:
-    """Return a random sample of up to `count` verdicts of cases that ran, in suite order."""
-    ran = [
-        verdict
-        for verdict in certificate.verdicts
-        if verdict.observed != "not-run"
-        and verdict.kind not in _KINDS_OF_SEVERAL_CASES
-        and verdict.case in suite.cases
-    ]
-    numbers = random.Random(seed).sample(range(len(ran)), min(count, len(ran)))  # noqa: S311
-    return [ran[number] for number in sorted(numbers)]
-
-
-def settings_of(certificate: Certificate, settings: RunSettings) -> RunSettings:
-    """Return settings that run a backend as the certificate says that it ran."""
-    run = certificate.run
-    timeout, memory = run.timeout or settings.timeout, (run.memory or 0) >> 20
-    return replace(settings, isolated=run.isolated, timeout=timeout, memory=memory)
-
-
-def rerun_differences(
-    certificate: Certificate, suite: Suite, sample: Sequence[Verdict], setup: Setup
-) -> Iterator[Finding]:
-    """Run the cases of `sample` again; yield the differences in backend and verdicts.
-
-    Raises:
-        BackendError: the backend cannot be found or started.
-    """
-    with closing(LocalExecution(setup, suite)) as execution:
-        # Where the backend is, and the bytes of its program, may differ between machines.
-        certified, current = (
-            {name: part for name, part in parts.items() if name not in ("source", "files")}
-            for parts in (
-                certificate.to_dict()["backend"],
-                execution.entry.model_dump(mode="json", exclude_unset=True),
-            )
-        )
-        for place, found, now in stored.json_differences(certified, current, "backend"):
-            yield Finding(place, f"found {found}; the current backend has {now}")
-        # Only a case that the run repeated is repeated again, since repetition takes long.
-        in_sample = {verdict.case for verdict in sample}
-        repeated = [case for case in certificate.run.repeated if case not in in_sample]
-        certification = Certification(execution.backend, suite, repeated=repeated)
-        for verdict in sample:
-            certification.verdict(verdict.case)
-        # A process may end after its last answer.
-        certification.release()
-        for verdict in sample:
-            before, again = verdict.without_waiver(), certification.verdicts[verdict.case]
-            if _compared(before) != _compared(again):
-                text = f"found {_description(before)}; run again: {_description(again)}"
-                yield Finding(f"verdicts, {verdict.case}", f"{text}: {again.detail}")
-
-
-def _compared(verdict: Verdict) -> Any:
-    """Return what must not differ; whether declining is a failure depends on further cases."""
-    return verdict.is_declined or (verdict.status, verdict.kind, verdict.observed)
-
-
-def _description(verdict: Verdict) -> str:
-    kind = "" if verdict.kind is None else f" ({verdict.kind})"
-    return f"{verdict.status}{kind}, observed '{verdict.observed}'"

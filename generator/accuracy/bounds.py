@@ -278,6 +278,15 @@ def accuracy_of_call(golden: Sequence[Array], outputs: Sequence[Array]) -> Accur
     return None
 
 
+def has_accuracy(golden: Array) -> bool:
+    """Whether any right result has an accuracy: all arithmetics bound an element."""
+    allowance = allowance_of(golden)
+    if allowance is None or type_name(golden.dtype) not in PRECISION:
+        return False
+    is_bounded = np.isfinite(allowance.low).all(axis=0) & np.isfinite(allowance.high).all(axis=0)
+    return bool((is_bounded & ~allowance.flagged(OPEN | NAN | NONFINITE)).any())
+
+
 def undistinguished(outputs: Iterable[Sequence[Array]]) -> dict[str, list[tuple[str, str]]]:
     """Return, by element type, neighbouring arithmetics that no golden output distinguishes.
 

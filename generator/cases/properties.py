@@ -39,7 +39,6 @@ from opcert.roles.axes import AxesRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_of_place
 from opcert.roles.role import OMITTED, Argument, ListRole, Role, integers_in
-from opcert.specification.model import Spec
 
 _LAYOUT_WORDS = {
     "order": "with permuted axes",
@@ -73,8 +72,9 @@ class Properties:
     combined only where they occur together.
     """
 
-    def __init__(self, spec: Spec) -> None:
-        self._spec, self._conditions = spec, Conditions(spec)
+    def __init__(self, conditions: Conditions) -> None:
+        self._spec, self._conditions = conditions.spec, conditions
+        spec = conditions.spec
         # Arguments of one symbol have one type.
         symbols = {argument.type: argument.name for argument in reversed(spec.inputs)}
         self._typed = {*symbols.values()}

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +15,7 @@ from pydantic_core import from_json
 
 from opcert import system
 from opcert.certificate.certificate import FILE_NAME, SCHEMA, Certificate
-from opcert.errors import OpcertError
+from opcert.errors import OpcertError, printable_line
 from opcert.suite.writing import refuse_foreign_files, refuse_path_in_suite
 from opcert.yaml_files import describe_first_error
 
@@ -170,6 +171,17 @@ def signature_error(text: bytes, data: bytes, key: Any) -> str | None:
     except InvalidSignature:
         return "does not match this certificate and this key"
     return None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake in a certificate or its folder, and its place."""
+
+    place: str
+    text: str
+
+    def __str__(self) -> str:
+        return printable_line(f"{self.place}: {self.text}")
 
 
 CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"

@@ -13,6 +13,7 @@ from opcert.backends.contract import close_backend
 from opcert.backends.lookup import parse_backend_options, setup_code
 from opcert.certificate import file as stored
 from opcert.certificate.certificate import Certificate
+from opcert.certificate.rerun import rerun_differences, sample_verdicts, settings_of
 from opcert.certificate.setup import Setup
 from opcert.commands import options
 from opcert.commands.options import GENERATION, ExitCode, announce, echo_line, takes_settings, warn
@@ -220,11 +221,11 @@ def verify(
         findings += verification.report_findings(path, certificate, opened)
     if backend is not None:
         seed = randbelow(1 << 32) if seed is None else seed
-        sample = verification.sample_verdicts(certificate, opened, rerun, seed)
+        sample = sample_verdicts(certificate, opened, rerun, seed)
         echo_line(f"running {len(sample)} cases again: --rerun {rerun} --seed {seed}", err=True)
-        of_run = verification.settings_of(certificate, settings)
+        of_run = settings_of(certificate, settings)
         setup = Setup(backend, parse_backend_options(backend_option), of_run, None)
-        findings += verification.rerun_differences(certificate, opened, sample, setup)
+        findings += rerun_differences(certificate, opened, sample, setup)
     warn_of_unknown_operators(certificate, opened)
     remarks = f"; made by opcert {made_by}, checked with the rules of {__version__}"
     remarks = "" if made_by == __version__ else remarks
@@ -233,7 +234,7 @@ def verify(
     _finish(findings, reports.conclusion_line(certificate), remarks)
 
 
-def _finish(findings: Sequence[verification.Finding], conclusion: str, remarks: str) -> None:
+def _finish(findings: Sequence[stored.Finding], conclusion: str, remarks: str) -> None:
     """Print the findings, or the conclusion, and exit with 1 if there are findings."""
     for finding in findings[:_MAX_FINDINGS]:
         echo_line(str(finding))
@@ -247,7 +248,7 @@ def _finish(findings: Sequence[verification.Finding], conclusion: str, remarks: 
 
 def _check_signature(
     file: Path, content: bytes, key: Path | None
-) -> tuple[list[verification.Finding], list[str]]:
+) -> tuple[list[stored.Finding], list[str]]:
     """Return the findings about the signature, and its unchecked aspects."""
     signature = verification.read_signature(file)
     if key is None:
@@ -257,9 +258,9 @@ def _check_signature(
     public_key = stored.load_key(key, "public")
     place = f"{file.name}.sig"
     if signature is None:
-        return [verification.Finding(place, f"found none; expected a signature for {key}")], []
+        return [stored.Finding(place, f"found none; expected a signature for {key}")], []
     error = stored.signature_error(signature, content, public_key)
-    return [verification.Finding(place, error)] if error else [], []
+    return [stored.Finding(place, error)] if error else [], []
 
 
 def sign(

@@ -84,7 +84,8 @@ class LevelledCalls:
 
     def __init__(self, spec_file: SpecFile) -> None:
         self._file, self._spec = spec_file, spec_file.spec
-        self._conditions, self.properties = Conditions(spec_file.spec), Properties(spec_file.spec)
+        self._conditions = Conditions(spec_file.spec)
+        self.properties = Properties(self._conditions)
         self._maker, self._golden = StepMaker(spec_file), GoldenCalls(spec_file)
 
     def fresh(self, number: int) -> Call | None:

@@ -155,14 +155,8 @@ class Diagnosis:
         drafts: list[Draft] = []
         for kinds, masks in counted.items():
             for draft in drafts_of(levels.table, kinds, *masks, known):
-                counts = Counter(
-                    {
-                        k: int((draft.explained & failing_by_kind[k]).sum())
-                        for k in kinds
-                        if k in by_kind
-                    }
-                )
-                of_draft = tuple(kind for kind, count in counts.most_common() if count)
+                own = {k: int((draft.explained & f).sum()) for k, f in failing_by_kind.items()}
+                of_draft = tuple(kind for kind, count in Counter(own).most_common() if count)
                 drafts.append(replace(draft, kinds=of_draft))
         self._last[name] = searched, (levels, merged(drafts, levels.table))
         return self._last[name][1]

@@ -10,6 +10,7 @@ import pytest
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import filled, vector
+from opcert.cases.conditions import Conditions
 from opcert.cases.properties import OUTPUT_EXTENTS, Properties
 from opcert.diagnosis.table import Point
 from opcert.specification.files import read_specs_in
@@ -25,7 +26,7 @@ each_spec_at_length = shipped.at_length("name", zip(SPECS))
 
 
 def points(operator: str, call: Call, *outputs: tuple[int, ...]) -> list[Point]:
-    return Properties(SPECS[operator]).points(call, outputs)
+    return Properties(Conditions(SPECS[operator])).points(call, outputs)
 
 
 def sliced(*, start: int, stop: int, step: int = 1, axis: int = 0) -> Call:
@@ -255,7 +256,7 @@ def test_what_a_whole_call_has_is_a_level_at_each_of_its_points() -> None:
 
 
 def test_the_integers_of_an_invalid_call_are_levels() -> None:
-    properties = Properties(SPECS[SLICE])
+    properties = Properties(Conditions(SPECS[SLICE]))
     call = sliced(start=0, stop=2, step=0, axis=-7)
     point = properties.of_changed(call, {"step", "axes"})
     assert has(point, {"step sign": "0", "axes signs": "below 0"})
@@ -264,7 +265,9 @@ def test_the_integers_of_an_invalid_call_are_levels() -> None:
 
 def test_an_invalid_string_is_a_level() -> None:
     call = Call({"data": filled("f32", (1,))}, {"mode": "none"})
-    assert has(Properties(SPECS[BROADCAST]).of_changed(call, {"mode"}), {"mode value": "none"})
+    assert has(
+        Properties(Conditions(SPECS[BROADCAST])).of_changed(call, {"mode"}), {"mode value": "none"}
+    )
 
 
 def test_an_omitted_argument_is_a_level() -> None:
@@ -328,7 +331,7 @@ def test_an_output_that_differs_on_two_axes_differs_on_several() -> None:
 
 def test_an_invalid_axis_is_a_level_also_if_it_would_be_valid_after_adding_the_rank_twice() -> None:
     call = sliced(start=0, stop=9, axis=-3)
-    levels = Properties(SPECS[SLICE]).of_changed(call, {"axes"})
+    levels = Properties(Conditions(SPECS[SLICE])).of_changed(call, {"axes"})
     assert has(levels, {"axes value": "-n - 1", "axes region": "below -n"})
     assert has(levels, {"axes region": "from -2n to -n - 1"})
 
@@ -352,7 +355,7 @@ def test_each_joined_tensor_is_a_point() -> None:
 
 @each_spec_at_length
 def test_every_valid_call_has_a_point_whose_levels_have_words(name: str) -> None:
-    properties, operator = Properties(SPECS[name]), shipped.suite(name).operators[name]
+    properties, operator = Properties(Conditions(SPECS[name])), shipped.suite(name).operators[name]
     for case, call in valid_calls(operator).items():
         shapes = [output.shape for output in operator.cases[case].outputs]
         found = properties.points(call, shapes)

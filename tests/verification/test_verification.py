@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from opcert import Certificate, certify
+from opcert.certificate.file import Finding
+from opcert.certificate.rerun import sample_verdicts
 from opcert.suite.generation import open_certified_suite
-from opcert.verification import Finding, sample_verdicts, verify_certificate
+from opcert.verification import folder_findings, verify_certificate
 from tests import handed_in
 from tests.command_line import WRONG, opcert
 from tests.faults.finding import core_suite
@@ -40,6 +42,14 @@ def test_a_tampering_is_found(name: str) -> None:
 
 def test_a_finding_is_one_line_without_control_characters() -> None:
     assert str(Finding("a\x1b[2J", "found\nb\u202e")) == r"a\x1b[2J: found b\u202e"
+
+
+def test_a_file_in_a_hidden_folder_is_a_finding(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / ".opcert-new").mkdir()
+    (tmp_path / ".opcert-new" / "other.html").write_text("x")
+    places = [each.place for each in folder_findings(tmp_path, handed_in.certificate())]
+    assert ".opcert-new/other.html" in places
 
 
 def test_the_suite_can_be_regenerated_from_specs(tmp_path: Path) -> None:
