@@ -1,6 +1,7 @@
 """The levels of integers: near to what each is, in which order they are, and in which places."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,11 @@ _RANGES = [
     for least, end in pairwise(_LEAST)
 ]
 _RANGES.append(f"{_LEAST[-1]:,} or more")
+# The ends of ranges of numbers that are computed with: 88 is about the greatest for exp of f32.
+_MAGNITUDES = {
+    **{str(end): end for end in (0, 1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 80, 88, 96, 128, 256)},
+    **{f"2^{bits}": 1 << bits for bits in (11, 15, 16, 24, 31, 32, 53, 63)},
+}
 # The sides of -1, 0 and 1 in order.
 _SIGNS = ("-2 or less", "-1", "0", "1", "2 or more")
 # Integers that implementations take for special, by name: the limits of types of other widths.
@@ -48,9 +54,23 @@ def range_of(number: int) -> str:
 
 
 def number_of(level: str) -> int | None:
-    """Return the number that a level is, or the first one of its range; None if it is neither."""
-    match = re.match(r"(-?[\d,]+)($| to | or )", level)
-    return int(match[1].replace(",", "")) if match else None
+    """Return the number that orders a level which is one, or a range; None if it is neither."""
+    match = re.match(r"(-?)(2\^)?([\d,]+)($| to | or (less)?)", level)
+    if match is None:
+        return None
+    number = int(match[3].replace(",", ""))
+    number = 1 << number if match[2] else number
+    return (-number if match[1] else number) - bool(match[5])
+
+
+def magnitude_of(number: float) -> str:
+    """Return the range of a number that is computed with, and is not 0, in words."""
+    names, ends = [*_MAGNITUDES], [*_MAGNITUDES.values()]
+    place, sign = bisect_right(ends, abs(number)), "-" if number < 0 else ""
+    if place == len(ends):
+        return f"{sign}{names[-1]} or {'less' if sign else 'more'}"
+    first, last = names[place - 1 : place + 1][:: -1 if sign else 1]
+    return f"{sign}{first} to {sign}{last}".replace("-0", "0")
 
 
 def multiple_of(number: int) -> str:
@@ -138,12 +158,13 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
         yield f"{name} value", _values(value, n, element_type)
         yield f"{name} region", _regions(value, n)
         yield f"{name} sign", [_sign(value)]
-        yield f"{name} parity", ["odd" if value % 2 else "even"]
+        power = "a power of 2" if abs(value).bit_count() == 1 else "no power of 2"
+        yield f"{name} parity", ["odd" if value % 2 else "even", power]
         yield f"{name} past", [words for words, limit in _PAST.items() if value // limit > 0]
         if len(own.values) > 1:
-            others = {*own.values[:k], *own.values[k + 1 :]}
-            alike = ["alike"] if others == {value} else []
-            alike += [f"all {number}" for number in _LISTED if others == {int(number)}]
+            rest = {*own.values[:k], *own.values[k + 1 :]}
+            alike = ["alike"] if rest == {value} else []
+            alike += [f"all {number}" for number in _LISTED if rest == {int(number)}]
             yield f"{name} others", alike or ["different"]
             yield f"{name} before", [_side(own.values[:k])]
             yield f"{name} after", [_side(own.values[k + 1 :])]
@@ -152,13 +173,29 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             first = each[0] or 0
             if each != [*range(first, first + len(each))]:
                 yield f"{name} place", place_names(k, len(own.values))
+        others = {"n": n, **{other: values[other] for other in values if other != name}}
+        yield f"{name} divisor", _divided(value, others)
     equality: dict[str, list[str]] = {}
     for one, other in combinations(values, 2):
         # Only lists of one role have elements that are about the same.
         if lists[one].role.role == lists[other].role.role:
-            how = "equal to" if values[one] == values[other] else "other than"
-            equality.setdefault(f"{one} equality", []).append(f"{how} {other}")
+            difference = values[one] - values[other]
+            ways = (
+                ["other than", "above" if difference > 0 else "below"]
+                if difference
+                else ["equal to"]
+            )
+            equality.setdefault(f"{one} equality", []).extend(f"{way} {other}" for way in ways)
     yield from equality.items()
+
+
+def _divided(value: int, others: Mapping[str, int | None]) -> Iterator[str]:
+    """Yield which other integers, and which of these less 1, an integer divides."""
+    for name, other in others.items():
+        for less, words in ((0, name), (1, f"{name} - 1")):
+            if other is not None:
+                divides = value != 0 and (other - less) % value == 0
+                yield f"{'divides' if divides else 'does not divide'} {words}"
 
 
 def _side(elements: Sequence[int]) -> str:
@@ -182,6 +219,8 @@ def _orders(integers: Sequence[int]) -> Iterator[str]:
     yield "rising" if min(steps) > 0 else "not rising"
     if steps == {0}:
         yield "all alike"
+    elif len({*integers}) < count:
+        yield "with equal elements"
     elif max(steps) < 0:
         yield "falling"
     if steps in ({1}, {-1}) and 0 in (integers[0], integers[-1]):

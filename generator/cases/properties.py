@@ -4,10 +4,12 @@ A role says which axis of data each of its integers concerns, and what it may be
 follows from the call: types, ranks, extents, orders, and what the outputs have of an axis.
 """
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
@@ -18,9 +20,11 @@ from opcert.arrays.element_types import (
     SIGNED_INTEGERS,
     UNSIGNED_INTEGERS,
     Array,
+    type_name,
 )
 from opcert.cases.conditions import Conditions
 from opcert.cases.integer_levels import (
+    NOT,
     Integers,
     Levels,
     Place,
@@ -29,6 +33,7 @@ from opcert.cases.integer_levels import (
     levels_of_invalid,
     levels_of_list,
     levels_of_order,
+    magnitude_of,
     multiple_of,
     place_names,
     places_of,
@@ -54,7 +59,10 @@ _OTHER_EXTENTS = (
     "another extent than the data on one axis",
     "other extents than the data on several axes",
 )
-EQUAL_SHAPES, DIFFERENT_RANKS, STRETCHED = "equal shapes", "different ranks", "stretched"
+EQUAL_SHAPES, STRETCHED = "equal shapes", "stretched"
+# Of an axis: that along which the operator works.
+_OWN = "operator's"
+DIFFERENT_RANKS, LOWER_RANK = "different ranks", "lower rank"
 # Types in which numbers may be computed hold integers of so many bits: f16, f32, i32, f64.
 _EXACT_BITS = (11, 24, 31, 53)
 _FAMILIES = {
@@ -103,7 +111,7 @@ class Properties:
         tensor = None if data is None else data.tensor_of(call)
         shape = () if tensor is None else tensor.shape
         whole += self._of_names(call)
-        whole += self._comparisons(call, shape)
+        whole += self._comparisons(call, shape, located)
         whole.append((STRETCHED, [*self._stretched(call, outputs)]))
         whole += _counts(located, shape)
         whole += _of_all_axes(shape, located, outputs)
@@ -142,17 +150,25 @@ class Properties:
                 yield f"{name} range", [range_of(size)]
                 yield f"{name} evenness", [multiple_of(size)] if size else []
 
-    def _comparisons(self, call: Call, shape: Sequence[int]) -> Iterator[Levels]:
+    def _comparisons(
+        self, call: Call, shape: Sequence[int], located: Sequence[Integers]
+    ) -> Iterator[Levels]:
         """Yield how the shapes of inputs with dimensions compare, also with that of the data."""
+        own_axes = [own.axes for own in located if isinstance(own.axes, int)]
         named = {argument.name: call.inputs.get(argument.name) for argument in self._spec.inputs}
         shapes = {n: tensor.shape for n, tensor in named.items() if tensor and tensor.shape}
         pairs = [*combinations(shapes.items(), 2)]
         yield EQUAL_SHAPES, [f"{a} and {b}" for (a, m), (b, n) in pairs if m == n]
         yield DIFFERENT_RANKS, [f"{a} and {b}" for (a, m), (b, n) in pairs if len(m) != len(n)]
+        ordered = permutations(shapes.items(), 2)
+        yield LOWER_RANK, [f"{a} than {b}" for (a, m), (b, n) in ordered if len(m) < len(n)]
         for name, own in shapes.items():
             if len(own) == len(shape):
                 axes = [k for k, (m, n) in enumerate(zip(own, shape, strict=True)) if m < n]
-                yield f"{name} shorter", {x for k in axes for x in place_names(k, len(shape))}
+                names = {x for k in axes for x in place_names(k, len(shape))}
+                if own_axes:
+                    names |= {_OWN if k in own_axes else f"{NOT}{_OWN}" for k in axes}
+                yield f"{name} shorter", names
 
     def _stretched(self, call: Call, outputs: Sequence[Sequence[int]]) -> Iterator[str]:
         """Yield which inputs NumPy stretches to the shape of the output, and along which axes."""
@@ -165,6 +181,10 @@ class Properties:
                 yield argument.name
                 places = {name for axis in axes for name in names_of_place(axis, len(output))}
                 yield from (f"{argument.name} along the {name} axis" for name in places)
+                kept = {k for k, n in enumerate(output) if n > 1 and k not in axes}
+                for side, neighbour in (("after", -1), ("before", 1)):
+                    if any(axis + neighbour in kept for axis in axes):
+                        yield f"{argument.name} along an axis {side} one that it keeps"
         if len(stretched) > 1:
             yield "several inputs"
 
@@ -201,8 +221,9 @@ class Properties:
         yield "extents", {_extent(n) for tensor in tensors for n in tensor.shape}
         layouts = [[*tensor.layout.parts] or ["c"] for tensor in tensors]
         words = {_LAYOUT_WORDS.get(part, "in C order") for parts in layouts for part in parts}
-        alone = {"after other elements, otherwise in C order"} if ["offset"] in layouts else set()
-        yield "layout", words | alone
+        words |= {"after other elements, otherwise in C order"} if ["offset"] in layouts else set()
+        words |= {"in Fortran order"} if any(map(_is_in_fortran_order, tensors)) else set()
+        yield "layout", words
         for aspect in ("backwards", "repeated"):
             yield aspect, _places_of_axes(tensors, aspect)
         yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
@@ -213,7 +234,10 @@ class Properties:
             yield "matrices", ["square" if is_square else "rectangular"]
         values = tensors[0].values
         if values is not None and argument.type in self._of_data:
-            yield "special", numbers_of_note(np.array(values, np.float64), computed=True)
+            with np.errstate(invalid="ignore"):
+                numbers = np.array(values).astype(ELEMENT_TYPES[tensors[0].type])
+            yield "special", numbers_of_note(numbers, computed=True)
+            yield "within", {magnitude_of(x) for x in {*values} if x and math.isfinite(x)}
 
 
 def numbers_of_note(array: Array, *, computed: bool) -> set[str]:
@@ -230,6 +254,9 @@ def numbers_of_note(array: Array, *, computed: bool) -> set[str]:
         "infinity": np.isinf(numbers),
         "a number below 0": numbers < 0,
     }
+    if type_name(array.dtype) in FLOATS:
+        least = float(ml_dtypes.finfo(array.dtype).smallest_normal)  # type: ignore[no-untyped-call]
+        flags["a subnormal number"] = (numbers != 0) & (np.abs(numbers) < least)
     if computed:
         sizes = np.where(np.isfinite(numbers), np.abs(numbers), 0)
         flags["a fraction"] = sizes % 1 != 0
@@ -270,6 +297,11 @@ def _places_of_axes(tensors: Sequence[Tensor], part: str) -> Iterator[str]:
     for tensor in tensors:
         for axis in getattr(tensor.layout, part):
             yield from names_of_place(axis, tensor.rank)
+
+
+def _is_in_fortran_order(tensor: Tensor) -> bool:
+    moving = [axis for axis, extent in enumerate(tensor.shape) if extent > 1]
+    return tensor.layout.parts == {"order": (*reversed(moving),)}
 
 
 def _places_in(located: Sequence[Integers], rank: int) -> Iterator[Place]:
@@ -314,8 +346,10 @@ def _of_all_axes(
     """Yield whether an argument lists all axes of the data, and on how many an output differs."""
     for own in located:
         if isinstance(own.role, AxesRole) and isinstance(own.axes, Sequence) and own.axes:
-            is_every = {*own.axes} == {*range(len(shape))}
-            yield f"{own.role.name} listed", ["every axis" if is_every else "some axes"]
+            name, axes = own.role.name, {axis for axis in own.axes if axis is not None}
+            yield f"{name} listed", ["every axis" if len(axes) == len(shape) else "some axes"]
+            has_gap = max(axes) - min(axes) >= len(axes)
+            yield f"{name} between", ["another axis" if has_gap else "no other axis"]
     if outputs and len(outputs[0]) == len(shape):
         other = sum(m != n for m, n in zip(outputs[0], shape, strict=True))
         yield OUTPUT_EXTENTS, [_OTHER_EXTENTS[min(other, 2)]]

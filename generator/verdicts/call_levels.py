@@ -51,6 +51,7 @@ TYPE, RANK = "type of the first input", "rank of the first input"
 DERIVED = (
     " family",
     " width",
+    " divisor",
     OUTPUT_EXTENTS,
     OUTPUT_LENGTH,
     OUTPUT_SIZE,

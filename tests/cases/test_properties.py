@@ -312,6 +312,7 @@ def test_the_axes_on_which_another_input_is_shorter_than_the_data_are_levels() -
     point = points("openvino/ScatterElementsUpdate-3", call, (4, 5))[0]
     assert has(point, {"indices shorter": "last", "updates shorter": "any but the first"})
     assert "first" not in point["indices shorter"]
+    assert has(point, {"indices shorter": "any but the operator's"})
 
 
 def test_equality_of_the_elements_of_two_lists_of_one_role_is_a_level() -> None:
@@ -320,6 +321,71 @@ def test_equality_of_the_elements_of_two_lists_of_one_role_is_a_level() -> None:
     first, last = points("openvino/Pad-1", call, (7, 4))
     assert has(first, {"pads_begin equality": "equal to pads_end"})
     assert has(last, {"pads_begin equality": "other than pads_end"})
+    assert has(last, {"pads_begin equality": "above pads_end"})
+
+
+@pytest.mark.parametrize(
+    ("step", "levels"),
+    [
+        (3, ("no power of 2", "does not divide n", "does not divide stop")),
+        (4, ("a power of 2", "divides n - 1", "divides stop")),
+        (-1, ("a power of 2", "divides n", "divides stop")),
+    ],
+)
+def test_what_an_integer_divides_is_a_level(step: int, levels: tuple[str, ...]) -> None:
+    (point,) = points(SLICE, sliced(start=0, stop=8, step=step), (2, 3))
+    power, *divisions = levels
+    assert has(point, {"step parity": power})
+    assert {*divisions} <= point["step divisor"]
+
+
+@pytest.mark.parametrize(
+    ("axes", "level"),
+    [((2, 0), "another axis"), ((1, 0), "no other axis"), ((1,), "no other axis")],
+)
+def test_a_gap_between_axes_is_a_level(axes: tuple[int, ...], level: str) -> None:
+    call = Call({"data": filled("f32", (2, 3, 4)), "axes": vector("i64", axes)}, {})
+    for point in points("openvino/ReduceSum-1", call, ()):
+        assert has(point, {"axes between": level})
+
+
+def test_the_order_of_fortran_is_a_level() -> None:
+    order = vector("i64", (0, 1, 2))
+    for axes, expected in (((2, 1, 0), True), ((0, 2, 1), False)):
+        arg = replace(filled("f32", (2, 3, 4)), layout=Layout(order=axes))
+        point = points("openvino/Transpose-1", Call({"arg": arg, "input_order": order}, {}))[0]
+        assert ("in Fortran order" in point["arg layout"]) is expected
+
+
+@pytest.mark.parametrize(
+    ("numbers", "levels"),
+    [
+        ((0.0, 88.5, -20.0), {"88 to 96", "-24 to -20"}),
+        ((math.inf, math.nan, -math.inf), set()),
+        ((0.25, 2.0**100, -0.25), {"0 to 1", "2^63 or more", "-1 to 0"}),
+        ((1.0, 2.0, -(2.0**70)), {"1 to 2", "2 to 4", "-2^63 or less"}),
+    ],
+)
+def test_how_great_numbers_are_with_which_an_operator_computes_is_a_level(
+    numbers: tuple[float, ...], levels: set[str]
+) -> None:
+    call = Call({"data": Tensor("f32", (3,), values=numbers)}, {})
+    (point,) = points("openvino/Exp-1", call, (3,))
+    assert point["data within"] == levels
+
+
+def test_a_subnormal_number_is_a_level_of_its_type() -> None:
+    for element_type, expected in (("f16", True), ("f32", False)):
+        call = Call({"data": Tensor(element_type, (2,), values=(2.0**-20, 1.0))}, {})
+        (point,) = points("openvino/Exp-1", call, (2,))
+        assert ("a subnormal number" in point["data special"]) is expected
+
+
+def test_a_stretched_axis_next_to_one_that_is_kept_is_a_level() -> None:
+    inputs = {"data": filled("f32", (3, 1)), "target_shape": vector("i64", (3, 4))}
+    point = points(BROADCAST, Call(inputs, {"mode": "numpy"}), (3, 4))[0]
+    assert "data along an axis after one that it keeps" in point["stretched"]
+    assert "data along an axis before one that it keeps" not in point["stretched"]
 
 
 def test_an_output_that_differs_on_two_axes_differs_on_several() -> None:
