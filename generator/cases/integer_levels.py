@@ -30,10 +30,10 @@ _MAGNITUDES = {
 }
 # The sides of -1, 0 and 1 in order.
 _SIGNS = ("-2 or less", "-1", "0", "1", "2 or more")
-# Integers that implementations take for special, by name: the limits of types of other widths.
+# Integers that implementations take for special: the limits of types of other widths.
 _LIMITS = {
-    **{f"2^{bits - 1} - 1": (1 << (bits - 1)) - 1 for bits in (16, 32, 64)},
-    **{f"-2^{bits - 1}": -1 << (bits - 1) for bits in (16, 32, 64)},
+    **{(1 << (bits - 1)) - 1: f"2^{bits - 1} - 1" for bits in (16, 32, 64)},
+    **{-1 << (bits - 1): f"-2^{bits - 1}" for bits in (16, 32, 64)},
 }
 # What is past the limits of narrower types, by what it is at least or at most.
 _PAST = {
@@ -237,7 +237,7 @@ def _orders(integers: Sequence[int]) -> Iterator[str]:
 def _values(value: int, n: int | None, element_type: str) -> list[str]:
     """Return the names of an integer, also next to a size `n`."""
     small = [str(value)] if 2 < abs(value) < 10 else []
-    limits = [name for name, limit in _LIMITS.items() if limit == value]
+    limits = [_LIMITS[value]] if value in _LIMITS else []
     return [*small, *limits, *names_near(value, n, element_type)]
 
 

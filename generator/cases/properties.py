@@ -267,12 +267,7 @@ def numbers_of_note(array: Array, *, computed: bool) -> set[str]:
 def _of_type(name: object) -> Iterator[Levels]:
     """Yield what kernels of several element types share, if this is the name of one."""
     if isinstance(name, str) and name in ELEMENT_TYPES:
-        families = (
-            ("floats", FLOATS),
-            ("signed integers", SIGNED_INTEGERS),
-            ("unsigned integers", UNSIGNED_INTEGERS),
-        )
-        yield "family", [family for family, names in families if name in names]
+        yield "family", [family for family, names in _FAMILIES.items() if name in names]
         size = ELEMENT_TYPES[name].itemsize
         yield "width", [f"elements of {size} byte{'s' * (size > 1)}"]
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
+from functools import cache
+from itertools import chain, starmap
 from typing import Self
 
 import numpy as np
@@ -56,10 +58,14 @@ class LevelTable:
         """Return the number of the case of each line, and the levels of each line."""
         points = [point for of_case in cases for point in of_case]
         matrix = np.zeros((len(points), len(self._column)), bool)
+        # Most points have the levels of a factor that others have.
+        columns = cache(self._columns_of)
         for line, point in enumerate(points):
-            marked = ((name, level) for name, levels in point.items() for level in levels)
-            matrix[line, [self._column[pair] for pair in marked if pair in self._column]] = True
+            matrix[line, [*chain.from_iterable(starmap(columns, point.items()))]] = True
         return np.repeat(np.arange(len(cases)), [len(of_case) for of_case in cases]), matrix
+
+    def _columns_of(self, name: str, levels: frozenset[str]) -> list[int]:
+        return [self._column[name, x] for x in levels if (name, x) in self._column]
 
     def is_exclusive(self, factor: str) -> bool:
         """Whether no point has two levels of a factor."""

@@ -1,5 +1,6 @@
 """A call that is being drawn: what roles ask of one another, and the values that they share."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -262,11 +263,18 @@ def near(n: int, element_type: str) -> Mapping[str, int]:
 
 def names_near(value: int, n: int | None, element_type: str) -> list[str]:
     """Return all names that `near` has for an integer; without a size, those that need none."""
-    named = _named_near(n or 0, element_type).items()
-    return [x for x, near in named if near == value and (n is not None or "n" not in x)]
+    names = _names_by_value(n or 0, element_type).get(value, ())
+    return [name for name in names if n is not None or "n" not in name]
 
 
 @lru_cache(maxsize=1024)
+def _names_by_value(n: int, element_type: str) -> Mapping[int, Sequence[str]]:
+    names = defaultdict[int, list[str]](list)
+    for name, value in _named_near(n, element_type).items():
+        names[value].append(name)
+    return names
+
+
 def _named_near(n: int, element_type: str) -> Mapping[str, int]:
     return {
         **{"0": 0, "1": 1, "n - 1": n - 1, "n": n, "-1": -1, "-n": -n, "n // 2": n // 2},

@@ -150,9 +150,9 @@ def _table(points: Mapping[str, Sequence[Point]]) -> LevelTable:
     factors: dict[str, dict[str, None]] = {
         name: {} for name in (VIOLATED_RULE, NARROWED, COMPARISON, MUTATED, CHANGE, POSITION)
     }
-    for point in chain.from_iterable(points.values()):
-        for name, levels in point.items():
-            factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
+    every = chain.from_iterable(point.items() for own in points.values() for point in own)
+    for name, levels in dict.fromkeys(every):
+        factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
     present = {name: sorted(levels, key=_number) for name, levels in factors.items() if levels}
     # Each rule that is not checked is a cause of its own, and so is each width of integers.
     separate = (VIOLATED_RULE, NARROWED)

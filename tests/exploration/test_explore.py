@@ -41,7 +41,7 @@ def test_the_reference_has_no_counterexample(operator: str) -> None:
 
 @pytest.mark.parametrize("fault", [*of_several_conditions()][::12], ids=lambda fault: fault.name)
 def test_faults_of_several_conditions_are_found(fault: Any) -> None:
-    result = explored(fault, MINUTES)
+    result = explored(fault, 4 * MINUTES)
     assert result.counterexample is not None
     assert result.counterexample.repeatable
 
