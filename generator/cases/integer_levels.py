@@ -24,8 +24,9 @@ _RANGES = [
 ]
 _RANGES.append(f"{_LEAST[-1]:,} or more")
 # The ends of ranges of numbers that are computed with: 88 is about the greatest for exp of f32.
-_MAGNITUDES = {
-    **{str(end): end for end in (0, 1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 80, 88, 96, 128, 256)},
+_MAGNITUDES: Mapping[str, float] = {
+    **{"0": 0, **{f"2^-{bits}": 2.0**-bits for bits in (24, 14, 8, 4)}},
+    **{str(end): end for end in (1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 80, 88, 96, 128, 256)},
     **{f"2^{bits}": 1 << bits for bits in (11, 15, 16, 24, 31, 32, 53, 63)},
 }
 # The sides of -1, 0 and 1 in order.
@@ -53,13 +54,13 @@ def range_of(number: int) -> str:
     return _RANGES[max(k for k, least in enumerate(_LEAST) if least <= number)]
 
 
-def number_of(level: str) -> int | None:
+def number_of(level: str) -> float | None:
     """Return the number that orders a level which is one, or a range; None if it is neither."""
-    match = re.match(r"(-?)(2\^)?([\d,]+)($| to | or (less)?)", level)
+    match = re.match(r"(-?)(2\^)?(-?[\d,]+)($| to | or (less)?)", level)
     if match is None:
         return None
-    number = int(match[3].replace(",", ""))
-    number = 1 << number if match[2] else number
+    number: float = int(match[3].replace(",", ""))
+    number = 2**number if match[2] else number
     return (-number if match[1] else number) - bool(match[5])
 
 
@@ -166,8 +167,8 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             alike = ["alike"] if rest == {value} else []
             alike += [f"all {number}" for number in _LISTED if rest == {int(number)}]
             yield f"{name} others", alike or ["different"]
-            yield f"{name} before", [_side(own.values[:k])]
-            yield f"{name} after", [_side(own.values[k + 1 :])]
+            yield f"{name} before", _side(own.values[:k])
+            yield f"{name} after", _side(own.values[k + 1 :])
             # Where elements have one axis after the other, the axis says it.
             each = [*own.axes] if isinstance(own.axes, Sequence) else [None]
             first = each[0] or 0
@@ -177,15 +178,11 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
         yield f"{name} divisor", _divided(value, others)
     equality: dict[str, list[str]] = {}
     for one, other in combinations(values, 2):
-        # Only lists of one role have elements that are about the same.
-        if lists[one].role.role == lists[other].role.role:
-            difference = values[one] - values[other]
-            ways = (
-                ["other than", "above" if difference > 0 else "below"]
-                if difference
-                else ["equal to"]
-            )
-            equality.setdefault(f"{one} equality", []).extend(f"{way} {other}" for way in ways)
+        difference = values[one] - values[other]
+        ways = (
+            ("other than", "above" if difference > 0 else "below") if difference else ("equal to",)
+        )
+        equality.setdefault(f"{one} equality", []).extend(f"{way} {other}" for way in ways)
     yield from equality.items()
 
 
@@ -198,9 +195,11 @@ def _divided(value: int, others: Mapping[str, int | None]) -> Iterator[str]:
                 yield f"{'divides' if divides else 'does not divide'} {words}"
 
 
-def _side(elements: Sequence[int]) -> str:
-    """Return what the elements on one side of another one are."""
-    return "nothing" if not elements else "other elements" if any(elements) else "only zeros"
+def _side(elements: Sequence[int]) -> Iterator[str]:
+    """Yield what the elements on one side of another one are."""
+    yield "nothing" if not elements else "other elements" if any(elements) else "only zeros"
+    if len(elements) > 1:
+        yield "several elements"
 
 
 def place_names(place: int, count: int) -> list[str]:

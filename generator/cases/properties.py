@@ -62,7 +62,7 @@ _OTHER_EXTENTS = (
 EQUAL_SHAPES, STRETCHED = "equal shapes", "stretched"
 # Of an axis: that along which the operator works.
 _OWN = "operator's"
-DIFFERENT_RANKS, LOWER_RANK = "different ranks", "lower rank"
+DIFFERENT_RANKS, LOWER_RANK, FEWER = "different ranks", "lower rank", "fewer elements"
 # Types in which numbers may be computed hold integers of so many bits: f16, f32, i32, f64.
 _EXACT_BITS = (11, 24, 31, 53)
 _FAMILIES = {
@@ -114,6 +114,7 @@ class Properties:
         whole += self._comparisons(call, shape, located)
         whole.append((STRETCHED, [*self._stretched(call, outputs)]))
         whole += _counts(located, shape)
+        whole.append((FEWER, [*_shorter_lists(lists.values())]))
         whole += _of_all_axes(shape, located, outputs)
         points: list[Point] = []
         of_call = _point(whole)
@@ -204,6 +205,7 @@ class Properties:
             yield "given", [OMITTED if value is None else "given"]
         if isinstance(value, float):
             yield "special", numbers_of_note(np.array([value]), computed=True)
+            yield "within", [magnitude_of(value)] if value and math.isfinite(value) else []
         if isinstance(value, list):
             yield "number", [range_of(len(value))]
         if tensors := tensors_in(value) if isinstance(value, Tensor | tuple) else ():
@@ -222,6 +224,8 @@ class Properties:
         layouts = [[*tensor.layout.parts] or ["c"] for tensor in tensors]
         words = {_LAYOUT_WORDS.get(part, "in C order") for parts in layouts for part in parts}
         words |= {"after other elements, otherwise in C order"} if ["offset"] in layouts else set()
+        places = {part for tensor in tensors for part in _gaps(tensor)}
+        words |= {f"with gaps between {part}" for part in places}
         words |= {"in Fortran order"} if any(map(_is_in_fortran_order, tensors)) else set()
         yield "layout", words
         for aspect in ("backwards", "repeated"):
@@ -229,8 +233,11 @@ class Properties:
         yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
         if tensors[0].values is None and tensors[0].size > 1:
             yield "content", [_CONTENTS[_content(tensors[0])]]
-        if tensors[0].rank > 1:
-            is_square = len({*tensors[0].shape[-2:]}) == 1
+        if len(shape := tensors[0].shape) > 1:
+            yield "leading", [range_of(shape[0])]
+            yield "trailing", [range_of(shape[-1])]
+            yield "tail", [multiple_of(shape[-1])] if shape[-1] else []
+            is_square = len({*shape[-2:]}) == 1
             yield "matrices", ["square" if is_square else "rectangular"]
         values = tensors[0].values
         if values is not None and argument.type in self._of_data:
@@ -294,6 +301,13 @@ def _places_of_axes(tensors: Sequence[Tensor], part: str) -> Iterator[str]:
             yield from names_of_place(axis, tensor.rank)
 
 
+def _gaps(tensor: Tensor) -> Iterator[str]:
+    """Yield between what of a tensor there are gaps."""
+    elements, *rows = tensor.layout.gaps or (0,)
+    yield from ["elements"] if elements else []
+    yield from ["rows"] if any(rows) else []
+
+
 def _is_in_fortran_order(tensor: Tensor) -> bool:
     moving = [axis for axis, extent in enumerate(tensor.shape) if extent > 1]
     return tensor.layout.parts == {"order": (*reversed(moving),)}
@@ -333,6 +347,13 @@ def _counts(located: Sequence[Integers], shape: Sequence[int]) -> Iterator[Level
             difference = len(own.values) - len(shape)
             how = "fewer" if difference < 0 else "more" if difference else "as many"
             yield f"{own.role.name} count", [how]
+
+
+def _shorter_lists(lists: Iterable[Integers]) -> Iterator[str]:
+    """Yield which lists have fewer elements than others."""
+    for one, other in permutations((own for own in lists if isinstance(own.role, ListRole)), 2):
+        if len(one.values) < len(other.values):
+            yield f"{one.role.name} than {other.role.name}"
 
 
 def _of_all_axes(

@@ -268,13 +268,25 @@ class Search:
             values = float(weights @ cases) + floats @ (weights * ~cases)
             values[flags | ~is_useful] = -np.inf
             level = int(values.argmax())
-            cases, flags = cases | matched[level], flags.copy()
+            flags = flags.copy()
             flags[level] = True
-            level_price = self._level_price + _LEVEL_SHARE * float(self._fails @ cases)
-            value = float(values[level]) - level_price * self._extra_levels(factor, flags)
-            # A choice of all levels would only say that there is one.
-            if value > best and (is_present & ~flags).sum() >= least:
-                best, best_flags = value, flags
+            cases = cases | matched[level]
+            choices = [(flags, cases)]
+            if self._is_ordered[factor]:
+                # A whole range is simpler than parts of it. Where a line has several levels, parts
+                # fit by chance.
+                whole = (
+                    np.logical_or.accumulate(flags) & np.logical_or.accumulate(flags[::-1])[::-1]
+                )
+                of_whole = (whole, np.any(matched[whole], axis=0))
+                choices = [*choices, of_whole] if self._is_exclusive[factor] else [of_whole]
+            for choice, of_choice in choices:
+                level_price = self._level_price + _LEVEL_SHARE * float(self._fails @ of_choice)
+                value = float(weights @ of_choice)
+                value -= level_price * self._extra_levels(factor, choice)
+                # A choice of all levels would only say that there is one.
+                if value > best and (is_present & ~choice).sum() >= least:
+                    best, best_flags = value, choice
             if self._is_separate[factor]:
                 break
         return best_flags

@@ -91,7 +91,9 @@ class LevelTable:
         matched = self.matched_lines(condition)
         for name, levels in condition:
             counts = {x: int(self.matched_lines(((name, (x,)),)).sum()) for x in levels}
-            for rarest in sorted(levels, key=counts.__getitem__):
+            # What is left of a range without a part of it is harder to read.
+            spare = (*levels[:1], *levels[-1:]) if name in self.ordered else levels
+            for rarest in sorted(spare, key=counts.__getitem__):
                 fewer = tuple(
                     (factor, tuple(x for x in own if (factor, x) != (name, rarest)))
                     for factor, own in condition

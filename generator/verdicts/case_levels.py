@@ -174,7 +174,7 @@ def _bare_step(operator: OperatorSuite, case: IndexedCase) -> Step:
     return Step(operator.index.operator, inputs, case.attributes, None, layouts, case.data_inputs)
 
 
-def _number(level: str) -> int:
+def _number(level: str) -> float:
     """Return the number by which levels are sorted."""
     number = MULTIPLES.index(level) if level in MULTIPLES else number_of(level)
     return -1 if number is None else number

@@ -349,6 +349,34 @@ def test_a_gap_between_axes_is_a_level(axes: tuple[int, ...], level: str) -> Non
         assert has(point, {"axes between": level})
 
 
+def test_which_lists_have_fewer_elements_is_a_level() -> None:
+    lists = {"begin": (0, 0), "end": (1, 1), "stride": (1, 1)}
+    inputs = {name: vector("i64", values) for name, values in lists.items()}
+    masks = {"begin_mask": [1], "end_mask": [1, 0]}
+    call = Call({"data": filled("f32", (2, 3)), **inputs}, masks)
+    point = points("openvino/StridedSlice-1", call, (1, 1))[0]
+    assert "begin_mask than begin" in point["fewer elements"]
+    assert "end_mask than begin" not in point["fewer elements"]
+
+
+@pytest.mark.parametrize(
+    ("gaps", "levels"), [((2,), {"elements"}), ((0, 1), {"rows"}), ((1, 2), {"elements", "rows"})]
+)
+def test_between_what_gaps_are_is_a_level(gaps: tuple[int, ...], levels: set[str]) -> None:
+    arg = replace(filled("f32", (2, 3)), layout=Layout(gaps=gaps))
+    call = Call({"arg": arg, "input_order": vector("i64", (0, 1))}, {})
+    words = points("openvino/Transpose-1", call, (2, 3))[0]["arg layout"]
+    assert {word for word in ("elements", "rows") if f"with gaps between {word}" in words} == levels
+
+
+def test_the_first_and_the_last_extent_of_each_tensor_are_levels() -> None:
+    inputs = {"data": filled("f32", (50,)), "indices": Tensor("i32", (2, 12), values=(0,) * 24)}
+    call = Call({**inputs, "axis": vector("i32", (0,))}, {"batch_dims": 0})
+    point = points(GATHER, call, (2, 12))[0]
+    assert has(point, {"indices leading": "2", "indices trailing": "9 to 16"})
+    assert has(point, {"indices tail": "four times an odd number"})
+
+
 def test_the_order_of_fortran_is_a_level() -> None:
     order = vector("i64", (0, 1, 2))
     for axes, expected in (((2, 1, 0), True), ((0, 2, 1), False)):
@@ -362,7 +390,7 @@ def test_the_order_of_fortran_is_a_level() -> None:
     [
         ((0.0, 88.5, -20.0), {"88 to 96", "-24 to -20"}),
         ((math.inf, math.nan, -math.inf), set()),
-        ((0.25, 2.0**100, -0.25), {"0 to 1", "2^63 or more", "-1 to 0"}),
+        ((0.25, 2.0**100, -0.25), {"2^-4 to 1", "2^63 or more", "-1 to -2^-4"}),
         ((1.0, 2.0, -(2.0**70)), {"1 to 2", "2 to 4", "-2^63 or less"}),
     ],
 )

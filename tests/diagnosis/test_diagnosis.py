@@ -1,7 +1,7 @@
 """Diagnosis on made-up points: each test is one claim about what explains the failures."""
 
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -57,6 +57,15 @@ def test_numbers_without_a_pass_between_and_after_the_chosen_ones_are_part_of_a_
 def test_a_range_ends_where_cases_pass() -> None:
     found = explained(lambda case: case["rank"] in "57")
     assert conditions(found) == [{"rank": ("5", "7")}]
+
+
+def test_where_a_case_has_several_numbers_a_condition_is_one_range_of_them() -> None:
+    sets = [frozenset(pair) for pair in combinations("12345678", 2)]
+    sets += [frozenset(number) for number in "12345678"] * 4
+    failing = np.array([bool(own & {*"346"}) for own in sets])
+    table = LevelTable(FACTORS, [[{"rank": own}] for own in sets], ordered=["rank"])
+    found = conditions(explain_failures(table, failing, ~failing))
+    assert found == [{"rank": ("3", "4")}, {"rank": ("6",)}]
 
 
 def test_one_number_is_no_range() -> None:
