@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from opcert.diagnosis.search import Search
-from opcert.diagnosis.table import BoolArray, Condition, LevelTable
+from opcert.diagnosis.table import BoolArray, Condition, LevelTable, whole_range
 
 MAX_ALTERNATIVES = 3
 # Of the failures that a condition matches, so many must have no earlier explanation.
@@ -115,6 +115,7 @@ def necessary_condition(
         for name, columns in table.columns.items():
             chosen = _cover(fails[:, columns], weights[columns], lacking)
             if chosen.any():
+                chosen = whole_range(chosen) if table.has_only_ranges(name) else chosen
                 levels = tuple(np.array(table.factors[name])[chosen].tolist())
                 matched = passes[:, columns][:, chosen].any(axis=1)
                 longer.append((int(matched.sum()), (*condition, (name, levels))))

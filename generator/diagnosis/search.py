@@ -13,7 +13,7 @@ from operator import itemgetter
 import numpy as np
 import numpy.typing as npt
 
-from opcert.diagnosis.table import BoolArray, Condition, LevelTable
+from opcert.diagnosis.table import BoolArray, Condition, LevelTable, whole_range
 
 FloatArray = npt.NDArray[np.floating]
 # For some factors, by number, a flag for each level.
@@ -54,6 +54,7 @@ class Search:
         self._rows = [*table.columns.values()]
         self._is_separate = [name in table.separate for name in table.factors]
         self._is_exclusive = [table.is_exclusive(name) for name in table.factors]
+        self._has_only_ranges = [table.has_only_ranges(name) for name in table.factors]
         self._is_ordered = [name in table.ordered for name in table.factors]
         self._weights = [_DERIVED if name in table.derived else 1.0 for name in table.factors]
         counted = np.flatnonzero((remaining | passing)[table.owners])
@@ -273,13 +274,10 @@ class Search:
             cases = cases | matched[level]
             choices = [(flags, cases)]
             if self._is_ordered[factor]:
-                # A whole range is simpler than parts of it. Where a line has several levels, parts
-                # fit by chance.
-                whole = (
-                    np.logical_or.accumulate(flags) & np.logical_or.accumulate(flags[::-1])[::-1]
-                )
+                # A whole range is simpler than parts of it.
+                whole = whole_range(flags)
                 of_whole = (whole, np.any(matched[whole], axis=0))
-                choices = [*choices, of_whole] if self._is_exclusive[factor] else [of_whole]
+                choices = [of_whole] if self._has_only_ranges[factor] else [*choices, of_whole]
             for choice, of_choice in choices:
                 level_price = self._level_price + _LEVEL_SHARE * float(self._fails @ of_choice)
                 value = float(weights @ of_choice)

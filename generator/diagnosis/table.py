@@ -16,6 +16,11 @@ Point = Mapping[str, frozenset[str]]
 Condition = tuple[tuple[str, tuple[str, ...]], ...]
 
 
+def whole_range(flags: BoolArray) -> BoolArray:
+    """Return flags from the first to the last that is set."""
+    return np.logical_or.accumulate(flags) & np.logical_or.accumulate(flags[::-1])[::-1]
+
+
 class LevelTable:
     """The levels of cases, as a matrix with a line for each point and a column for each level."""
 
@@ -70,6 +75,13 @@ class LevelTable:
     def is_exclusive(self, factor: str) -> bool:
         """Whether no point has two levels of a factor."""
         return bool((self.matrix[:, self.columns[factor]].sum(axis=1) <= 1).all())
+
+    def has_only_ranges(self, factor: str) -> bool:
+        """Whether a condition has a whole range of a factor, since points have several numbers.
+
+        Some of many numbers fit any cases by chance.
+        """
+        return factor in self.ordered and not self.is_exclusive(factor)
 
     def matching(self, condition: Condition) -> BoolArray:
         """Return which cases match a condition; all of them match the empty one."""
