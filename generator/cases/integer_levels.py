@@ -159,7 +159,7 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
         yield f"{name} value", _values(value, n, element_type)
         yield f"{name} region", _regions(value, n)
         yield f"{name} sign", [_sign(value)]
-        power = "a power of 2" if abs(value).bit_count() == 1 else "no power of 2"
+        power = f"that is {'a' if abs(value).bit_count() == 1 else 'no'} power of 2"
         yield f"{name} parity", ["odd" if value % 2 else "even", power]
         yield f"{name} past", [words for words, limit in _PAST.items() if value // limit > 0]
         if len(own.values) > 1:
