@@ -19,7 +19,7 @@ from opcert.certificate.certify_suite import certify as certify_suite
 from opcert.commands import options
 from opcert.commands.certificates import certificate_file, warn_of_unknown_operators
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings, warn
-from opcert.errors import OpcertError, did_you_mean
+from opcert.errors import OpcertError, did_you_mean, listed
 from opcert.isolation.supervised import Configuration, configurations
 from opcert.report import files as reports
 from opcert.settings import OPTIONS, RunSettings
@@ -196,7 +196,7 @@ class _Request:
                 self._write(error.certificate, target)
             raise
         warn_of_unknown_operators(certificate, self.suite)
-        _warn_of_doubts(certificate)
+        _warn_of_doubts(certificate, self.suite)
         try:
             if target is not None:
                 certificate = self._write(certificate, target)
@@ -229,12 +229,18 @@ class _Request:
         return written
 
 
-def _warn_of_doubts(certificate: Certificate) -> None:
-    """Warn of changed files, and of cases that were given up."""
+def _warn_of_doubts(certificate: Certificate, suite: Suite) -> None:
+    """Warn of changed files, of causes without a spec, and of cases that were given up."""
     for name in certificate.run.changed:
         warn(
             f"{name} changed during the run, so the verdicts may be of different versions; "
             "certify again"
+        )
+    operators = {cause.operator for cause in certificate.causes}
+    if operators and (without := sorted(operators - suite.spec_files.keys())):
+        warn(
+            f"the suite comes from other specs of {listed(without)} than opcert has, so causes "
+            "name element types and ranks at most; generate it again, or use --specs"
         )
     given_up = Counter(
         v.operator for v in certificate.verdicts if v.status == "not-run" and not v.is_left_to_run

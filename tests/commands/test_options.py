@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import opcert
+from tests.small_spec import spec
 from tests.small_suite import GLOB, INDEX, edit_index, read_json, write
 
 HOSTILE = "\x1b[2J\x9b31mx\r\nopcert: CONFORMANT\u2028\u202e"
@@ -90,3 +91,15 @@ def test_markup_is_printed_as_it_is(suite: Path, tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text(text, encoding="utf-8")
     result = opcert("certify", *FEW, "--suite", suite, "--backend", f"{tmp_path / 'b.py'}:Backend")
     assert "[bold]:warning:" in result.stdout
+
+
+def test_causes_without_the_spec_of_the_suite_are_a_warning(tmp_path: Path) -> None:
+    path, suite, backend = spec(tmp_path / "specs"), tmp_path / "suite", tmp_path / "mine.py"
+    backend.write_text("class Backend:\n    name, version, run = 'mine', '1', lambda *_: []\n")
+    specs = ("--specs", path.parent)
+    opcert("generate", *specs, "--profile", "smoke", "--out", suite, exits=0)
+    run = ("certify", "-q", "--suite", suite, "-b", f"{backend}:Backend", *specs)
+    assert "other specs" not in opcert(*run, exits=1).stderr
+    path.write_text(f"{path.read_text()}# Another spec.\n")
+    warning = "the suite comes from other specs of example/Take-1 than opcert has"
+    assert warning in opcert(*run, exits=1).stderr

@@ -60,7 +60,7 @@ def test_a_run_saves_what_it_has_reached_with_copies_of_its_files(
     monkeypatch.setattr(certify_suite, "SAVE_SECONDS", -1)
     with monkeypatch.context() as patch:
         # It ends before it writes its certificate.
-        patch.setattr("opcert.commands.certify._warn_of_doubts", lambda _: sys.exit(9))
+        patch.setattr("opcert.commands.certify._warn_of_doubts", lambda *_: sys.exit(9))
         opcert("certify", *arguments, "--out", tmp_path / "out", exits=9)
     saved = read_certificate(tmp_path / "out" / "certificate.json")
     assert saved.counts["not-run"] == 0
