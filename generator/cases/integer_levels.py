@@ -159,16 +159,16 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
         yield f"{name} value", _values(value, n, element_type)
         yield f"{name} region", _regions(value, n)
         yield f"{name} sign", [_sign(value)]
-        power = f"that is {'a' if abs(value).bit_count() == 1 else 'no'} power of 2"
-        yield f"{name} parity", ["odd" if value % 2 else "even", power]
+        yield f"{name} parity", ["odd" if value % 2 else "even"]
+        yield f"{name} power", ["a power of 2" if abs(value).bit_count() == 1 else "no power of 2"]
         yield f"{name} past", [words for words, limit in _PAST.items() if value // limit > 0]
         if len(own.values) > 1:
             rest = {*own.values[:k], *own.values[k + 1 :]}
             alike = ["alike"] if rest == {value} else []
             alike += [f"all {number}" for number in _LISTED if rest == {int(number)}]
             yield f"{name} others", alike or ["different"]
-            yield f"{name} before", _side(own.values[:k])
-            yield f"{name} after", _side(own.values[k + 1 :])
+            yield f"{name} before", [_side(own.values[:k])]
+            yield f"{name} after", [_side(own.values[k + 1 :])]
             # Where elements have one axis after the other, the axis says it.
             each = [*own.axes] if isinstance(own.axes, Sequence) else [None]
             first = each[0] or 0
@@ -195,11 +195,9 @@ def _divided(value: int, others: Mapping[str, int | None]) -> Iterator[str]:
                 yield f"{'divides' if divides else 'does not divide'} {words}"
 
 
-def _side(elements: Sequence[int]) -> Iterator[str]:
-    """Yield what the elements on one side of another one are."""
-    yield "nothing" if not elements else "other elements" if any(elements) else "only zeros"
-    if len(elements) > 1:
-        yield "several elements"
+def _side(elements: Sequence[int]) -> str:
+    """Return what the elements on one side of another one are."""
+    return "nothing" if not elements else "other elements" if any(elements) else "only zeros"
 
 
 def place_names(place: int, count: int) -> list[str]:

@@ -52,6 +52,7 @@ DERIVED = (
     " family",
     " width",
     " divisor",
+    " power",
     " within",
     " leading",
     " trailing",

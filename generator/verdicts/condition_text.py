@@ -84,7 +84,7 @@ _PHRASES = {
     "along": "{0} {1} along the axis",
     "length": "an axis of {1}",
     "multiple": "an axis whose extent is {1}",
-    "evenness": "{0} that is {1}",
+    **dict.fromkeys(("evenness", "power"), "{0} that is {1}"),
     "neighbours": "{1} extents next to it",
     **dict.fromkeys(("content", "family", "range", "sign", "type", "width"), "{0} of {1}"),
     **dict.fromkeys(("list", "value"), "{0} = {1}"),

@@ -327,15 +327,15 @@ def test_equality_of_the_elements_of_two_lists_of_one_role_is_a_level() -> None:
 @pytest.mark.parametrize(
     ("step", "levels"),
     [
-        (3, ("that is no power of 2", "does not divide n", "does not divide stop")),
-        (4, ("that is a power of 2", "divides n - 1", "divides stop")),
-        (-1, ("that is a power of 2", "divides n", "divides stop")),
+        (3, ("no power of 2", "does not divide n", "does not divide stop")),
+        (4, ("a power of 2", "divides n - 1", "divides stop")),
+        (-1, ("a power of 2", "divides n", "divides stop")),
     ],
 )
 def test_what_an_integer_divides_is_a_level(step: int, levels: tuple[str, ...]) -> None:
     (point,) = points(SLICE, sliced(start=0, stop=8, step=step), (2, 3))
     power, *divisions = levels
-    assert has(point, {"step parity": power})
+    assert has(point, {"step power": power})
     assert {*divisions} <= point["step divisor"]
 
 
