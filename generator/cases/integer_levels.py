@@ -1,7 +1,6 @@
 """The levels of integers: near to what each is, in which order they are, and in which places."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,12 +22,6 @@ _RANGES = [
     for least, end in pairwise(_LEAST)
 ]
 _RANGES.append(f"{_LEAST[-1]:,} or more")
-# The ends of ranges of numbers that are computed with: 88 is about the greatest for exp of f32.
-_MAGNITUDES: Mapping[str, float] = {
-    **{"0": 0, **{f"2^-{bits}": 2.0**-bits for bits in (24, 14, 8, 4)}},
-    **{str(end): end for end in (1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 80, 88, 96, 128, 256)},
-    **{f"2^{bits}": 1 << bits for bits in (11, 15, 16, 24, 31, 32, 53, 63)},
-}
 # The sides of -1, 0 and 1 in order.
 _SIGNS = ("-2 or less", "-1", "0", "1", "2 or more")
 # Integers that implementations take for special: the limits of types of other widths.
@@ -62,16 +55,6 @@ def number_of(level: str) -> float | None:
     number: float = int(match[3].replace(",", ""))
     number = 2**number if match[2] else number
     return (-number if match[1] else number) - bool(match[5])
-
-
-def magnitude_of(number: float) -> str:
-    """Return the range of a number that is computed with, and is not 0, in words."""
-    names, ends = [*_MAGNITUDES], [*_MAGNITUDES.values()]
-    place, sign = bisect_right(ends, abs(number)), "-" if number < 0 else ""
-    if place == len(ends):
-        return f"{sign}{names[-1]} or {'less' if sign else 'more'}"
-    first, last = names[place - 1 : place + 1][:: -1 if sign else 1]
-    return f"{sign}{first} to {sign}{last}".replace("-0", "0")
 
 
 def multiple_of(number: int) -> str:
@@ -216,10 +199,10 @@ def _orders(integers: Sequence[int]) -> Iterator[str]:
     yield "rising" if min(steps) > 0 else "not rising"
     if steps == {0}:
         yield "all alike"
-    elif len({*integers}) < count:
-        yield "with equal elements"
     elif max(steps) < 0:
         yield "falling"
+    if len({*integers}) < count:
+        yield "with equal elements"
     if steps in ({1}, {-1}) and 0 in (integers[0], integers[-1]):
         yield "in order from 0" if steps == {1} else "in order down to 0"
     if sorted(integers) == [*range(count)]:

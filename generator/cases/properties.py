@@ -9,19 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, permutations, product
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
-from opcert.arrays.element_types import (
-    ELEMENT_TYPES,
-    FLOATS,
-    INTEGERS,
-    SIGNED_INTEGERS,
-    UNSIGNED_INTEGERS,
-    Array,
-    type_name,
-)
+from opcert.arrays.element_types import INTEGERS
 from opcert.cases.conditions import Conditions
 from opcert.cases.integer_levels import (
     NOT,
@@ -33,11 +24,18 @@ from opcert.cases.integer_levels import (
     levels_of_invalid,
     levels_of_list,
     levels_of_order,
-    magnitude_of,
     multiple_of,
     place_names,
     places_of,
     range_of,
+)
+from opcert.cases.tensor_levels import (
+    LAYOUT_WORDS,
+    levels_of_numbers,
+    levels_of_tensors,
+    levels_of_type,
+    magnitude_of,
+    numbers_of_note,
 )
 from opcert.diagnosis.table import Point
 from opcert.roles.axes import AxesRole
@@ -45,13 +43,6 @@ from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_of_place
 from opcert.roles.role import OMITTED, Argument, ListRole, Role, integers_in
 
-_LAYOUT_WORDS = {
-    "order": "with permuted axes",
-    "backwards": "backwards in memory",
-    "repeated": "with a stride of 0",
-    "gaps": "with gaps",
-    "offset": "after other elements",
-}
 OUTPUT_LENGTH, OUTPUT_EXTENTS = "output length", "output extents"
 # On how many axes an output differs from the data: on none, one or several.
 _OTHER_EXTENTS = (
@@ -62,15 +53,7 @@ _OTHER_EXTENTS = (
 EQUAL_SHAPES, STRETCHED = "equal shapes", "stretched"
 # Of an axis: that along which the operator works.
 _OWN = "operator's"
-DIFFERENT_RANKS, LOWER_RANK, FEWER = "different ranks", "lower rank", "fewer elements"
-# Types in which numbers may be computed hold integers of so many bits: f16, f32, i32, f64.
-_EXACT_BITS = (11, 24, 31, 53)
-_FAMILIES = {
-    "floats": FLOATS,
-    "signed integers": SIGNED_INTEGERS,
-    "unsigned integers": UNSIGNED_INTEGERS,
-}
-_CONTENTS = {"no": "different elements", "some": "one repeated element", "zero": "zeros"}
+RANKS, FEWER = "ranks", "fewer elements"
 
 
 class Properties:
@@ -160,9 +143,10 @@ class Properties:
         shapes = {n: tensor.shape for n, tensor in named.items() if tensor and tensor.shape}
         pairs = [*combinations(shapes.items(), 2)]
         yield EQUAL_SHAPES, [f"{a} and {b}" for (a, m), (b, n) in pairs if m == n]
-        yield DIFFERENT_RANKS, [f"{a} and {b}" for (a, m), (b, n) in pairs if len(m) != len(n)]
-        ordered = permutations(shapes.items(), 2)
-        yield LOWER_RANK, [f"{a} than {b}" for (a, m), (b, n) in ordered if len(m) < len(n)]
+        ranks = [f"different ranks of {a} and {b}" for (a, m), (b, n) in pairs if len(m) != len(n)]
+        for (a, m), (b, n) in permutations(shapes.items(), 2):
+            ranks += [f"a lower rank of {a} than of {b}"] if len(m) < len(n) else []
+        yield RANKS, ranks
         for name, own in shapes.items():
             if len(own) == len(shape):
                 axes = [k for k, (m, n) in enumerate(zip(own, shape, strict=True)) if m < n]
@@ -199,118 +183,26 @@ class Properties:
         """Yield the aspects of an argument that need no role, and their levels."""
         if argument.type in ("string", "boolean"):
             yield "value", [OMITTED if value is None else str(value).lower()]
-            yield from _of_type(value)
+            yield from levels_of_type(value)
             return
         if not argument.required:
             yield "given", [OMITTED if value is None else "given"]
         if isinstance(value, float):
             yield "special", numbers_of_note(np.array([value]), computed=True)
-            yield "within", [magnitude_of(value)] if value and math.isfinite(value) else []
+            yield "range", [magnitude_of(value)] if value and math.isfinite(value) else []
         if isinstance(value, list):
             yield "number", [range_of(len(value))]
         if tensors := tensors_in(value) if isinstance(value, Tensor | tuple) else ():
-            yield from self._of_tensors(argument, tensors)
-
-    def _of_tensors(self, argument: Argument, tensors: Sequence[Tensor]) -> Iterator[Levels]:
-        if argument.name in self._typed:
-            yield "type", [tensors[0].type]
-            yield from _of_type(tensors[0].type)
-        if argument.variadic is not None:
-            yield "number", [range_of(len(tensors))]
-            empty = [k for k, tensor in enumerate(tensors) if not tensor.size]
-            yield "empty", {name for k in empty for name in names_of_place(k, len(tensors))}
-        yield "rank", [str(tensors[0].rank)]
-        yield "extents", {_extent(n) for tensor in tensors for n in tensor.shape}
-        layouts = [[*tensor.layout.parts] or ["c"] for tensor in tensors]
-        words = {_LAYOUT_WORDS.get(part, "in C order") for parts in layouts for part in parts}
-        words |= {"after other elements, otherwise in C order"} if ["offset"] in layouts else set()
-        places = {part for tensor in tensors for part in _gaps(tensor)}
-        words |= {f"with gaps between {part}" for part in places}
-        words |= {"in Fortran order"} if any(map(_is_in_fortran_order, tensors)) else set()
-        yield "layout", words
-        for aspect in ("backwards", "repeated"):
-            yield aspect, _places_of_axes(tensors, aspect)
-        yield "elements", [range_of(sum(tensor.size for tensor in tensors))]
-        if tensors[0].values is None and tensors[0].size > 1:
-            yield "content", [_CONTENTS[_content(tensors[0])]]
-        if len(shape := tensors[0].shape) > 1:
-            yield "leading", [range_of(shape[0])]
-            yield "trailing", [range_of(shape[-1])]
-            yield "tail", [multiple_of(shape[-1])] if shape[-1] else []
-            is_square = len({*shape[-2:]}) == 1
-            yield "matrices", ["square" if is_square else "rectangular"]
-        values = tensors[0].values
-        if values is not None and argument.type in self._of_data:
-            with np.errstate(invalid="ignore"):
-                numbers = np.array(values).astype(ELEMENT_TYPES[tensors[0].type])
-            yield "special", numbers_of_note(numbers, computed=True)
-            yield "within", {magnitude_of(x) for x in {*values} if x and math.isfinite(x)}
-
-
-def numbers_of_note(array: Array, *, computed: bool) -> set[str]:
-    """Return what is among some numbers that kernels may take for others, or compute wrongly.
-
-    The size of what is not computed depends on its type alone.
-    """
-    # A signalling NaN is converted as well.
-    with np.errstate(invalid="ignore"):
-        numbers = array.astype(np.float64)
-    flags = {
-        "-0.0": np.signbit(numbers) & (numbers == 0),
-        "NaN": np.isnan(numbers),
-        "infinity": np.isinf(numbers),
-        "a number below 0": numbers < 0,
-    }
-    if type_name(array.dtype) in FLOATS:
-        least = float(ml_dtypes.finfo(array.dtype).smallest_normal)  # type: ignore[no-untyped-call]
-        flags["a subnormal number"] = (numbers != 0) & (np.abs(numbers) < least)
-    if computed:
-        sizes = np.where(np.isfinite(numbers), np.abs(numbers), 0)
-        flags["a fraction"] = sizes % 1 != 0
-        flags |= {f"a number past 2^{bits}": sizes > 2.0**bits for bits in _EXACT_BITS}
-    return {level for level, own in flags.items() if own.any()}
-
-
-def _of_type(name: object) -> Iterator[Levels]:
-    """Yield what kernels of several element types share, if this is the name of one."""
-    if isinstance(name, str) and name in ELEMENT_TYPES:
-        yield "family", [family for family, names in _FAMILIES.items() if name in names]
-        size = ELEMENT_TYPES[name].itemsize
-        yield "width", [f"elements of {size} byte{'s' * (size > 1)}"]
+            if argument.name in self._typed:
+                yield "type", [tensors[0].type]
+                yield from levels_of_type(tensors[0].type)
+            yield from levels_of_tensors(tensors, is_variadic=argument.variadic is not None)
+            if argument.type in self._of_data:
+                yield from levels_of_numbers(tensors[0])
 
 
 def _point(levels: Iterable[Levels]) -> Point:
     return {factor: frozenset(names) for factor, names in levels}
-
-
-def _content(tensor: Tensor) -> str:
-    """Return how equal the elements are; strides of 0 alone may make them one."""
-    moving = [k for k, n in enumerate(tensor.shape) if n > 1 and k not in tensor.layout.repeated]
-    is_one = tensor.size > 1 and not moving
-    return "some" if is_one and tensor.uniform == "no" else tensor.uniform
-
-
-def _extent(n: int) -> str:
-    return str(n) if n < 2 else "2 or more"
-
-
-def _places_of_axes(tensors: Sequence[Tensor], part: str) -> Iterator[str]:
-    """Yield the places of the axes that a part of a layout concerns."""
-    for tensor in tensors:
-        for axis in getattr(tensor.layout, part):
-            yield from names_of_place(axis, tensor.rank)
-
-
-def _gaps(tensor: Tensor) -> Iterator[str]:
-    """Yield between what of a tensor there are gaps."""
-    elements, *rows = tensor.layout.gaps or (0,)
-    yield from ["elements"] if elements else []
-    yield from ["rows"] if any(rows) else []
-
-
-def _is_in_fortran_order(tensor: Tensor) -> bool:
-    moving = [axis for axis, extent in enumerate(tensor.shape) if extent > 1]
-    return tensor.layout.parts == {"order": (*reversed(moving),)}
 
 
 def _places_in(located: Sequence[Integers], rank: int) -> Iterator[Place]:
@@ -387,7 +279,7 @@ def _of_axis(
     others = [extent for k, extent in enumerate(shape) if k != axis]
     parts = [part for part in ("backwards", "repeated") if axis in getattr(tensor.layout, part)]
     yield f"{data} axis", place_names(axis, len(shape))
-    yield f"{data} along", [_LAYOUT_WORDS[part] for part in parts]
+    yield f"{data} along", [LAYOUT_WORDS[part] for part in parts]
     yield f"{data} length", [range_of(length)]
     yield f"{data} multiple", [multiple_of(length)] if length else []
     yield f"{data} neighbours", extent_kinds(others, length)

@@ -240,7 +240,7 @@ def _warn_of_doubts(certificate: Certificate, suite: Suite) -> None:
     if operators and (without := sorted(operators - suite.spec_files.keys())):
         warn(
             f"the suite comes from other specs of {listed(without)} than opcert has, so causes "
-            "name element types and ranks at most; generate it again, or use --specs"
+            "say little about arguments; generate it again, or use --specs"
         )
     given_up = Counter(
         v.operator for v in certificate.verdicts if v.status == "not-run" and not v.is_left_to_run

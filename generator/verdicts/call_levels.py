@@ -22,7 +22,8 @@ from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
 from opcert.cases.integer_levels import multiple_of, range_of
-from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH, Properties, numbers_of_note
+from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH, Properties
+from opcert.cases.tensor_levels import numbers_of_note
 from opcert.diagnosis.table import Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.roles.role import integers_in

@@ -8,12 +8,11 @@ from pydantic import ConfigDict
 
 from opcert.cases.integer_levels import NOT, number_of
 from opcert.cases.properties import (
-    DIFFERENT_RANKS,
     EQUAL_SHAPES,
     FEWER,
-    LOWER_RANK,
     OUTPUT_EXTENTS,
     OUTPUT_LENGTH,
+    RANKS,
     STRETCHED,
 )
 from opcert.diagnosis.table import Condition, LevelTable
@@ -45,8 +44,7 @@ _PHRASES = {
     NARROWED: "{1}",
     NEIGHBOUR: "the difference '{1}' from the previous call",
     EQUAL_SHAPES: "the same shape of {1}",
-    DIFFERENT_RANKS: "different ranks of {1}",
-    LOWER_RANK: "a lower rank of {1}",
+    RANKS: "{1}",
     FEWER: "fewer elements of {1}",
     STRETCHED: "a stretching of {1}",
     OUTPUT_EXTENTS: "outputs with {1}",
