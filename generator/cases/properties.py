@@ -143,9 +143,9 @@ class Properties:
         shapes = {n: tensor.shape for n, tensor in named.items() if tensor and tensor.shape}
         pairs = [*combinations(shapes.items(), 2)]
         yield EQUAL_SHAPES, [f"{a} and {b}" for (a, m), (b, n) in pairs if m == n]
-        ranks = [f"different ranks of {a} and {b}" for (a, m), (b, n) in pairs if len(m) != len(n)]
+        ranks = [f"other in {a} than in {b}" for (a, m), (b, n) in pairs if len(m) != len(n)]
         for (a, m), (b, n) in permutations(shapes.items(), 2):
-            ranks += [f"a lower rank of {a} than of {b}"] if len(m) < len(n) else []
+            ranks += [f"lower in {a} than in {b}"] if len(m) < len(n) else []
         yield RANKS, ranks
         for name, own in shapes.items():
             if len(own) == len(shape):

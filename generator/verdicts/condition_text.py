@@ -44,7 +44,7 @@ _PHRASES = {
     NARROWED: "{1}",
     NEIGHBOUR: "the difference '{1}' from the previous call",
     EQUAL_SHAPES: "the same shape of {1}",
-    RANKS: "{1}",
+    RANKS: "a rank that is {1}",
     FEWER: "fewer elements of {1}",
     STRETCHED: "a stretching of {1}",
     OUTPUT_EXTENTS: "outputs with {1}",
