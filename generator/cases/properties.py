@@ -13,6 +13,7 @@ import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
 from opcert.arrays.element_types import INTEGERS
+from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.cases.conditions import Conditions
 from opcert.cases.integer_levels import (
     NOT,
@@ -35,7 +36,6 @@ from opcert.cases.tensor_levels import (
     levels_of_tensors,
     levels_of_type,
     magnitude_of,
-    numbers_of_note,
 )
 from opcert.diagnosis.table import Point
 from opcert.roles.axes import AxesRole

@@ -4,7 +4,6 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-import ml_dtypes
 import numpy as np
 
 from opcert.arrays.calls import Tensor
@@ -13,9 +12,8 @@ from opcert.arrays.element_types import (
     FLOATS,
     SIGNED_INTEGERS,
     UNSIGNED_INTEGERS,
-    Array,
-    type_name,
 )
+from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.cases.integer_levels import Levels, multiple_of, range_of
 from opcert.roles.drawing import names_of_place
 
@@ -26,8 +24,6 @@ LAYOUT_WORDS = {
     "gaps": "with gaps",
     "offset": "after other elements",
 }
-# Types in which numbers may be computed hold integers of so many bits: f16, f32, i32, f64.
-_EXACT_BITS = (11, 24, 31, 53)
 _FAMILIES = {
     "floats": FLOATS,
     "signed integers": SIGNED_INTEGERS,
@@ -77,30 +73,6 @@ def levels_of_numbers(tensor: Tensor) -> Iterator[Levels]:
             numbers = np.array(tensor.values).astype(ELEMENT_TYPES[tensor.type])
         yield "special", numbers_of_note(numbers, computed=True)
         yield "within", {magnitude_of(x) for x in {*tensor.values} if x and math.isfinite(x)}
-
-
-def numbers_of_note(array: Array, *, computed: bool) -> set[str]:
-    """Return what is among some numbers that kernels may take for others, or compute wrongly.
-
-    The size of what is not computed depends on its type alone.
-    """
-    # A signalling NaN is converted as well.
-    with np.errstate(invalid="ignore"):
-        numbers = array.astype(np.float64)
-    flags = {
-        "-0.0": np.signbit(numbers) & (numbers == 0),
-        "NaN": np.isnan(numbers),
-        "infinity": np.isinf(numbers),
-        "a number below 0": numbers < 0,
-    }
-    if type_name(array.dtype) in FLOATS:
-        least = float(ml_dtypes.finfo(array.dtype).smallest_normal)  # type: ignore[no-untyped-call]
-        flags["a subnormal number"] = (numbers != 0) & (np.abs(numbers) < least)
-    if computed:
-        sizes = np.where(np.isfinite(numbers), np.abs(numbers), 0)
-        flags["a fraction"] = sizes % 1 != 0
-        flags |= {f"a number past 2^{bits}": sizes > 2.0**bits for bits in _EXACT_BITS}
-    return {level for level, own in flags.items() if own.any()}
 
 
 def levels_of_type(name: object) -> Iterator[Levels]:

@@ -301,11 +301,13 @@ class SideBySide:
 def _is_same(former: Cause, current: Cause) -> bool:
     """Whether two causes of an operator agree in kind and condition, or in half of their cases.
 
+    Without a condition, they agree if the same elements are wrong.
+
     A fixed part of a bug can change the condition that explains the rest.
     """
     if former.operator != current.operator:
         return False
-    first, second = (condition_of(cause.condition) for cause in (former, current))
+    first, second = (condition_of(cause.condition) or cause.where for cause in (former, current))
     if first and first == second and {*former.kinds} & {*current.kinds}:
         return True
     shared = len({*former.cases} & {*current.cases})

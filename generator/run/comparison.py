@@ -22,6 +22,7 @@ from opcert.arrays.element_types import (
 from opcert.arrays.golden import Allowance, allowance_of, alternatives_of, settled
 from opcert.arrays.layouts import ArrayMemory, array_properties, start_of, underlying_buffer
 from opcert.errors import class_name
+from opcert.run.wrong_elements import WrongElements
 from opcert.suite.format import Extent, Shape, StrictModel, TypeName
 
 # The number of elements in an excerpt, and of those before the first difference.
@@ -142,12 +143,15 @@ FailureKind = Literal[
 class Difference:
     """A fault of a call: the kind of failure, and a text that describes and locates it.
 
-    If elements differ, `excerpt` has those around the first difference.
+    If elements differ, `excerpt` has those around the first difference, `wrong` says which do, and
+    `elements` what these have in common.
     """
 
     kind: FailureKind
     text: str
     excerpt: Excerpt | None = None
+    wrong: Array | None = field(default=None, compare=False, repr=False)
+    elements: WrongElements | None = None
 
 
 def compare_outputs(golden: Sequence[Array], outputs: Any) -> Difference | None:
@@ -217,7 +221,7 @@ def _located(
     remark = " (values are equal, bits are not)" if kind == "bits" else ""
     elements = f"element{'s' * (expected.size > 1)}{remark}"
     text = f"output {i} differs in {int(wrong.sum())} of {expected.size} {elements}"
-    return Difference(kind, f"{text}; first at {first.summary}{more}", excerpt)
+    return Difference(kind, f"{text}; first at {first.summary}{more}", excerpt, wrong)
 
 
 def _compare_computed(
@@ -242,7 +246,7 @@ def _compare_computed(
     bounds = allowance.bounds_at(position)
     if bounds is not None:
         text += f"; {allowance.claimed} arithmetic allows {bounds[0]} to {bounds[1]}"
-    return Difference(kind, text, excerpt)
+    return Difference(kind, text, excerpt, np.asarray(differs))
 
 
 def _others_at(position: int, golden: Array) -> str:

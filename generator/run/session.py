@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, TypeVar
 from opcert.accuracy.bounds import accuracy_of_call
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import Array, InputArrays
+from opcert.arrays.golden import allowance_of
 from opcert.arrays.layouts import Layout, copy_in_layout, fill_buffer
 from opcert.backends.contract import Arguments, Backend
 from opcert.run.comparison import (
@@ -26,6 +27,7 @@ from opcert.run.comparison import (
     share_a_zero,
 )
 from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome, call_backend
+from opcert.run.wrong_elements import WrongElements
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
 
@@ -288,12 +290,12 @@ def _run_invalid(
 
 def _run_valid(session: Session, operator: OperatorSuite, case: IndexedCase) -> Outcome:
     plain, inverted = step_of(operator, case), step_of(operator, case, inverted_data=True)
-    first = session.execute(plain)
+    first = _execute(session, plain)
     if first.observed != "outputs":
         # Who judges the outcome has the reason for a rejection.
         is_rejected = first.fault is not None and first.fault.kind == "rejected"
         return replace(first, fault=None) if is_rejected else first
-    second = session.execute(inverted)
+    second = _execute(session, inverted)
     if second.observed in FATAL_OUTCOMES:
         reason = f"the same call with other data: {second.reason}"
         return replace(second, reason=reason, log=session.log)
@@ -308,6 +310,18 @@ def _run_valid(session: Session, operator: OperatorSuite, case: IndexedCase) -> 
     fault = _worst_fault(first, second, third, golden)
     lines = third.lines or second.lines or first.lines
     return replace(first, fault=fault, records=session.records(), log=session.log, lines=lines)
+
+
+def _execute(session: Session, step: Step) -> Outcome:
+    """Make the call of a step, and describe the wrong elements of its outputs."""
+    outcome = session.execute(step)
+    fault = outcome.fault
+    if fault is None or fault.excerpt is None or fault.wrong is None or step.golden is None:
+        return outcome
+    golden, actual = (outputs[fault.excerpt.output] for outputs in (step.golden, outcome.outputs))
+    inputs = {} if allowance_of(golden) is None else step.inputs
+    elements = WrongElements.of(golden, actual, fault.wrong, inputs)
+    return replace(outcome, fault=replace(fault, elements=elements, wrong=None))
 
 
 # These are about what a backend did besides its result.
@@ -342,7 +356,7 @@ def _worst_fault(
         # Only a fresh process shows whether the previous call matters.
         is_echo = inverted.kind == "value" and compare_outputs(golden, second.outputs) is None
         prefix = ECHO_PREFIX if is_echo else INVERTED_PREFIX
-        faults.append(Difference(inverted.kind, f"{prefix}: {inverted.text}", inverted.excerpt))
+        faults.append(replace(inverted, text=f"{prefix}: {inverted.text}"))
     # Any other fault outweighs a difference in bits alone.
     return min(faults, key=lambda fault: fault.kind == "bits", default=None)
 

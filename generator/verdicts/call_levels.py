@@ -18,12 +18,12 @@ import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, argument_of
 from opcert.arrays.element_types import FLOATS, INTEGERS, Array, bits_of, type_name
+from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
 from opcert.cases.integer_levels import multiple_of, range_of
 from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH, Properties
-from opcert.cases.tensor_levels import numbers_of_note
 from opcert.diagnosis.table import Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.roles.role import integers_in

@@ -15,6 +15,7 @@ from pydantic import ConfigDict
 from opcert.arrays.element_types import bits_of
 from opcert.diagnosis.table import Point, unmatched_terms
 from opcert.errors import listed
+from opcert.run.wrong_elements import ONLY
 from opcert.suite.format import IndexedCase, StoredArray
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.call_levels import NARROWED, VIOLATED_RULE, width_of
@@ -102,6 +103,7 @@ class Cause:
         alternatives: Conditions that match the same cases.
         statement: The cause in words.
         figures: The numbers above in words; empty if no levels explain the failures.
+        elements: What wrong elements of outputs have in common, in words, if they have something.
     """
 
     # Read by pydantic when it parses a certificate.
@@ -121,6 +123,7 @@ class Cause:
     alternatives: tuple[tuple[Term, ...], ...] = ()
     statement: str = ""
     figures: str = ""
+    elements: str = ""
 
     @property
     def is_of_most(self) -> bool:
@@ -138,9 +141,15 @@ class Cause:
         return any(unmatched_terms(points, condition) == 0 for condition in conditions)
 
     @property
+    def where(self) -> str:
+        """Which elements alone are wrong, if this is known."""
+        return self.elements.partition(f"{ONLY} ")[2]
+
+    @property
     def sentence(self) -> str:
-        """The cause in words, with the figures."""
-        return f"{self.statement} ({self.figures})" if self.figures else self.statement
+        """The cause in words, with the figures, and what is wrong in outputs."""
+        figures = f" ({self.figures})" if self.figures else ""
+        return f"{self.statement}{figures}{'; ' if self.elements else ''}{self.elements}"
 
 
 def cause_text(
@@ -166,7 +175,7 @@ def cause_text(
             share = "all" if failing == count else f"{failing:,}"
             figures = f"so have {passing:,} of {cause.passing:,} calls that pass"
             return f"{subject} in {calls}, {share} of which have {words}", figures
-        return f"{subject} in {calls} that no condition explains", ""
+        return f"{subject} in {calls}{'' if cause.where else ' that no condition explains'}", ""
     others = [term for term in cause.condition if term.factor != VIOLATED_RULE]
     when = "mostly when" if cause.passing else "whenever"
     if cause.kinds == ("accepted",) and len(others) < len(cause.condition):
@@ -229,7 +238,7 @@ class Bug:
     def title(self) -> str:
         """What the operator does and what its calls have, or the statement, at its beginning."""
         first = self.causes[0]
-        condition = " and ".join(term.text for term in first.condition)
+        condition = " and ".join(term.text for term in first.condition) or first.where
         does = f"{first.operator.partition('/')[2]} {EFFECTS[first.kinds[0]]}"
         text = f"{does}: {condition}" if condition else self.statement
         words = text.split()
@@ -287,8 +296,10 @@ def _are_one(first: Cause, other: Cause) -> bool:
         return True
     if own.keys() == theirs.keys() == {NARROWED}:
         return {*map(width_of, own[NARROWED])} == {*map(width_of, theirs[NARROWED])}
-    # Failures that no condition explains have nothing in common.
-    if not own or own.keys() != theirs.keys():
+    if not own and not theirs:
+        # Failures that no condition explains have at most their wrong elements in common.
+        return first.where != "" and first.where == other.where
+    if own.keys() != theirs.keys():
         return False
     if own == theirs:
         return True

@@ -1,13 +1,14 @@
 """Failures -> causes: the combinations of levels that explain them, and a case that shows each."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
 
 from opcert.diagnosis.explanations import separate_causes
+from opcert.run.wrong_elements import ONLY, WrongElements, words_of_elements
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import ReadOnUse
 from opcert.suite.suite import Suite
@@ -21,7 +22,7 @@ from opcert.verdicts.cause_text import (
 )
 from opcert.verdicts.condition_text import terms_of
 from opcert.verdicts.dependence import Known, explained_by, known_case, known_in_run
-from opcert.verdicts.drafts import MAX_UNEXPLAINED, STATE, Draft, drafts_of, merged
+from opcert.verdicts.drafts import MAX_UNEXPLAINED, STATE, Draft, drafts_of, joined, merged
 from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
@@ -73,7 +74,12 @@ class Diagnosis:
 
         def order(cause: Cause) -> tuple[bool, bool, bool, int]:
             is_severe = any(kind in _SEVERE for kind in cause.kinds)
-            return not is_severe, cause.kinds == ("bits",), not cause.figures, -len(cause.cases)
+            return (
+                not is_severe,
+                cause.kinds == ("bits",),
+                not (cause.figures or cause.where),
+                -len(cause.cases),
+            )
 
         return tuple(sorted(causes, key=order))
 
@@ -103,12 +109,35 @@ class Diagnosis:
             by_kind = {kind: own for kind, own in left.items() if own}
         if not by_kind:
             return causes
+        elements = {v.case: v.evidence.elements for v in failures if v.evidence is not None}
         levels, drafts = self._searched(name, by_kind, passed, fresh)
-        for draft in drafts:
+        for draft in self._joined(levels, drafts, elements):
             # What only fresh calls show is no failure of the run.
             if cases := levels.names(draft.explained):
-                causes.append(_cause(levels, draft, cases, attributed, reproductions))
+                words = words_of_elements(elements.get(case) for case in cases)
+                causes.append(_cause(levels, draft, cases, attributed, reproductions, words))
         return causes
+
+    @staticmethod
+    def _joined(
+        levels: CaseLevels,
+        drafts: Sequence[Draft],
+        elements: Mapping[str, WrongElements | None],
+    ) -> Iterator[Draft]:
+        """Yield causes; those are one that spoil the same elements, unless each always does so.
+
+        Conditions with exceptions state in which calls one bug shows, by chance.
+        """
+        alike: dict[str, list[Draft]] = {}
+        for number, draft in enumerate(drafts):
+            words = words_of_elements(elements.get(c) for c in levels.names(draft.explained))
+            alike.setdefault(words if ONLY in words else str(number), []).append(draft)
+        for group in alike.values():
+            matched = (levels.table.matching(draft.condition) & draft.passing for draft in group)
+            if len(group) > 1 and any(passing.any() for passing in matched):
+                yield joined(group, levels.table)
+            else:
+                yield from group
 
     def _searched(
         self,
@@ -224,6 +253,7 @@ def _cause(
     cases: Sequence[str],
     attributed: Sequence[Verdict],
     reproductions: Mapping[str, Reproduction],
+    elements: str,
 ) -> Cause:
     operator, matched = levels.operator, levels.table.matching(draft.condition)
     own, failed = levels.mask(operator.cases), {*cases}
@@ -251,6 +281,7 @@ def _cause(
         others_failing=others_failing,
         others_passing=others_passing,
         alternatives=tuple(terms_of(other, levels.table) for other in draft.alternatives),
+        elements=elements,
     )
     having_it = levels.table.matching(draft.common) & own
     with_it = int((having_it & draft.explained).sum()), int((having_it & draft.passing).sum())

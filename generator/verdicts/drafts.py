@@ -167,6 +167,27 @@ def merged(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:
         drafts = [both if d is first else d for d in drafts if d is not second]
 
 
+def joined(drafts: Sequence[Draft], table: LevelTable) -> Draft:
+    """Return the cause of failures that are alike in more than levels say.
+
+    Its condition is what they have in common, if as few passing cases have it.
+    """
+    kinds = tuple(dict.fromkeys(kind for draft in drafts for kind in draft.kinds))
+    explained, failing, passing, compared = (
+        combine([getattr(draft, mask) for draft in drafts], axis=0)
+        for mask, combine in (
+            ("explained", np.any),
+            ("failing", np.any),
+            ("passing", np.all),
+            ("compared", np.all),
+        )
+    )
+    common = necessary_condition(table, explained, passing, _MAX_LACKING)
+    whole = Draft(kinds, (), explained, failing, passing, compared, common=common)
+    is_sharp = (table.matching(common) & passing).sum() <= explained.sum()
+    return replace(whole, condition=common, common=()) if common and is_sharp else whole
+
+
 def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
     """Return the cause of the failures of both, if one condition explains them as well.
 

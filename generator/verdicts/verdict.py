@@ -19,6 +19,7 @@ from pydantic import ConfigDict, Field
 from opcert.accuracy.bounds import Accuracy
 from opcert.run.comparison import Difference, FailureKind
 from opcert.run.outcome import FATAL_OUTCOMES, Observed, Outcome, Rejecter
+from opcert.run.wrong_elements import WrongElements
 from opcert.suite.format import IndexedCase
 
 # An absolute path and its last part: of POSIX, of a file URL, of Windows. A path below /dev is a
@@ -153,7 +154,7 @@ class Evidence:
     `kind` and `text` are those of the worst fault, `lines` are what the backend printed, and more
     for who reads. `confirmation` states what calls in fresh processes showed, and `is_state`
     whether they showed that the failure depends on earlier calls. `accuracy` is that of computed
-    outputs.
+    outputs, and `elements` what the wrong ones have in common.
     """
 
     # Read by pydantic when it parses a certificate.
@@ -166,6 +167,7 @@ class Evidence:
     confirmation: str = ""
     is_state: bool = False
     accuracy: Accuracy | None = None
+    elements: WrongElements | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,11 @@ class Verdict:
     def outcome(self) -> Outcome:
         """The outcome that was judged, without its outputs."""
         given = self.evidence or Evidence()
-        fault = None if given.kind is None else Difference(given.kind, given.text)
+        fault = (
+            None
+            if given.kind is None
+            else Difference(given.kind, given.text, elements=given.elements)
+        )
         return Outcome(
             self.observed,
             reason=given.reason,
@@ -313,7 +319,7 @@ def judge(operator: str, case: IndexedCase, outcome: Outcome, baseline: Verdict 
         status, kind, attributed_to = "implementation-defined", None, None
     evidence = Evidence(outcome.reason, lines=tuple(outcome.lines), accuracy=outcome.accuracy)
     if fault is not None:
-        evidence = replace(evidence, kind=fault.kind, text=fault.text)
+        evidence = replace(evidence, kind=fault.kind, text=fault.text, elements=fault.elements)
     return Verdict(
         case=case.id,
         operator=operator,

@@ -26,6 +26,17 @@ def test_causes_of_several_operators_with_one_condition_are_one_bug() -> None:
     assert len(bugs_of([unexplained, unexplained])) == 2
 
 
+def test_what_spoils_the_same_elements_of_several_operators_is_one_bug() -> None:
+    first = replace(samples.faulty().causes[0], condition=(), elements="only elements x are wrong")
+    alike = replace(first, operator="vendor/Other-1")
+    assert len(bugs_of([first, alike])) == 1
+    assert bugs_of([first])[0].title.endswith(": x are wrong")
+    assert len(bugs_of([first, replace(alike, elements="only elements y are wrong")])) == 2
+    # What elements became is no place where they are.
+    results = [replace(cause, elements="wrong elements are 0") for cause in (first, alike)]
+    assert len(bugs_of(results)) == 2
+
+
 def test_more_levels_of_another_operator_are_the_same_bug_only_if_it_fails_alike() -> None:
     first = samples.faulty().causes[0]
     term = first.condition[0]

@@ -13,13 +13,14 @@ import pytest
 from opcert import certify
 from opcert.arrays.element_types import Array
 from opcert.cases.case import short_digest
+from opcert.run.wrong_elements import WrongElements
 from opcert.suite.format import IndexedCase
 from opcert.suite.suite import Suite
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.dependence import Relation
 from opcert.verdicts.reproduction import Reproduction
-from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
+from opcert.verdicts.verdict import FAILURE_STATUSES, Evidence, Verdict
 from tests import samples
 from tests.faults.fault import BROADCAST, GATHER, SLICE
 from tests.wrong_backends import Right
@@ -207,6 +208,45 @@ def test_narrowed_integers_are_one_cause_whatever_they_change() -> None:
     ]
     assert len(cause.kinds) > 1
     assert (cause.passing, cause.unmatched) == (0, ())
+
+
+class SpoilsTheTail(Right):
+    """Leaves 0 where the last axis has less than a block of 4 left."""
+
+    def run(
+        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
+    ) -> Sequence[Array]:
+        output = np.copy(super().run(operator, inputs, attributes)[0])
+        if output.ndim and output.shape[-1] > 4 and (rest := output.shape[-1] % 4):
+            output[..., -rest:] = 0
+        return [output]
+
+
+def test_a_bug_that_spoils_the_same_elements_in_many_sorts_of_calls_is_one_cause() -> None:
+    certificate = certify(SpoilsTheTail(), core()[0], operator=SLICE)
+    (cause,) = certificate.causes
+    where = "after the last whole block of 4 along the last axis"
+    assert cause.elements == f"only elements {where} are wrong, and are 0"
+    assert cause.sentence.endswith(f"; {cause.elements}")
+    assert "no condition" not in cause.sentence
+    failed = [v.case for v in certificate.verdicts if v.kind == "value"]
+    assert {*cause.cases} == {*failed}
+
+
+def test_causes_that_spoil_other_elements_stay_apart() -> None:
+    def spoiled(verdict: Verdict) -> Verdict:
+        place = "first" if core()[0].cases[verdict.case][1].type == "f16" else "last"
+        elements = WrongElements(only={f"at the {place} position in C order": 0})
+        evidence = Evidence(kind="value", text="wrong", elements=elements)
+        return replace(verdict, evidence=evidence) if verdict.kind else verdict
+
+    failed = verdicts(BROADCAST, lambda c: "value" if moves_f16(c) or is_of_rank_7(c) else None)
+    found = core()[1].causes(map(spoiled, failed))
+    assert {cause.where.removesuffix(" are wrong") for cause in found} == {
+        "at the first position in C order",
+        "at the last position in C order",
+    }
+    assert len(found) == 2
 
 
 def test_a_rule_whose_violations_pass_or_crash_is_one_cause() -> None:
