@@ -62,14 +62,13 @@ AVAILABLE_PROVIDERS["opcert"] = _Uniform
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Steps of which the last one fails, its fault, and the valid call from which they follow.
+    """Steps of which the last one fails, and its fault.
 
     One that is not `repeatable` failed once, and not again on a fresh backend.
     """
 
     operator: str
     fault: SessionFault
-    valid: Step
     steps: Sequence[Step]
     repeatable: bool = True
 
@@ -209,7 +208,7 @@ class Search:
             shortened(self._best.steps, self._fails_again)
 
     def _is_new(self, failing: Counterexample) -> bool:
-        """Whether a failure is not known."""
+        """Whether a failure is not known, of steps that begin with the valid call."""
         if failing.failure in self._found or not self._causes:
             return failing.failure not in self._found
         step = failing.steps[-1]
@@ -217,7 +216,7 @@ class Search:
             points = self._levels.points_of(step)
         else:
             change = self._mutations[step.relation].change
-            points = self._levels.invalid_points(failing.valid, step, change)
+            points = self._levels.invalid_points(failing.steps[0], step, change)
         return not any(cause.explains(failing.fault.kind, points or [{}]) for cause in self._causes)
 
     def _renew(self) -> None:
@@ -276,7 +275,7 @@ class Search:
         if first_fault is None:
             return None
         number, fault = first_fault
-        return Counterexample(self._operator, fault, steps[0], steps[: number + 1])
+        return Counterexample(self._operator, fault, steps[: number + 1])
 
     def _fails_again(self, steps: Sequence[Step]) -> bool:
         """Whether the last step, and none before, fails as the best does, on a fresh backend."""
@@ -286,7 +285,7 @@ class Search:
             return False
         if len(again.steps) < len(steps):
             return False
-        self._best = replace(again, valid=best.valid)
+        self._best = again
         return True
 
 

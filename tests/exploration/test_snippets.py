@@ -57,7 +57,7 @@ def test_the_program_fails_with_the_wrong_backend_and_not_with_a_right_one(
 
 def made_up(array: Array, layout: Layout = C_ORDER) -> Counterexample:
     step = Step("a/B", {"data": array}, {"n": [1, "x"]}, [array], {"data": layout}, ("data",))
-    return Counterexample("a/B", Difference("value", "all\nwrong"), step, [step])
+    return Counterexample("a/B", Difference("value", "all\nwrong"), [step])
 
 
 class Keeps:
