@@ -65,17 +65,16 @@ class SlicingStepsRole(SlicePartRole):
         kinds = ["any", "whole", "backwards"] if self._can_be_backwards(call) else ["any", "whole"]
         others = call.one(self, "others", kinds) if len(sliced) > 1 else "any"
         steps: list[SlicingStep] = []
-        for axis, n in enumerate(shape):
-            if skipped is not None and axis == skipped.start:
-                steps.append(self._draw_ignored(call, "rest"))
+        for axis in free:
+            n = shape[axis]
             if axis in removed:
                 steps.append(self._draw_single(call, n, axis, is_tested=axis == removed[0]))
             elif axis == tested:
                 steps.append(self._draw_tested(call, n))
-            elif axis in sliced:
+            else:
                 steps.append(self._draw_other(call, n, axis, others))
-        if skipped is not None and skipped.start == len(shape):
-            steps.append(self._draw_ignored(call, "rest"))
+        if skipped is not None:
+            steps.insert(skipped.start, self._draw_ignored(call, "rest"))
         new = self.masks["new"]
         count = call.one(new, "number", {"none": 0, "one": 1}, {"two": 2, "four": 4})
         for k in range(count):
@@ -113,11 +112,8 @@ class SlicingStepsRole(SlicePartRole):
             call.pick(role, f"ignored {part} {number}", [v for v in named.values() if v or k < 2])
             for k, part in enumerate(self.part_names)
         )
-        masks = [
-            part
-            for part in ("start", "stop")
-            if call.integer(role, f"{part} mask {number}", 0, 3) == 0
-        ]
+        ends = ("start", "stop")
+        masks = [part for part in ends if not call.integer(role, f"{part} mask {number}", 0, 3)]
         return SlicingStep(start, stop, by, (kind, *masks))
 
     def _draw_single(self, call: Drawing, n: int, axis: int, *, is_tested: bool) -> SlicingStep:
@@ -186,14 +182,13 @@ class SlicingStepsRole(SlicePartRole):
         # What a masked stop means backwards is open.
         can_be_masked = (start, stop) if sign > 0 else (start,)
         marks = [
-            part.part for part in can_be_masked if call.integer(part, f"mask {axis}", 0, 2) == 0
+            role.part for role in can_be_masked if not call.integer(role, f"mask {axis}", 0, 2)
         ]
         return SlicingStep(begin, end, sign * size, marks)
 
     def draw(self, call: Drawing) -> Any:
         """Return the values of all steps."""
-        steps = call.fact(self.parts[0].draw_steps)
-        return self.drawn_part(call, steps)
+        return self.drawn_part(call, call.fact(self.parts[0].draw_steps))
 
     def _marked(self, call: Call, marks: str) -> list[bool]:
         bits = chain(self.masks[marks].values_in(call), repeat(0))
