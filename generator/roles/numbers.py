@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import cycle, islice
+from itertools import cycle
 
 import numpy as np
 
@@ -153,14 +153,19 @@ def _element(name: str, number: Fraction | float, sign: int, step: int) -> float
         return math.copysign(number, math.copysign(1, number) * sign)
     least, most = _ends(name)
     number = min(max(sign * number if least else abs(number), least), most)
-    if name not in PRECISION:
-        return min(max(round(number) + step, lowest(name)), highest(name))
-    element, dtype = nearest(number, name), ELEMENT_TYPES[name]
-    if not step:
-        return element
+    element = nearest(number, name) if name in PRECISION else round(number)
+    moved = _moved(name, element, step)
+    return moved if math.isfinite(moved) else element
+
+
+def _moved(name: str, element: float, step: int) -> float:
+    """Return an element as one of a type, or the one before or after it, if there is one."""
+    if name not in FLOATS:
+        moved = int(element) + step
+        return moved if fits(name, moved) else int(element)
+    own = np.array(element, ELEMENT_TYPES[name])
     with np.errstate(all="ignore"):
-        moved = np.nextafter(np.array(element, dtype), np.array(step * math.inf, dtype))
-    return float(moved) if math.isfinite(moved) else element
+        return float(np.nextafter(own, np.array(step * math.inf, own.dtype)) if step else own)
 
 
 def _nan(payload: int) -> float:
@@ -262,7 +267,11 @@ def draw_numbers(
     draws = _Draws(role, call, tensor.size)
     if other is not None and other.size and call.choices.rarely(f"{role.name} next", 5):
         call.one(role, "values", ["next to the other's"])
-        return _next_to(draws, tensor, other)
+        steps = draws.integers("steps", -1, 1).astype(np.int64).tolist()
+        pairs = zip(cycle(other.values or ()), steps, strict=False)
+        moved = [(_moved(tensor.type, element, step), step) for element, step in pairs]
+        # Zeros of either sign are equal.
+        return tuple(element if element or step else -element for element, step in moved)
     if tensor.type not in FLOATS:
         return _draw_integers(role, call, tensor, draws)
     low, high = domain or (-math.inf, math.inf)
@@ -284,25 +293,6 @@ def draw_numbers(
         numbers = np.where(chosen < special.size, special[chosen % special.size], numbers)
     with np.errstate(over="ignore"):
         return tuple(numbers.astype(ELEMENT_TYPES[tensor.type]).astype(np.float64).tolist())
-
-
-def _next_to(draws: _Draws, tensor: Tensor, other: Tensor) -> tuple[float, ...]:
-    """Return the elements of another tensor, or those of its type that are next to them."""
-    steps = draws.integers("steps", -1, 1).astype(np.int64).tolist()
-    given = [*islice(cycle(other.values or ()), tensor.size)]
-    if tensor.type not in FLOATS:
-        near = (int(number) + step for number, step in zip(given, steps, strict=True))
-        return tuple(
-            n if fits(tensor.type, n) else int(g) for n, g in zip(near, given, strict=True)
-        )
-    elements = np.array(given, np.float64).astype(ELEMENT_TYPES[tensor.type])
-    with np.errstate(all="ignore"):
-        away = np.array(steps, np.float64) * np.inf
-        moved = np.nextafter(elements, away.astype(elements.dtype))
-    # Zeros of either sign are equal.
-    same = np.where(elements == 0, -elements, elements)
-    chosen = np.where(np.array(steps) == 0, same, moved)
-    return tuple(chosen.astype(np.float64).tolist())
 
 
 def _draw_integers(role: Named, call: Drawing, tensor: Tensor, draws: _Draws) -> tuple[int, ...]:
