@@ -13,7 +13,7 @@ from opcert.arrays.calls import Call, insert, replace
 from opcert.arrays.element_types import fits, lowest
 from opcert.errors import Inapplicable
 from opcert.roles.data import OfDataRole
-from opcert.roles.drawing import MAX_OUTPUTS, Drawing, places
+from opcert.roles.drawing import MAX_OUTPUTS, Drawing, distinct, places
 from opcert.roles.plain_values import FlagRole, SelectedRole
 from opcert.roles.role import ListRole, Requirement, Role
 
@@ -234,8 +234,8 @@ class ReshapeRole(ListRole, OfDataRole):
 
     def _inferrable(
         self, sizes: Sequence[int], shape: tuple[int, ...], element_type: str, *, copies: bool
-    ) -> Mapping[str, int | None] | None:
-        """Return which size may be inferred, by place; None if no list describes the target."""
+    ) -> Mapping[str, int | None]:
+        """Return which size may be inferred, by place; nothing if no list describes the target."""
         # Next to a size of 0, any size could be inferred.
         zeros = [k for k, size in enumerate(sizes) if size == 0]
         can_infer = lowest(element_type) < 0 and len(zeros) < 2
@@ -248,7 +248,7 @@ class ReshapeRole(ListRole, OfDataRole):
             and (not fits(element_type, size) or (copies and not size))
         ]
         if len(unwritable) > 1 or not {*unwritable} <= {*inferrable}:
-            return None
+            return {}
         if unwritable:
             return {"what its type cannot hold": unwritable[0]}
         named = {name: k for name, k in places(len(sizes)).items() if k in inferrable}
@@ -259,19 +259,18 @@ class ReshapeRole(ListRole, OfDataRole):
         shape, element_type = call.fact(self.data.draw_shape), call.fact(self.draw_type)
         flag = None if self.copies is None else self.related(self.copies, FlagRole)
         copies = flag is not None and call.fact(flag.draw_meant)
-        targets: dict[str, tuple[int, ...]] = {}
-        for form, sizes in self._draw_forms(call, shape, copies=copies):
-            target = tuple(sizes)
-            is_new = len(target) <= self.most and target not in targets.values()
-            if is_new and self._inferrable(target, shape, element_type, copies=copies) is not None:
-                targets[form] = target
-        values = [*call.one(self, "form", targets)]
-        inferrable = self._inferrable(values, shape, element_type, copies=copies)
-        inferred = call.one(self, "inferred", inferrable or {})
-        copied = [k for k, n in enumerate(shape[: len(values)]) if copies and values[k] == n]
+        forms = self._draw_forms(call, shape, copies=copies)
+        targets = {
+            form: (target, inferrable)
+            for form, target in distinct({form: tuple(sizes) for form, sizes in forms}).items()
+            if (inferrable := self._inferrable(target, shape, element_type, copies=copies))
+            and len(target) <= self.most
+        }
+        target, inferrable = call.one(self, "form", targets)
+        values, inferred = [*target], call.one(self, "inferred", inferrable)
         if inferred is not None:
             values[inferred] = -1
-            copied = [k for k in copied if k != inferred]
+        copied = [k for k, n in enumerate(shape[: len(values)]) if copies and values[k] == n]
         if copied:
             numbers = {len(copied) - 1: "all but one", len(copied): "all", 1: "one", 0: "none"}
             number = call.one(self, "copied", {numbers[k]: k for k in sorted(numbers)})
