@@ -273,16 +273,14 @@ class PlainDataRole(DataRole):
             "none": ("equal", f"{name} has the shape of {first}", f"{name}.shape == {first}.shape"),
         }
         for way, (aspect, fact, holds) in ways.items():
-            earlier = [f"{each}.{aspect}" for each in names[1:-1]]
+            keys = [f"{each}.{aspect}" for each in names[1:-1]]
             words = [word for word, own in self.ways.items() if own == way]
             if mode is None and way == "both":
-                yield self.requirement(aspect, f"{fact}.", holds, *earlier)
+                yield self.requirement(aspect, f"{fact}.", holds, *keys)
             elif mode is not None and words:
-                when = mode.is_one_of(words)
                 text = f"If {mode.name} is {' or '.join(words)}, {fact}."
-                yield self.requirement(
-                    aspect, text, holds, mode.word_requirement, *earlier, when=when
-                )
+                keys.insert(0, mode.word_requirement)
+                yield self.requirement(aspect, text, holds, *keys, when=mode.is_one_of(words))
 
 
 class OfDataRole(Role):

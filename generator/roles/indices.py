@@ -77,15 +77,12 @@ class LeadingDimsRole(OfDataRole):
         """Return the number, or relative to a rank; None if it is omitted."""
         count = call.fact(self.draw_count)
         ways: dict[str, int | None] = {"counted from the front": count}
-        if self.negative_from is not None:
-            names = self.of, self.shared_with, self.negative_from
-            *ranks, rank = (call.fact(self.related(name, Role).draw_rank) for name in names)
-            if -min(ranks) <= count - rank < 0:
-                ways["counted from the end"] = count - rank
-        if not self.required:
-            rank = call.fact(self.related(self.negative_from or self.shared_with, Role).draw_rank)
-            if count == wrap(self.default or 0, rank):
-                ways[OMITTED] = None
+        names = self.of, self.shared_with, self.negative_from or self.shared_with
+        *ranks, rank = (call.fact(self.related(name, Role).draw_rank) for name in names)
+        if self.negative_from is not None and -min(ranks) <= count - rank < 0:
+            ways["counted from the end"] = count - rank
+        if not self.required and count == wrap(self.default or 0, rank):
+            ways[OMITTED] = None
         return call.one(self, "way", ways)
 
     def requirements(self) -> Iterator[Requirement]:
