@@ -50,8 +50,8 @@ class WordRole(Role):
 
     @property
     def words(self) -> Mapping[str, Any]:
-        """Its values, by the words for them."""
-        raise NotImplementedError
+        """Its values, by the words for them: those of `one_of` mean themselves."""
+        return {word: word for word in self.one_of or ()}
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report that it may be omitted, but has no default."""
@@ -96,11 +96,6 @@ class ModeRole(WordRole):
     role: Literal["mode"]
     type: Literal["string"] = "string"
     one_of: tuple[str, ...] = Field(min_length=1)
-
-    @property
-    def words(self) -> Mapping[str, Any]:
-        """The words themselves."""
-        return {word: word for word in self.one_of}
 
     @property
     def word_requirement(self) -> str:
@@ -151,22 +146,15 @@ class SelectedRole(Role):
         return mode is None or call.fact(mode.draw_meant) == self.mode_is
 
     @property
-    def selected_expr(self) -> str:
-        """The condition that the mode has a use for it."""
-        mode = self.selected_by
-        return "True" if mode is None else mode.is_one_of([str(self.mode_is)])
+    def used_expr(self) -> str:
+        """The condition that it is given where the mode has a use for it."""
+        mode, given = self.selected_by, self.given_expr
+        return given if mode is None else f"{mode.is_one_of([str(self.mode_is)])} and {given}"
 
     @property
     def selected_keys(self) -> tuple[str, ...]:
         """The keys of the requirements that this condition relies on."""
         return () if self.selected_by is None else (self.selected_by.word_requirement,)
-
-    @property
-    def used_expr(self) -> str:
-        """The condition that it is given where the mode has a use for it."""
-        if self.selected_by is None:
-            return self.given_expr
-        return f"{self.selected_expr} and {self.given_expr}"
 
 
 class NumberRole(ListRole, OneElementRole):

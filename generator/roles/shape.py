@@ -72,12 +72,14 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
         """Yield its presence, its form, its range and order, and the extents of data."""
         name, of, into, when = self.name, self.of, self.into, self.used_expr
         values, form = f"{name}.values", (f"{into}.type", f"{into}.rank")
-        begin = ""
-        if self.selected_by is not None:
+        begin, mode = "", self.selected_by
+        if mode is not None:
             begin = f"In mode {self.mode_is}, "
             text, holds = f"{begin}{name} is given.", f"{name} is not None"
             keys = *self.selected_keys, *form, f"{into}.least"
-            yield self.requirement("given", text, holds, *keys, when=self.selected_expr)
+            yield self.requirement(
+                "given", text, holds, *keys, when=mode.is_one_of([str(self.mode_is)])
+            )
         for requirement in super().requirements():
             yield dataclasses.replace(requirement, when=when, prerequisites=self.selected_keys)
         text = f"{name} has as many elements as {of} has dimensions."
