@@ -120,19 +120,21 @@ def iterate_files(
 
     def parts() -> Iterator[OperatorPart]:
         mistakes: list[Mistake] = []
-        for file, part in iterate_parts(specs, profile, seed, workers):
-            if isinstance(part, list):
-                mistakes += part
-            elif part[1].spec_sha256 != file.digest:
+        for file, part_of in iterate_parts(specs, profile, seed, workers):
+            try:
+                part = part_of()
+            except SpecError as error:
+                mistakes += error.mistakes
+                continue
+            if part[1].spec_sha256 != file.digest:
                 # A process that reads a spec itself may find another one.
                 raise OpcertError(
                     f"{file.path}: another process found other text in it; it was changed "
                     "meanwhile, or a worker of the cluster has another version of it; start again "
                     "with the same files"
                 )
-            else:
-                yield part
-                on_operator(part[0])
+            yield part
+            on_operator(part[0])
             # Free its files, which may be large, before the next part is made.
             del part
         if mistakes:

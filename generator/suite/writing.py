@@ -4,6 +4,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import iterate_vectors
-from opcert.errors import Mistake, OpcertError, SpecError, SuiteError
+from opcert.errors import OpcertError, SuiteError
 from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile, find_spec_files, read_spec
 from opcert.suite.emit import OperatorPart, operator_files
@@ -41,21 +42,18 @@ class PartTask(NamedTuple):
     opcert: str
 
 
-# What a task makes: the part of the suite, or the mistakes in the spec.
-Part = OperatorPart | list[Mistake]
-
-
 def iterate_parts(
     specs: Sequence[SpecFile], profile: str, seed: int, workers: Workers | None
-) -> Iterator[tuple[SpecFile, Part]]:
-    """Make the parts of a suite, in this process or, in any order, on workers.
+) -> Iterator[tuple[SpecFile, Callable[[], OperatorPart]]]:
+    """Yield each spec with a function that returns its part of a suite, or raises its mistakes.
+
+    The function makes the part in this process; on workers, it has been made, in any order.
 
     Raises:
-        OpcertError: a worker ended early, has another version of opcert, or lacks a spec.
+        OpcertError: no worker is left.
     """
     if workers is None:
-        for file in specs:
-            yield file, _part_of(file, profile, seed)
+        yield from ((file, partial(_part_of, file, profile, seed)) for file in specs)
         return
     # A long spec takes long; if it started last, it would run alone at the end.
     longest_first = sorted(specs, key=lambda file: -file.path.stat().st_size)
@@ -65,16 +63,16 @@ def iterate_parts(
         for file in longest_first
     }
     for task, future in workers.each(make_part, tasks):
-        yield tasks[task], workers.result(future)
+        yield tasks[task], partial(workers.result, future)
 
 
-def make_part(task: PartTask) -> Part:
+def make_part(task: PartTask) -> OperatorPart:
     """Make a part in another process, also on a machine with opcert's own specs elsewhere.
 
     Task and result can be pickled; a spec, which has functions such as its reference, cannot.
 
     Raises:
-        OpcertError: this is another version of opcert, or the spec is missing.
+        OpcertError: this is another version of opcert, or the spec is missing or has mistakes.
     """
     worker = f"worker on {platform.node()}"
     if version("opcert") != task.opcert:
@@ -91,19 +89,13 @@ def make_part(task: PartTask) -> Part:
                 f"{worker}: {path} is missing; expected the specs in the same folder on all workers"
             )
         path = own[0]
-    try:
-        return _part_of(read_spec(path), task.profile, task.seed)
-    except SpecError as error:
-        return error.mistakes
+    return _part_of(read_spec(path), task.profile, task.seed)
 
 
-def _part_of(spec_file: SpecFile, profile: str, seed: int) -> Part:
-    try:
-        vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
-        files = operator_files(spec_file, vectors, PROFILES[profile].stored)
-        return spec_file.spec.operator, *files
-    except SpecError as error:
-        return error.mistakes
+def _part_of(spec_file: SpecFile, profile: str, seed: int) -> OperatorPart:
+    vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
+    files = operator_files(spec_file, vectors, PROFILES[profile].stored)
+    return spec_file.spec.operator, *files
 
 
 # A mark is within this number of bytes from the beginning of a file.
