@@ -207,13 +207,6 @@ class Suite:
         """The cases by id, in the order in which they run."""
         return CasesById(self)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is not cached; another process reads the files that it needs."""
-        cached = {
-            name for name, value in vars(type(self)).items() if isinstance(value, cached_property)
-        }
-        return {name: value for name, value in vars(self).items() if name not in cached}
-
     def __iter__(self) -> Iterator[SuiteCase]:
         """Yield the cases in the order in which they run."""
         for operator in self.operators.values():
