@@ -20,7 +20,7 @@ from opcert.specification import files
 from opcert.specification.files import SpecFile, find_spec_files
 from opcert.specs import CORE_OPERATORS
 from opcert.suite.emit import operator_files, suite_files
-from opcert.suite.generation import generate_suite_files
+from opcert.suite.generation import iterate_files
 from opcert.suite.suite import Suite
 from opcert.suite.writing import write_suite
 from tests.faults.finding import core_suite
@@ -81,7 +81,7 @@ def suite(operator: str) -> Suite:
 def core_suite_of(operator: str) -> Suite:
     """Return the core suite of an operator as opcert generates it, with all calls."""
     with patch.dict(PROFILES, core=CORE_PROFILE):
-        files_of_it = generate_suite_files([spec(operator.partition("/")[2])])
+        files_of_it = dict(iterate_files([spec(operator.partition("/")[2])]))
     return Suite(Path("core"), files=files_of_it)
 
 

@@ -20,7 +20,6 @@ from opcert.suite.writing import (
     refuse_path_in_suite,
     write_suite,
 )
-from opcert.system import FileContents
 from opcert.workers import Processes, Workers
 
 
@@ -69,23 +68,6 @@ def generate(
     return left_out
 
 
-def generate_suite_files(
-    specs: Sequence[SpecFile],
-    profile: str = "core",
-    seed: int = 0,
-    jobs: int = 1,
-    on_operator: Callable[[str], None] = lambda _: None,
-) -> FileContents:
-    """Return the files of the suite of `specs` by path.
-
-    Raises:
-        SpecError: with the mistakes of all specs.
-        OpcertError: the profile is unknown.
-    """
-    with _workers(jobs) as workers:
-        return dict(iterate_files(specs, profile, seed, workers, on_operator))
-
-
 def _selected(specs: Path | None, operator: str | None) -> list[SpecFile]:
     """Return the specs that match globs; without any, those of the core suite among opcert's."""
     spec_files = read_specs_in(specs, operator or "*")
@@ -101,8 +83,8 @@ def _workers(jobs: int, cluster: Workers | None = None) -> AbstractContextManage
 
 def iterate_files(
     specs: Sequence[SpecFile],
-    profile: str,
-    seed: int,
+    profile: str = "core",
+    seed: int = 0,
     workers: Workers | None = None,
     on_operator: Callable[[str], None] = lambda _: None,
 ) -> Iterator[tuple[str, bytes]]:
@@ -279,8 +261,8 @@ def _generated(
     """Return the suite of `spec_files`, files of the folder `specs`, and announce it."""
     start = perf_counter()
     # A worker process takes a second to start, about as long as an operator takes.
-    workers = min(jobs, (len(spec_files) + 1) // 2)
-    files = generate_suite_files(spec_files, profile, seed, workers)
+    with _workers(min(jobs, (len(spec_files) + 1) // 2)) as workers:
+        files = dict(iterate_files(spec_files, profile, seed, workers))
     suite = Suite(Path("the generated suite"), specs, files)
     names = ", ".join(file.spec.operator for file in spec_files)
     of_operators = names if len(spec_files) <= 3 else f"{len(spec_files)} operators"

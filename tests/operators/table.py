@@ -19,7 +19,7 @@ import yaml
 
 from opcert.specs import CORE_OPERATORS
 from opcert.strength.strength import measure_strength
-from opcert.suite.generation import generate_suite_files
+from opcert.suite.generation import iterate_files
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.system import limited
@@ -117,7 +117,7 @@ def facts(operator: str) -> list[str]:
 @lru_cache(maxsize=1)
 def suite(operator: str) -> OperatorSuite:
     """Return the core suite of an operator."""
-    files = generate_suite_files([spec(operator.partition("/")[2])])
+    files = dict(iterate_files([spec(operator.partition("/")[2])]))
     return Suite(Path("core"), files=files).operators[operator]
 
 

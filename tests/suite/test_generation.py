@@ -18,7 +18,7 @@ from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite import formats, writing
 from opcert.suite.format import Manifest
-from opcert.suite.generation import generate, generate_suite_files, iterate_files
+from opcert.suite.generation import generate, iterate_files
 from opcert.suite.suite import Suite, core_suite_folder
 from opcert.suite.writing import write_suite
 from opcert.system import FileContents
@@ -43,7 +43,7 @@ def take(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def files(take: Path) -> FileContents:
     """The files of its suite."""
-    return generate_suite_files(read_specs_in(take))
+    return dict(iterate_files(read_specs_in(take)))
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def finished() -> list[str]:
 @pytest.fixture(scope="module")
 def together(two: Path, finished: list[str]) -> FileContents:
     """The suite of both specs."""
-    return generate_suite_files(read_specs_in(two), on_operator=finished.append)
+    return dict(iterate_files(read_specs_in(two), on_operator=finished.append))
 
 
 def test_the_suite_can_be_opened(suite: Path, files: FileContents) -> None:
@@ -90,7 +90,7 @@ def test_the_suite_can_be_opened(suite: Path, files: FileContents) -> None:
 
 def test_two_workers_give_the_bytes_of_one(two: Path, tmp_path: Path) -> None:
     generate(tmp_path / "suite", two, profile="smoke", jobs=2)
-    assert contents(tmp_path / "suite") == generate_suite_files(read_specs_in(two), "smoke")
+    assert contents(tmp_path / "suite") == dict(iterate_files(read_specs_in(two), "smoke"))
     assert len(Suite(tmp_path / "suite").manifest.operators) == 2
 
 
@@ -100,13 +100,13 @@ def test_the_order_of_spec_files_does_not_matter(
     reordered = tmp_path / "reordered"
     shutil.copytree(two / "a", reordered / "z")
     shutil.copytree(two / "b", reordered / "b")
-    assert generate_suite_files(read_specs_in(reordered)) == together
+    assert dict(iterate_files(read_specs_in(reordered))) == together
 
 
 def test_an_operator_has_the_same_bytes_with_and_without_others(
     two: Path, together: FileContents
 ) -> None:
-    alone = generate_suite_files(read_specs_in(two, "*/Copied-1"))
+    alone = dict(iterate_files(read_specs_in(two, "*/Copied-1")))
     of_copy = {name for name in alone if "copied-1" in name or "copied_1" in name}
     assert len(of_copy) == 3
     assert {name: together[name] for name in of_copy} == {name: alone[name] for name in of_copy}
@@ -130,7 +130,7 @@ def test_another_seed_gives_other_calls_and_data(take: Path, files: FileContents
         cases: list[dict[str, Any]] = read_index(suite[INDEX])["cases"]
         return {case["id"] for case in cases if "/drawn-" in case["id"]}
 
-    other = generate_suite_files(read_specs_in(take), seed=1)
+    other = dict(iterate_files(read_specs_in(take), seed=1))
     assert len(drawn(other)) == len(drawn(files)) == PROFILES["core"].calls
     assert drawn(other) != drawn(files)
     assert other[PACK] != files[PACK]
@@ -169,7 +169,7 @@ def test_the_mistakes_of_all_specs_are_reported_together(specs: Path) -> None:
     for path in specs.rglob("*.yaml"):
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace("i8[2] 1 2", "i8[2] 2 1"))
-    mistakes = mistakes_of(lambda: generate_suite_files(read_specs_in(specs)))
+    mistakes = mistakes_of(lambda: dict(iterate_files(read_specs_in(specs))))
     assert [Path(mistake.file).name for mistake in mistakes] == ["second.yaml", "first.yaml"]
 
 

@@ -13,7 +13,7 @@ from opcert.specification.files import SpecFile, read_specs_in, shipped_operator
 from opcert.specs import CORE_OPERATORS
 from opcert.suite import generation
 from opcert.suite.generation import (
-    generate_suite_files,
+    iterate_files,
     open_certified_suite,
     open_suite,
     open_suite_of_case,
@@ -145,10 +145,10 @@ def test_the_commands_generate_what_the_core_suite_lacks(
         """Generate a suite, which is that of the next command too."""
         key = (*(file.digest for file in spec_files), *how)
         if key not in kept:
-            kept[key] = generate_suite_files(spec_files, *how)  # type: ignore[arg-type]
+            kept[key] = dict(iterate_files(spec_files, *how))  # type: ignore[arg-type]
         return kept[key]
 
-    monkeypatch.setattr(generation, "generate_suite_files", generated_once)
+    monkeypatch.setattr(generation, "iterate_files", generated_once)
     out = tmp_path / "results"
     for command in (
         ("certify", "--operator", LACKING, "--out", out),
