@@ -4,14 +4,14 @@ import atexit
 import platform
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 from opcert.backends.lookup import SourceFiles
@@ -30,8 +30,6 @@ from opcert.verdicts.certification import Batch, Certification, batches
 from opcert.verdicts.confirmation import Confirmed
 from opcert.verdicts.verdict import Evidence, Verdict
 from opcert.workers import ClusterLostError, Processes, TaskKilledError, Workers
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -111,13 +109,13 @@ _in_process = threading.Lock()
 
 def _describe(run: _RemoteRun, _: object = None) -> Site:
     """Start the backend, unless it is running, and describe it and this worker."""
-    return _on_host(run, lambda host: host.site)
+    with _host_of(run) as host:
+        return host.site
 
 
 def _run_batch(run: _RemoteRun, task: _Task) -> Report:
     """Run the cases of a batch, one after the other, until the run ends."""
-
-    def on_host(host: _Host) -> Report:
+    with _host_of(run) as host:
         # The next batches have the same operator as well, so that a worker needs only one.
         host.suite.operators.release_all_but(task.batch.operator)
         # Other batches of this worker may have crashed since this one was given out.
@@ -139,12 +137,11 @@ def _run_batch(run: _RemoteRun, task: _Task) -> Report:
         changed = frozenset(host.files.changed)
         return Report(verdicts, certification.excerpts, certification.repeated, host.site, changed)
 
-    return _on_host(run, on_host)
-
 
 def _confirm(run: _RemoteRun, failed: tuple[Mapping[str, Verdict], Sequence[str]]) -> Confirmed:
     """Confirm the failures of a run, given its verdicts and the cases that were repeated."""
-    return _on_host(run, lambda host: host.confirm(*failed))
+    with _host_of(run) as host:
+        return host.confirm(*failed)
 
 
 def _end(run: str) -> None:
@@ -167,8 +164,9 @@ def _close_backends() -> None:
         host.close()
 
 
-def _on_host(run: _RemoteRun, function: Callable[[_Host], Result]) -> Result:
-    """Call a function with the backend that this thread has for a run, which may start now."""
+@contextmanager
+def _host_of(run: _RemoteRun) -> Iterator[_Host]:
+    """Use the backend that this thread has for a run, which may start now."""
     thread = threading.get_ident()
     try:
         if thread in _hosts and _hosts[thread].id != run.id:
@@ -180,7 +178,7 @@ def _on_host(run: _RemoteRun, function: Callable[[_Host], Result]) -> Result:
         is_isolated = isinstance(host.backend, SupervisedBackend)
         try:
             with nullcontext() if is_isolated else _in_process:
-                return function(host)
+                yield host
         finally:
             host.is_busy = False
             if run.id in _ended:
