@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opcert import system
-from opcert.errors import OpcertError, SpecError, printable_line
+from opcert.errors import OpcertError, SpecError, listed, printable_line
 from opcert.settings import DEFAULTS, OPTIONS, PROFILES, RunSettings
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ QuietOption = Annotated[
 
 def _read_profile(text: str) -> str:
     if text not in PROFILES:
-        *others, last = PROFILES
-        expected = f"{', '.join(others)} or {last}"
+        expected = listed([*PROFILES], "or")
         raise OpcertError(f"--profile: unknown profile '{text}'; expected {expected}")
     return text
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from opcert.accuracy.arithmetics import PRECISION, arithmetics
 from opcert.errors import SpecError, did_you_mean
 from opcert.specification.files import is_selected, shipped_operators
-from opcert.suite.format import IndexedCase
+from opcert.suite.format import IndexedCase, StrictModel
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.suite.support import (
@@ -27,14 +27,12 @@ from opcert.yaml_files import YamlPath, YamlSource, read_source, validated_conte
 _MAX_OPERATORS = 1000
 
 
-class ClaimContent(BaseModel):
+class ClaimContent(StrictModel):
     """The content of a claim's file. An absent operator is not claimed.
 
     `arithmetic` names, by operator and element type, the arithmetic that computed results are
     claimed to be within; by default it is the standard one.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     feature_level: str | None = None
     arithmetic: Mapping[str, Mapping[str, str]] = {}

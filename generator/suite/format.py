@@ -32,7 +32,7 @@ Extent = Annotated[int, Field(ge=0)]
 
 
 class StrictModel(BaseModel):
-    """An immutable JSON object that allows no unknown keys and converts no values."""
+    """An immutable object of JSON or YAML; it allows no unknown keys and converts no values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
