@@ -40,10 +40,11 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
     `read_certificate` has already checked its counts and its conclusion. If the certificate is of
     another suite, or its scope has mistakes, nothing else is checked.
     """
-    stated, advice = certificate.to_dict()["suite"], "name another by --suite or --specs"
+    stated, own = (part.model_dump(mode="json") for part in (certificate.suite, suite.identity))
+    advice = "name another by --suite or --specs"
     foreign = [
         Finding(place, f"found {found}; this suite has {expected}; {advice}")
-        for place, found, expected in stored.json_differences(stated, suite.identity, "suite")
+        for place, found, expected in stored.json_differences(stated, own, "suite")
     ]
     if mistakes := foreign or [*_scope_findings(certificate, suite)]:
         return mistakes

@@ -21,7 +21,6 @@ from opcert.certificate.setup import (
 )
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.settings import RunSettings
-from opcert.suite.format import SuiteEntry
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
@@ -96,7 +95,7 @@ def certify(
     setup = Setup(backend, options, replace(given, feature_level=level), claim)
     with _execution(setup, opened, cluster) as execution:
         certificate = Certificate(
-            suite=SuiteEntry(**opened.identity),
+            suite=opened.identity,
             selection=Selection(
                 operator=plain_text(selected), case=plain_text(given.case), feature_level=level
             ),

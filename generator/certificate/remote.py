@@ -256,7 +256,7 @@ class RemoteExecution:
         return _RemoteRun(
             id=self._id,
             setup=replace(setup, settings=replace(setup.settings, specs=specs)),
-            suite=SuiteEntry(**suite.identity),
+            suite=suite.identity,
             folder=folder.absolute(),
             stated=stated_arguments(setup.backend, setup.options),
             is_elsewhere=self._is_cluster,

@@ -22,6 +22,7 @@ from opcert.suite.format import (
     IndexedCase,
     Manifest,
     OperatorEntry,
+    SuiteEntry,
     content_of,
     inconsistent_suite,
     parse_file,
@@ -230,17 +231,17 @@ class Suite:
         return sorted({level for index in indexes for level in index.feature_levels})
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> SuiteEntry:
         """The suite as a certificate records it."""
         operators = self.manifest.operators
-        return {
-            "version": self.manifest.format,
-            "profile": self.manifest.profile,
-            "seed": self.manifest.seed,
-            "digest": self.digest,
-            "cases": sum(entry.cases for entry in operators.values()),
-            "specs": {name: entry.spec_sha256 for name, entry in operators.items()},
-        }
+        return SuiteEntry(
+            version=self.manifest.format,
+            profile=self.manifest.profile,
+            seed=self.manifest.seed,
+            digest=self.digest,
+            cases=len(self.cases),
+            specs={name: entry.spec_sha256 for name, entry in operators.items()},
+        )
 
     def validate(self) -> None:
         """Read and check every operator with its cases.

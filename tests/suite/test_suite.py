@@ -76,7 +76,7 @@ def test_loading_reports_damage_at_once(folder: Path) -> None:
 
 def test_the_identity_of_a_suite_has_its_digest_and_those_of_its_specs(folder: Path) -> None:
     suite = opened(folder)
-    assert suite.identity == {
+    assert suite.identity.model_dump() == {
         "version": FORMAT,
         "profile": "core",
         "seed": 0,
