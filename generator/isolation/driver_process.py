@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from opcert.arrays.element_types import ELEMENT_TYPES, Array, InputArrays, bit_width
 from opcert.backends.contract import Arguments
 from opcert.errors import BackendError, did_you_mean
-from opcert.isolation.handshake import perform_handshake
 from opcert.isolation.messages import MAX_OUTPUT_BYTES, pack_inputs
 from opcert.isolation.process import Process, WorkerFailure
 from opcert.run.outcome import Outcome, Rejecter
@@ -79,21 +78,14 @@ class _ReceivedOutputs:
 class Driver:
     """A driver process and its calls."""
 
-    def __init__(self, command: str, options: Arguments, memory: int, seconds: float) -> None:
-        """Start the process, and perform the handshake within `seconds`.
+    def __init__(self, command: str, memory: int) -> None:
+        """Start the process, which then expects the handshake.
 
         Raises:
-            BackendError: it cannot be started, or the handshake fails.
+            BackendError: it cannot be started.
         """
         self._number = 0
         self.process = start_driver(command, memory)
-        try:
-            self.introduction = perform_handshake(
-                self.process, {"options": options}, f"driver:{command}", seconds
-            )
-        except BaseException:
-            self.kill()
-            raise
 
     def call(
         self, operator: str, inputs: InputArrays, attributes: Arguments, timeout: float

@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 
 from opcert.arrays.element_types import Array
-from opcert.isolation.messages import MAX_OUTPUT_BYTES, READ_BYTES, encode_message, is_ready_soon
+from opcert.isolation.messages import READ_BYTES, encode_message, is_ready_soon
 
 # How many seconds the construction of a backend may take.
 START_TIMEOUT = 300.0
@@ -134,9 +134,6 @@ class Process:
         Raises:
             WorkerFailure: fewer bytes arrive.
         """
-        if size > MAX_OUTPUT_BYTES:
-            text = f"{size} bytes of outputs; at most {MAX_OUTPUT_BYTES} are read"
-            raise WorkerFailure("protocol", text)
         content = np.empty(size, np.uint8)
         count = min(size, len(self._unread))
         content.data[:count] = self._unread[:count]

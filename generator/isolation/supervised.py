@@ -23,9 +23,10 @@ from opcert.backends.lookup import (
 )
 from opcert.errors import BackendError, printable_line
 from opcert.isolation.driver_process import Driver, start_driver
-from opcert.isolation.handshake import perform_handshake
+from opcert.isolation.handshake import Introduction, perform_handshake
+from opcert.isolation.messages import PROTOCOL
 from opcert.isolation.process import START_TIMEOUT, WorkerFailure
-from opcert.isolation.worker_process import Worker, ask_worker
+from opcert.isolation.worker_process import Worker
 from opcert.run.comparison import Difference
 from opcert.run.outcome import IsolatedBackend, Outcome
 from opcert.settings import RunSettings
@@ -74,10 +75,9 @@ class SupervisedBackend(IsolatedBackend):
         self._timeout, self._memory = settings.timeout, settings.memory_bytes
         self._worker: Worker | Driver | None = None
         self._failed_starts = 0
-        self._is_first_start = True
         self._files = SourceFiles(backend) if files is None else files
-        introduction = self._running_worker().introduction
-        self._is_first_start = False
+        # OpenVINO takes seconds to determine its support: request it only once.
+        _, introduction = self._start(declares=True)
         self.name, self.version = introduction.name, introduction.version
         self.support, self.reuse = introduction.support, introduction.reuse
 
@@ -91,23 +91,32 @@ class SupervisedBackend(IsolatedBackend):
             return self._worker
         if self._failed_starts >= _MAX_FAILED_STARTS:
             raise BackendError(f"{self._failed_starts} starts have failed")
+        worker, _ = self._start(declares=False)
+        return worker
+
+    def _start(self, *, declares: bool) -> tuple[Worker | Driver, Introduction]:
+        """Start the process, and have it start the backend, which may declare its support.
+
+        Raises:
+            BackendError: one of them cannot be started.
+        """
         self._files.check()
-        # A limit that is short for a call is too short to compile, or to open a device.
-        seconds = max(self._timeout, START_TIMEOUT)
+        request: dict[str, Any] = {"options": self._options}
+        worker: Worker | Driver
         if self._backend.startswith(DRIVER_PREFIX):
-            command = self._backend.removeprefix(DRIVER_PREFIX)
-            self._worker = Driver(command, self._options, self._memory, seconds)
+            worker = Driver(self._backend.removeprefix(DRIVER_PREFIX), self._memory)
         else:
-            request = {
-                "backend": self._backend,
-                "options": self._options,
-                "path": [folder for folder in sys.path if folder],
-                # OpenVINO takes seconds to determine its support: request it only once.
-                "declares": self._is_first_start,
-            }
-            self._worker = Worker(request, self._memory, seconds)
-        self._failed_starts = 0
-        return self._worker
+            request |= {"backend": self._backend, "path": sys.path, "declares": declares}
+            worker = Worker(self._memory)
+        try:
+            # A limit that is short for a call is too short to compile, or to open a device.
+            seconds = max(self._timeout, START_TIMEOUT)
+            introduction = perform_handshake(worker.process, request, self._backend, seconds)
+        except BaseException:
+            worker.kill()
+            raise
+        self._worker, self._failed_starts = worker, 0
+        return worker, introduction
 
     def call(
         self,
@@ -129,18 +138,16 @@ class SupervisedBackend(IsolatedBackend):
         except WorkerFailure as failure:
             return self._stopped(worker, failure)
 
-    def native(self, operator: str, inputs: InputArrays, attributes: Arguments) -> str:
+    def native(self, operator: str, inputs: InputArrays, attributes: Arguments) -> Any:
         """Return what `native_code` does in the process; a driver, and one that ends, give none."""
+        worker = self._running_worker()
+        if isinstance(worker, Driver):
+            return ""
         try:
-            worker = self._running_worker()
-            if isinstance(worker, Worker):
-                flat = flatten_variadic(inputs)
-                return worker.native(operator, flat, attributes, self._timeout)
-        except BackendError:
-            pass
+            return worker.native(operator, flatten_variadic(inputs), attributes, self._timeout)
         except WorkerFailure:
             self.stop()
-        return ""
+            return ""
 
     def run_program(self, program: str, setting: Mapping[str, str]) -> tuple[int | None, str]:
         """Return the exit status of a Python program, and what it printed as errors.
@@ -280,11 +287,15 @@ def _choices(backend: str, options: Arguments, isolated: bool | None) -> Mapping
     try:
         if isolated is False or os.name != "posix":
             return option_choices(backend, options)
-        path = [folder for folder in sys.path if folder]
-        request = {"purpose": "choices", "path": path, "backend": backend, "options": options}
-        choices: Mapping[str, list[Any]] = ask_worker(request).get("choices", {})
+        named = {"protocol": PROTOCOL, "backend": backend, "options": options, "path": sys.path}
+        worker = Worker(memory=0)
+        try:
+            answer = worker.process.exchange({**named, "purpose": "choices"}, START_TIMEOUT)
+        finally:
+            worker.kill()
     except (BackendError, WorkerFailure):
         return {}
+    choices: Mapping[str, list[Any]] = answer.get("choices", {})
     return choices
 
 

@@ -160,7 +160,7 @@ def _start(request: dict[str, Any]) -> tuple[Backend | None, dict[str, Any]]:
     """Return the backend that the first request names, if any, and the answer."""
     if request["protocol"] != PROTOCOL:
         return None, {"error": f"protocol {request['protocol']}; this worker has {PROTOCOL}"}
-    sys.path += [folder for folder in request["path"] if folder not in sys.path]
+    sys.path += [folder for folder in request["path"] if folder not in ("", *sys.path)]
     try:
         if request.get("purpose") == "choices":
             return None, {"choices": option_choices(request["backend"], request["options"])}

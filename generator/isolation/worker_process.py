@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import IO, Any
 
 import numpy as np
@@ -14,53 +13,16 @@ import numpy as np
 from opcert.arrays.element_types import ELEMENT_TYPES, InputArrays
 from opcert.backends.contract import Arguments
 from opcert.errors import BackendError, describe_error
-from opcert.isolation.handshake import perform_handshake
-from opcert.isolation.messages import PROTOCOL, SharedArea, read_inputs_back, write_inputs
+from opcert.isolation.messages import SharedArea, read_inputs_back, write_inputs
 from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure
 from opcert.isolation.worker import WATCHED_CALLS
 from opcert.run.comparison import Difference
-from opcert.run.outcome import Outcome, checked_code
+from opcert.run.outcome import Outcome
 
 # How many calls are compared in one request: callers usually compare one call after the other.
 _COMPARED_TOGETHER = 8
 # How much of a text, and how many lines of source, are taken from an answer.
 _MAX_TEXT_LENGTH, _MAX_LINES = 10_000, 100
-
-
-def ask_worker(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Start a worker for one request, and return its answer.
-
-    Raises:
-        WorkerFailure: it does not answer.
-        BackendError: it cannot be started.
-    """
-    area, process = _start_process(memory=0)
-    try:
-        return process.exchange({"protocol": PROTOCOL, **request}, START_TIMEOUT)
-    finally:
-        process.kill()
-        area.close()
-
-
-def _start_process(memory: int) -> tuple[SharedArea, Process]:
-    """Start a worker; return it with the memory that it shares."""
-    try:
-        area = SharedArea()
-        try:
-            return area, Process(partial(_command, area), memory)
-        except BaseException:
-            area.close()
-            raise
-    except OSError as error:
-        raise BackendError(f"a worker cannot be started: {error.strerror or error}") from None
-
-
-def _command(
-    area: SharedArea, requests: int, replies: int, log: IO[bytes]
-) -> tuple[Sequence[str], Mapping[str, Any]]:
-    descriptors = (requests, replies, area.descriptor)
-    words = [sys.executable, "-P", "-m", "opcert.isolation.worker", *map(str, descriptors)]
-    return words, {"stdin": subprocess.DEVNULL, "stdout": log, "pass_fds": descriptors}
 
 
 class WorkerOutputs:
@@ -86,25 +48,35 @@ class WorkerOutputs:
 class Worker:
     """A worker process and its calls."""
 
-    def __init__(self, start: Mapping[str, Any], memory: int, seconds: float) -> None:
-        """Start the process, and have it construct the backend within `seconds`.
+    def __init__(self, memory: int) -> None:
+        """Start the process, which then expects the handshake.
 
         Raises:
-            BackendError: the process cannot be started, or the backend cannot be constructed.
+            BackendError: it cannot be started.
         """
         # A backend can write answers too, but not guess the ids of its calls.
         self._number = secrets.randbits(52)
-        self._timeout = seconds
+        self._timeout = START_TIMEOUT
         # The calls whose outputs have changed, and those compared on request since the last call.
         self._changed: set[int] = set()
         self._compared: set[int] = set()
         self.released: list[int] = []
-        self._area, self.process = _start_process(memory)
         try:
-            self.introduction = perform_handshake(self.process, start, start["backend"], seconds)
-        except BaseException:
-            self.kill()
-            raise
+            self._area = SharedArea()
+            try:
+                self.process = Process(self._command, memory)
+            except BaseException:
+                self._area.close()
+                raise
+        except OSError as error:
+            raise BackendError(f"a worker cannot be started: {error.strerror or error}") from None
+
+    def _command(
+        self, requests: int, replies: int, log: IO[bytes]
+    ) -> tuple[Sequence[str], Mapping[str, Any]]:
+        descriptors = (requests, replies, self._area.descriptor)
+        words = [sys.executable, "-P", "-m", "opcert.isolation.worker", *map(str, descriptors)]
+        return words, {"stdin": subprocess.DEVNULL, "stdout": log, "pass_fds": descriptors}
 
     def call(
         self,
@@ -131,15 +103,15 @@ class Worker:
 
     def native(
         self, operator: str, inputs: InputArrays, attributes: Arguments, timeout: float
-    ) -> str:
-        """Return what `native_code` does in the process.
+    ) -> Any:
+        """Return what `native_code` does in the process, or "" if another call was answered.
 
         Raises:
             WorkerFailure: the process crashed, hung or violated the protocol.
         """
         request = {**self._request(operator, inputs, attributes), "native": True}
         answer = self.process.exchange(request, timeout)
-        return checked_code(answer.get("native")) if answer.get("id") == self._number else ""
+        return answer.get("native") if answer.get("id") == self._number else ""
 
     def run_program(
         self, program: str, setting: Mapping[str, str], timeout: float

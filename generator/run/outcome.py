@@ -111,19 +111,15 @@ def native_code(backend: Backend, operator: str, inputs: InputArrays, attributes
     """Return the code of a call in the API of the runtime; "" if the backend gives none."""
     try:
         native: Any = backend.native  # type: ignore[attr-defined]
-        plain = plain_copy(dict(attributes))
-        return checked_code(native(operator, group_variadic(inputs), plain))
+        code = native(operator, group_variadic(inputs), plain_copy(dict(attributes)))
+        # Other code is not what people read.
+        is_text = isinstance(code, str) and all(line.isprintable() for line in code.split("\n"))
+        return str(code) if is_text and len(code) <= _MAX_CODE else ""
     except KeyboardInterrupt:
         raise
     except BaseException:
         # It has no such method, or cannot write this call.
         return ""
-
-
-def checked_code(code: object) -> str:
-    """Return code that a backend wrote, or "" if it is no text that people read."""
-    is_text = isinstance(code, str) and all(line.isprintable() for line in code.split("\n"))
-    return str(code) if is_text and len(str(code)) <= _MAX_CODE else ""
 
 
 def rejecter_of(error: BaseException) -> Rejecter:
