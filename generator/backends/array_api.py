@@ -102,8 +102,7 @@ def _clamp(bounds: slice, extent: int) -> slice:
 
     The namespace checks bounds that are not integers, and a step of 0.
     """
-    ends = bounds.start, bounds.stop, bounds.step
-    if ends == (None, None, None) or not are_integers(ends) or not bounds.step:
+    if not are_integers([bounds.start, bounds.stop, bounds.step]) or not bounds.step:
         return bounds
     positions = range(extent)[bounds]
     if not positions:

@@ -47,12 +47,12 @@ def load(name: str, /, **options: Any) -> Backend:
         BackendError: the name is unknown, the construction fails, the result is not a backend, or
             an option selects several configurations.
     """
-    target = _find(name)
-    for option, values in _choices_of(target, name, options).items():
+    for option, values in option_choices(name, options).items():
         listed = ", ".join(f"{option}={value}" for value in values)
         raise BackendError(
             f"{option}={ALL_VALUES} means several configurations; choose one: {listed}"
         )
+    target = _find(name)
     if _is_constructor(target):
         context = as_backend_error(f"backend '{name}' cannot be constructed")
         with context, _naming_the_extra(name):
@@ -195,14 +195,10 @@ def option_choices(name: str, options: Mapping[str, Any]) -> dict[str, list[Any]
     Raises:
         BackendError: the name is unknown, or its `configurations` are malformed.
     """
-    return _choices_of(_find(name), name, options)
-
-
-def _choices_of(target: Any, name: str, options: Mapping[str, Any]) -> dict[str, list[Any]]:
     multiple = multiple_options(options)
     if not multiple:
         return {}
-    context = f"backend '{name}': configurations"
+    target, context = _find(name), f"backend '{name}': configurations"
     with as_backend_error(context):
         declared = getattr(target, "configurations", {})
         if not isinstance(declared, Mapping):

@@ -4,7 +4,7 @@ An adapter that builds a model writes the code of this model. One that calls the
 library is traced: the code has the calls that it made.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
 from math import isfinite
 from types import ModuleType
@@ -124,13 +124,6 @@ class Trace:
         self._inputs = inputs
         self.lines: list[str] = []
 
-    def call(self, function: "Traced", arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """Make a call, and add its line before it can fail."""
-        texts = [*map(self.code, arguments), *(f"{n}={self.code(v)}" for n, v in named.items())]
-        add = self.add(f"{function.text}({', '.join(texts)})")
-        result = function.value(*map(_plain, arguments), **{n: _plain(v) for n, v in named.items()})
-        return Traced(self, result, add)
-
     def add(self, expression: str) -> str:
         """Add a line that names the value of an expression, and return the name."""
         name = f"v{len(self.lines)}"
@@ -170,9 +163,13 @@ class Traced:
         is_part = callable(value) or isinstance(value, ModuleType)
         return Traced(self._trace, value, f"{self.text}.{name}") if is_part else value
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Call the function of the library."""
-        return self._trace.call(self, arguments, named)
+    def __call__(self, *arguments: Any, **named: Any) -> "Traced":
+        """Call the function of the library, and add its line before it can fail."""
+        code = self._trace.code
+        texts = [*map(code, arguments), *(f"{name}={code(item)}" for name, item in named.items())]
+        result = self._trace.add(f"{self.text}({', '.join(texts)})")
+        plain = {name: _plain(item) for name, item in named.items()}
+        return Traced(self._trace, self.value(*map(_plain, arguments), **plain), result)
 
     def __getitem__(self, key: Any) -> "Traced":
         name = self._trace.add(f"{self.text}[{self._trace.code(key)}]")

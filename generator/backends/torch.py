@@ -185,8 +185,7 @@ class Torch(ArrayAdapter):
 
 def _is_backwards(bounds: slice) -> bool:
     # Bounds that are not integers are left to PyTorch.
-    ends = bounds.start, bounds.stop, bounds.step
-    return bounds.step is not None and host.are_integers(ends) and bounds.step < 0
+    return host.are_integers([bounds.start, bounds.stop, bounds.step]) and bounds.step < 0
 
 
 def _ascending(bounds: slice, extent: int) -> slice:
