@@ -182,8 +182,11 @@ class ArrayAdapter(ArrayFunctions):
         return self._applied("pad", data, pads, pad_mode, fill)
 
     def _transpose_1(self, arg: Array, input_order: Array) -> Compute:
-        order = tuple(host.axes_order(arg.ndim, input_order))
-        return self._applied("permute_dims", arg, order)
+        order = host.to_list(input_order) or [*reversed(range(arg.ndim))]
+        # Libraries count from the end, too.
+        if host.are_integers(order) and any(axis < 0 for axis in order):
+            raise ValueError(f"order {order}; expected axes from the start")
+        return self._applied("permute_dims", arg, tuple(order))
 
     def _reshape_1(self, data: Array, shape: Array, special_zero: Any) -> Compute:
         sizes = tuple(host.copied_sizes(data.shape, shape, special_zero))

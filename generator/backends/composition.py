@@ -238,14 +238,6 @@ def check_padding(data: Array, pads: Sequence[Array], mode: str, fill: Array | N
         raise ValueError(f"a fill {fill.dtype}{list(fill.shape)} for data of {data.dtype}")
 
 
-def axes_order(rank: int, order: Array) -> list[Any]:
-    """Return the order of axes, reversed if it is empty; no library may count from the end."""
-    axes = to_list(order)
-    if are_integers(axes) and any(axis < 0 for axis in axes):
-        raise ValueError(f"order {axes}; expected axes from the start")
-    return axes or list(reversed(range(rank)))
-
-
 def check_truth(name: str, value: Any) -> None:
     """Check that an attribute is a truth value: libraries take numbers for it."""
     if not isinstance(value, bool):

@@ -75,7 +75,7 @@ class OnnxRuntime:
         support: dict[str, dict[str, Any]] = {}
         for operator in NODES:
             how = DECLARED_SUPPORT["onnxruntime"][operator]
-            if self._widens and operator in PLAIN_CALLS and PLAIN_CALLS[operator].names("i"):
+            if self._widens and PLAIN_CALLS[operator].names("i"):
                 how += "; the host converts indices to int64, larger ones to its largest"
             same_types = () if self._widens else SAME_TYPES.get(operator, ())
             types = probe_types(
@@ -133,8 +133,7 @@ class OnnxRuntime:
     def _node_call(self, operator: str, inputs: Arguments, attributes: Arguments) -> NodeCall:
         if operator not in NODES:
             raise NotImplementedError(f"no node of ONNX for {operator}")
-        if operator in PLAIN_CALLS:
-            PLAIN_CALLS[operator].check(inputs)
+        PLAIN_CALLS[operator].check(inputs)
         widened = _widen_indices(operator, inputs) if self._widens else inputs
         call = NODES[operator](**widened, **attributes)
         for array in call.arrays.values():
@@ -163,8 +162,6 @@ class OnnxRuntime:
 
 def _widen_indices(operator: str, inputs: Arguments) -> dict[str, Any]:
     """Return the inputs, with indices of the document's integer types as int64."""
-    if operator not in PLAIN_CALLS:
-        return dict(inputs)
     plain = PLAIN_CALLS[operator]
     types, indices = {*plain.index_types} & {*INTEGERS}, plain.names("i")
     return {

@@ -174,10 +174,10 @@ class OpenVino:
         def probe(attempt: Callable[[ModelSpec], object]) -> dict[str, dict[str, Any]]:
             return {
                 operator: {
-                    "how": DECLARED_SUPPORT["openvino"][operator],
+                    "how": how,
                     **probe_types(operator, lambda *call: attempt(self._plan(*call)[0])),
                 }
-                for operator in PLAIN_CALLS
+                for operator, how in DECLARED_SUPPORT["openvino"].items()
             }
 
         # Which types are tried does not depend on what is supported.
@@ -261,7 +261,7 @@ class OpenVino:
             NotImplementedError: OpenVINO lacks the operator or an element type.
             TypeError: a required input is omitted, so no node can be created.
         """
-        if operator not in PLAIN_CALLS:
+        if operator not in DECLARED_SUPPORT["openvino"]:
             raise NotImplementedError(f"no node type for {operator}")
         plain = PLAIN_CALLS[operator]
         plain.check(inputs)

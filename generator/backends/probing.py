@@ -54,6 +54,7 @@ REDUCTIONS = ("openvino/ReduceSum-1", "openvino/ReduceMean-1")
 _ROW, _ROWS, _IMAGE = [0.0, 0.0], [[0.0, 0.0], [0.0, 0.0]], [[[0.0, 0.0]]]
 _WINDOWS = {"strides": [1], "pads_begin": [0], "pads_end": [0]}
 PLAIN_CALLS: Mapping[str, PlainCall] = {
+    DML_SPLIT: PlainCall({"InputTensor": _ROW}, {"OutputCount": 1, "Axis": 0}),
     "openvino/VariadicSplit-1": PlainCall({"data": _ROW, "axis": 0, "split_lengths": [2]}),
     "openvino/Slice-8": PlainCall(
         {"data": _ROW, "start": [0], "stop": [1], "step": [1], "axes": [0]}, optional="axes"
@@ -110,7 +111,7 @@ PLAIN_CALLS: Mapping[str, PlainCall] = {
 # How the adapters with probed types implement each operator. `opcert backends` reads this without
 # importing the runtimes.
 DECLARED_SUPPORT: Mapping[str, Mapping[str, str]] = {
-    "openvino": dict.fromkeys(PLAIN_CALLS, "native"),
+    "openvino": {operator: "native" for operator in PLAIN_CALLS if operator != DML_SPLIT},
     "onnxruntime": {
         **{
             operator: "native"
@@ -154,8 +155,6 @@ def probe_types(
             return False
         return True
 
-    if operator == DML_SPLIT:
-        return {"types": [name for name in DML_TYPES if accepted(name, {})]}
     plain = PLAIN_CALLS[operator]
     data, indices = plain.names("f"), plain.names("i")
     data_types = [name for name in ELEMENT_TYPES if accepted(name, {})]
@@ -182,15 +181,14 @@ def _plain_call(
     operator: str, name: str, index_types: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a valid call with data of type `name`; indices are i64 if no other type is named."""
-    if operator == DML_SPLIT:
-        descriptions = [{"Sizes": [2], "DataType": DML_TYPES[name]}]
-        attributes = {"OutputCount": 1, "OutputTensors": descriptions, "Axis": 0}
-        return {"InputTensor": np.zeros(2, ELEMENT_TYPES[name])}, attributes
     plain = PLAIN_CALLS[operator]
     inputs: dict[str, Any] = {}
+    attributes = dict(plain.attributes)
+    if operator == DML_SPLIT:
+        attributes["OutputTensors"] = [{"Sizes": [2], "DataType": DML_TYPES[name]}]
     for key, value in plain.inputs.items():
         array = np.array(value)
         types = {"f": name, "i": index_types.get(key, "i64"), "b": "boolean"}
         array = array.astype(ELEMENT_TYPES[types[array.dtype.kind]])
         inputs[key] = list(array) if isinstance(value, tuple) else array
-    return inputs, dict(plain.attributes)
+    return inputs, attributes
