@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.element_types import Array, type_name
-from opcert.arrays.layouts import ArrayMemory, array_properties, dirty_freed_memory
+from opcert.arrays.layouts import ArrayMemory, array_properties
 from opcert.backends.contract import (
     Backend,
     as_backend_error,
@@ -87,7 +87,6 @@ class _Host:
             return {"id": request["id"], "native": native_code(self._backend, *call)}
         properties = {name: array_properties(array) for name, array in inputs.items()}
         watched = list(self._watched)
-        dirty_freed_memory(request["dirty_sizes"])
         answer = self._call(request, inputs)
         # Without its memory the process ends now, and not in a later call, which is not at fault.
         self._area.check()
@@ -103,7 +102,8 @@ class _Host:
     def _call(self, request: dict[str, Any], inputs: dict[str, Array]) -> dict[str, Any]:
         operator, attributes = request["operator"], request["attributes"]
         try:
-            outcome = call_backend(self._backend, operator, inputs, attributes)
+            dirty_sizes = request["dirty_sizes"]
+            outcome = call_backend(self._backend, operator, inputs, attributes, dirty_sizes)
         except KeyboardInterrupt as error:
             # The backend raised it itself: a user's interrupt reaches the supervisor alone.
             reason, lines = describe_error(error), own_lines(error)

@@ -337,15 +337,6 @@ class CallRecord:
         return _RECORD_BYTES + self.remote_bytes + contents + sum(a.nbytes for a in self.golden)
 
 
-def record_outputs(
-    outputs: Sequence[Array], golden: Sequence[Array], remote: RemoteOutputs | None
-) -> CallRecord:
-    """Return a record of the outputs of a call, which equal `golden`."""
-    if remote is None:
-        return CallRecord(outputs, golden)
-    return CallRecord(remote=remote, remote_bytes=sum(array.nbytes for array in golden))
-
-
 def input_states(inputs: InputArrays) -> dict[str, InputState]:
     """Return what `copy_in_layout` made, to be compared after a call."""
     return {

@@ -23,7 +23,6 @@ from opcert.run.comparison import (
     compare_outputs,
     find_mutation,
     input_states,
-    record_outputs,
     share_a_zero,
 )
 from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome, call_backend
@@ -186,7 +185,10 @@ class Session:
         if outcome.observed == "outputs" and (difference is None or difference.excerpt is not None):
             accuracy = accuracy_of_call(step.golden or (), outputs)
         if difference is None and step.golden is not None and outcome.observed == "outputs":
-            record = record_outputs(outputs, step.golden, outcome.remote)
+            record = CallRecord(outputs, step.golden)
+            if outcome.remote is not None:
+                size = sum(array.nbytes for array in step.golden)
+                record = CallRecord(remote=outcome.remote, remote_bytes=size)
             if self._keeps_all or record.nbytes <= _HELD_BYTES:
                 self._records.append(record)
             if not self._keeps_all:
