@@ -59,10 +59,6 @@ class CallText:
     ending: str | None = None
     native: str = ""
 
-    def is_same_call(self, other: "CallText") -> bool:
-        """Whether the calls differ at most in their comments."""
-        return self == replace(other, comment=self.comment)
-
     @property
     def buffer_formats(self) -> dict[str, tuple[object, ...]]:
         """The formats of the inputs; a call can use the buffers of one that has the same."""
@@ -136,9 +132,11 @@ def _call_lines(calls: Sequence[CallText], style: _Style) -> list[str]:
     """Return the lines of all calls, with repetitions as loops."""
     lines: list[str] = []
     previous: CallText | None = None
+    # Repetitions may differ in their comments.
+    plain = [replace(call, comment="") for call in calls]
     start = 0
     while start < len(calls):
-        length, times = _repetition(calls, start)
+        length, times = _repetition(plain[start:])
         block = calls[start : start + length]
         is_loop = times > 1
         lines += [f"for _ in range({times}):"] if is_loop else []
@@ -154,16 +152,11 @@ def _call_lines(calls: Sequence[CallText], style: _Style) -> list[str]:
     return lines
 
 
-def _repetition(calls: Sequence[CallText], start: int) -> tuple[int, int]:
-    """Return how many calls from `start` on form a block that is repeated, and how many times."""
+def _repetition(calls: Sequence[CallText]) -> tuple[int, int]:
+    """Return how many of the first calls form a block that is repeated, and how many times."""
     for length in (1, 2):
-        block = calls[start : start + length]
         times = 1
-        while True:
-            position = start + times * length
-            following = calls[position : position + length]
-            if len(following) < length or not all(map(CallText.is_same_call, block, following)):
-                break
+        while calls[times * length : (times + 1) * length] == calls[:length]:
             times += 1
         # Two calls in a row read better than a loop.
         if times > 2:
