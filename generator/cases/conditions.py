@@ -12,8 +12,6 @@ from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import ExpressionError, Inapplicable, abbreviate
 from opcert.specification.expressions import (
     EvaluationScope,
-    Expression,
-    evaluate_condition_in,
     evaluate_in,
     evaluation_scope,
     names_in,
@@ -58,14 +56,13 @@ class SpecExpression:
         """
         if self.is_always_true:
             return True
-        is_true: bool = self.value(scope, evaluate_condition_in)
-        return is_true
+        value = self.value(scope)
+        if value is True or value is False:
+            return value
+        problem = f"{abbreviate(self.text)} is {abbreviate(value)}; expected true or false"
+        raise ExpressionError(problem, self.place)
 
-    def value(
-        self,
-        scope: EvaluationScope,
-        evaluate: Callable[[EvaluationScope, Expression], Any] = evaluate_in,
-    ) -> Any:
+    def value(self, scope: EvaluationScope) -> Any:
         """Return the value of the expression.
 
         Raises:
@@ -73,7 +70,7 @@ class SpecExpression:
         """
         try:
             self._add_named(scope)
-            return evaluate(scope, self._expression)
+            return evaluate_in(scope, self._expression)
         except (ExpressionError, Inapplicable) as error:
             raise ExpressionError(str(error), self.place) from None
 

@@ -250,18 +250,6 @@ def evaluate_integer(text: str, names: Mapping[str, Any]) -> int:
     return value
 
 
-def evaluate_condition_in(scope: EvaluationScope, expression: Expression) -> bool:
-    """Return whether `expression` holds, in a scope that can be reused."""
-    try:
-        value = evaluate_in(scope, expression)
-    except Inapplicable as error:
-        raise ExpressionError(str(error)) from None
-    if value is True or value is False:
-        return value
-    text = f"{abbreviate(expression.text)} is {abbreviate(value)}; expected true or false"
-    raise ExpressionError(text)
-
-
 _TENSOR_TEXT = re.compile(
     r"(?P<type>\w+)\[(?P<shape>[\d, ]*)\]\s*(= *(?P<element>.+)|(?P<values>.*))"
 )

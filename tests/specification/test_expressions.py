@@ -6,16 +6,17 @@ import warnings
 import pytest
 
 from opcert.arrays.calls import Tensor
+from opcert.cases.conditions import SpecExpression
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.expressions import (
     EXPRESSION_FUNCTIONS,
     TENSOR_ATTRIBUTES,
     evaluate,
-    evaluate_condition_in,
     evaluate_integer,
     evaluation_scope,
     parse_expression,
 )
+from tests.shipped import spec
 
 DATA = Tensor("i8", (2, 3), (0, 1, 2, 3, 4, 5))
 NAMES = {"data": DATA, "axis": -1, "mode": None}
@@ -27,7 +28,7 @@ def value_of(text: str) -> object:
 
 
 def is_true(text: str) -> bool:
-    return evaluate_condition_in(evaluation_scope(NAMES), parse_expression(text))
+    return SpecExpression(spec("Tanh-1").spec, text).holds(evaluation_scope(NAMES))
 
 
 def mistakes_in(text: str) -> list[str]:
