@@ -16,7 +16,6 @@ from opcert.specification.model import (
     is_misspelt_as,
     unknown_name,
 )
-from opcert.specification.static_checks import type_symbol_mistakes
 
 # The requirement that required arguments are present. The document of a C interface need not state
 # it, since a call in C cannot omit an argument.
@@ -25,7 +24,10 @@ REQUIRED = "required"
 
 def role_mistakes(spec: Spec) -> Mistakes:
     """Yield the mistakes in roles; all other checks rely on correct roles."""
-    mistakes = [*type_symbol_mistakes(spec), *_relation_mistakes(spec)]
+    mistakes = [*_relation_mistakes(spec)]
+    for i, argument in enumerate(spec.inputs):
+        here = ("inputs", i, "type")
+        mistakes += unknown_name(here, "type symbol", argument.type, spec.types)
     if not mistakes:
         signature = _signature(spec)
         for role in spec.bound_roles:

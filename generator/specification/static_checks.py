@@ -58,7 +58,6 @@ def _type_mistakes(spec: Spec) -> Mistakes:
     for symbol, types in spec.types.items():
         for i, name in enumerate(types if isinstance(types, tuple) else ()):
             yield from unknown_name(("types", symbol, i), "element type", name, ELEMENT_TYPES)
-    yield from type_symbol_mistakes(spec)
     # An output with a type symbol takes its type from an input that is always present.
     symbols = list(dict.fromkeys(argument.type for argument in spec.inputs if argument.required))
     for i, output in enumerate(spec.outputs):
@@ -74,12 +73,6 @@ def _type_mistakes(spec: Spec) -> Mistakes:
         for j, name in enumerate(level.types):
             path = ("feature_levels", i, "types", j)
             yield from unknown_name(path, "element type", name, ELEMENT_TYPES)
-
-
-def type_symbol_mistakes(spec: Spec) -> Mistakes:
-    """Yield each unknown type symbol of an input; roles rely on known symbols."""
-    for i, argument in enumerate(spec.inputs):
-        yield from unknown_name(("inputs", i, "type"), "type symbol", argument.type, spec.types)
 
 
 def _name_mistakes(spec: Spec) -> Mistakes:
