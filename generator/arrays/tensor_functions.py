@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from opcert.arrays.element_types import (
     Array,
     fits,
     highest,
+    lowest,
     same_bytes,
     type_name,
 )
@@ -26,8 +27,8 @@ MAX_DIMENSIONS = 32
 MAX_ELEMENTS = 1 << 25
 # The values that a message lists.
 _LISTED = 64
-# The greatest absolute value of each type that is not an integer type.
-_MAGNITUDES = {"boolean": 1, **{name: highest(name) for name in FLOATS}}
+# The least and the greatest value of each type that is not an integer type.
+_LIMITS = {"boolean": (0, 1), **{name: (lowest(name), highest(name)) for name in FLOATS}}
 
 
 # -- to build
@@ -101,14 +102,10 @@ def with_type(original: Tensor, element_type: str) -> Tensor:
     """
     if original.values is None:
         return replace(original, type=element_type)
-    if any(value % 1 for value in original.values):
+    least, most = _LIMITS.get(element_type, (-inf, inf))
+    if any(value % 1 or not least <= value <= most for value in original.values):
         raise Inapplicable(f"{_listed(original.values)} does not fit {element_type}")
     values = tuple(map(int, original.values))
-    most = _MAGNITUDES.get(element_type)
-    least = 0 if most == 1 else -(most or 0)
-    fit = most is None or not values or (least <= min(values) and max(values) <= most)
-    if not fit or values != original.values:
-        raise Inapplicable(f"{_listed(original.values)} does not fit {element_type}")
     return replace(tensor(element_type, original.shape, values), layout=original.layout)
 
 
