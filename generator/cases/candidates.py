@@ -163,11 +163,6 @@ class _Baseline:
         """The declared range of the argument: few baselines of a long suite are mutated."""
         return declared_bounds(self.conditions, self.case.call, self.argument)
 
-    @cached_property
-    def value_type(self) -> str:
-        """The type of the numbers of the argument; those of an attribute have 64 bits."""
-        return self.type if self.argument in self.case.call.inputs else "i64"
-
 
 @dataclass(eq=False)
 class CandidateSearch:
@@ -190,6 +185,11 @@ class CandidateSearch:
         """The spec of the conditions."""
         return self.conditions.spec
 
+    @cached_property
+    def owners(self) -> Sequence[str]:
+        """The ids of the requirements, and of the ambiguities about calls."""
+        return (*self.spec.requirements, *(item.id for item in self.spec.call_ambiguities))
+
     def candidates(self) -> dict[str, list[Candidate]]:
         """Return the candidates by the id of the requirement or ambiguity.
 
@@ -204,8 +204,7 @@ class CandidateSearch:
         # An owner with few candidates tries more baselines: with the mutations that yielded its
         # candidates or, if it has none, with all mutations of the arguments that its conditions
         # name.
-        ambiguity_ids = [ambiguity.id for ambiguity in self.spec.call_ambiguities]
-        for owner in (*self.spec.requirements, *ambiguity_ids):
+        for owner in self.owners:
             successful = {candidate.change.name for candidate in self._by_owner[owner]}
             arguments = () if successful else self.conditions.named_arguments(owner)
             for mutation in mutations:
@@ -237,7 +236,7 @@ class CandidateSearch:
                 break
             # Mutations of one baseline should not all draw the same element.
             draw = baseline.position + len(mutation.name)
-            context = MutationContext(baseline.bounds, draw, baseline.value_type)
+            context = MutationContext(baseline.bounds, draw)
             call = mutation.apply(self.spec, baseline.case.call, context)
             if call is None:
                 inapplicable += 1
@@ -331,11 +330,10 @@ class CandidateSearch:
     @cached_property
     def _owners(self) -> Mapping[str, tuple[YamlPath, Mapping[str, Violation]]]:
         """The place of each rule and ambiguity in the spec, and the violations that it lists."""
-        spec = self.spec
-        rules = {rule.id: (("rules", i), rule.violations) for i, rule in enumerate(spec.rules)}
-        return rules | {
-            ambiguity.id: (("ambiguities", i), ambiguity.violations)
-            for i, ambiguity in enumerate(spec.ambiguities)
+        return {
+            owner.id: ((part, i), owner.violations)
+            for part in ("rules", "ambiguities")
+            for i, owner in enumerate(getattr(self.spec, part))
         }
 
     def _in_turn(self, start: str, argument: str, *, present: bool | None) -> Iterator[_Baseline]:

@@ -122,8 +122,7 @@ class NegativeCases:
         # So few large calls need not reach every rule.
         if not self.search.profile.large:
             self._record_unviolated(candidates)
-        ambiguity_ids = [ambiguity.id for ambiguity in self.search.spec.call_ambiguities]
-        for owner in (*self.search.spec.requirements, *ambiguity_ids):
+        for owner in self.search.owners:
             for candidate in self._select(owner, candidates.get(owner, ())):
                 yield self._case(candidate)
 

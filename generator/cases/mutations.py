@@ -165,18 +165,11 @@ def _tensor_mutations() -> Iterator[_Parts]:
 def _variadic_mutations() -> Iterator[_Parts]:
     """Yield mutations of the number of tensors, of one of them, and of all of them alike."""
     for name in _COUNTS:
-        yield "", name, partial(_with_count, LENGTHS[name])
+        yield "", name, LENGTHS[name]
     for within, kind, mutation in _tensor_mutations():
         for which in ("every", "first", "middle", "last"):
             position = "-".join(part for part in (which, within) if part)
             yield position, kind, partial(_on_tensors, which, mutation)
-
-
-def _with_count(
-    mutation: ListMutation, value: tuple[Tensor, ...], context: MutationContext
-) -> tuple[Tensor, ...]:
-    """Drop or repeat tensors of a variadic input."""
-    return tuple(value[number] for number in mutation(range(len(value)), context))
 
 
 def _on_tensors(
@@ -245,9 +238,7 @@ def _with_values(mutation: ListMutation, value: Tensor, context: MutationContext
     """Mutate the values of a tensor that has some, within the limits of its type."""
     former = value.values or ()
     require(value.values is not None and len(former) <= _MAX_VALUES)
-    if context.type != value.type:
-        context = context._replace(type=value.type)
-    values = mutation(former, context)
+    values = mutation(former, context._replace(type=value.type))
     require(all(fits(value.type, number) for number in {*values}.difference(former)))
     shape = value.shape if len(values) == len(former) else (len(values),)
     return replace(value, shape=shape, values=tuple(values))
