@@ -438,13 +438,7 @@ class Ball:
     def __sub__(self, other: Any) -> "Ball":
         return self + -ball(self.of, other)
 
-    @_remembered
-    def __radd__(self, other: Any) -> "Ball":
-        return ball(self.of, other) + self
-
-    @_remembered
-    def __rmul__(self, other: Any) -> "Ball":
-        return ball(self.of, other) * self
+    __radd__, __rmul__ = __add__, __mul__
 
     @_remembered
     def __rsub__(self, other: Any) -> "Ball":
