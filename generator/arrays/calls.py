@@ -157,6 +157,12 @@ def group_variadic(inputs: Mapping[str, Item]) -> dict[str, Item | list[Item]]:
     return grouped
 
 
+def tuples_of_variadic(inputs: Mapping[str, Item]) -> dict[str, Item | tuple[Item, ...]]:
+    """Return inputs by the names of their arguments, with a tuple for each variadic one."""
+    grouped = group_variadic(inputs).items()
+    return {name: tuple(item) if isinstance(item, list) else item for name, item in grouped}
+
+
 def flatten_variadic(inputs: Mapping[str, Item | Sequence[Item]]) -> dict[str, Item]:
     """Return inputs by key, as `group_variadic` takes them; a list without items is omitted."""
     flat: dict[str, Item] = {}
@@ -237,9 +243,7 @@ class Call:
         """The arguments by name; a variadic input is a tuple of tensors."""
         if not any("[" in key for key in self.inputs):
             return {**self.inputs, **self.attributes}
-        grouped = group_variadic(self.inputs).items()
-        inputs = {name: tuple(item) if isinstance(item, list) else item for name, item in grouped}
-        return {**inputs, **self.attributes}
+        return {**tuples_of_variadic(self.inputs), **self.attributes}
 
     @property
     def signature(self) -> tuple[object, ...]:
@@ -265,8 +269,8 @@ class Call:
 
         A value that takes the place of one of its kind needs no `order`.
         A tensor becomes an input, several a variadic one, and anything else an attribute. None
-        omits the argument, and no tensors a variadic one. The key of a tensor of a variadic input
-        as `name` replaces or removes that tensor.
+        omits the argument, and no tensors a variadic one. `name` may be the key of one tensor of a
+        variadic input, which another one replaces.
         """
         inputs, attributes = self.inputs, self.attributes
         # Most changes replace a value by one of its kind, which keeps its place.
@@ -275,23 +279,15 @@ class Call:
         if name in attributes and value is not None and not isinstance(value, Tensor):
             return self._with(inputs, {**attributes, name: plain_copy(value)})
         arguments = {**self.arguments}
-        argument = argument_of(name)
-        if argument != name:
-            tensors = [*arguments[argument]]
-            number = int(name[len(argument) + 1 : -1])
-            tensors[number : number + 1] = [] if value is None else [value]
-            value = tuple(tensors)
         # Attributes have lists, so that only the tensors of variadic inputs are in tuples.
-        is_variadic = isinstance(arguments.get(argument), tuple) or (
+        is_variadic = isinstance(arguments.get(name), tuple) or (
             isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value)
         )
-        arguments[argument] = (tuple(value or ()) or None) if is_variadic else plain_copy(value)
+        arguments[name] = (tuple(value or ()) or None) if is_variadic else plain_copy(value)
         present = {key: arguments[key] for key in order if arguments.get(key) is not None}
-        tensors_by_name = {
-            key: item for key, item in present.items() if isinstance(item, Tensor | tuple)
-        }
-        attributes = {key: plain for key, plain in present.items() if key not in tensors_by_name}
-        return self._with(flatten_variadic(tensors_by_name), attributes)
+        tensors = {key: item for key, item in present.items() if isinstance(item, Tensor | tuple)}
+        attributes = {key: item for key, item in present.items() if key not in tensors}
+        return self._with(flatten_variadic(tensors), attributes)
 
     @staticmethod
     def _with(inputs: Mapping[str, Tensor], attributes: Mapping[str, Any]) -> "Call":

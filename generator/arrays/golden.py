@@ -6,8 +6,8 @@ computed, and it has what arithmetics allow.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +31,6 @@ class Allowance:
     high: Array
     flags: Array
     claimed: str
-
-    def claim(self, arithmetic: str) -> Self:
-        """Return the allowance for a verdict that asks for another arithmetic."""
-        return replace(self, claimed=arithmetic)
 
     def allows(self, output: Array) -> Array:
         """Return, for each arithmetic and each element of an output, whether it is allowed."""

@@ -6,6 +6,8 @@ twice. Where a formula computes with numbers, it gives the results that arithmet
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from math import copysign, inf, prod
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from opcert.accuracy.arithmetics import PRECISION, STANDARD, arithmetics
-from opcert.arrays.calls import Call, group_variadic
+from opcert.arrays.calls import Call, tuples_of_variadic
 from opcert.arrays.element_types import FLOATS, Array, fits, type_name
 from opcert.arrays.golden import OPEN, Allowance, with_allowance, with_alternatives
 from opcert.cases.case import Case
@@ -133,7 +135,7 @@ class ElementFormulas:
             if formula.computed:
                 allowance = formula.allowance(scope, outputs[k], element_type)
                 claimed = self._claimed.get(type_name(outputs[k].dtype), STANDARD)
-                allowed[k] = with_allowance(outputs[k], allowance.claim(claimed))
+                allowed[k] = with_allowance(outputs[k], replace(allowance, claimed=claimed))
         return allowed
 
     def _evaluations(
@@ -155,11 +157,7 @@ class ElementFormulas:
             )
             for name, tensor in call.inputs.items()
         }
-        arguments = {
-            name: tuple(item) if isinstance(item, list) else item
-            for name, item in group_variadic(tensors).items()
-        }
-        names = {**self.conditions.names(call), **arguments}
+        names = {**self.conditions.names(call), **tuples_of_variadic(tensors)}
         counts = self.conditions.output_counts(call)
         described = ((k, i) for k, count in enumerate(counts) for i in range(count))
         for number, (k, i) in enumerate(described):
@@ -202,7 +200,7 @@ class _Formula:
             ExpressionError: the formula, or a value that it names, cannot be evaluated.
         """
         self._move(scope, index)
-        return _evaluated(scope, self._element, self.place, index)
+        return _evaluated(scope, self._element, self.place)
 
     def _move(self, scope: EvaluationScope, index: _Index) -> None:
         """Give the names that depend on the index their values there."""
@@ -211,17 +209,15 @@ class _Formula:
                 scope[name] = _evaluated(scope, expression, place)
         scope["at"] = index
         for name, expression, place in self._varying:
-            scope[name] = _evaluated(scope, expression, place, index)
+            scope[name] = _evaluated(scope, expression, place)
 
     def _computed_forms(self, scope: EvaluationScope, index: _Index) -> list[Any]:
         """Return what each form gives at an index, or None where it leaves the element open."""
-        try:
+        with suppress(Undecided):
             self._move(scope, index)
-            if _evaluated(scope, self._open, self.place, index):
-                return [None for _ in self._forms]
-            return [_evaluated(scope, form, self.place, index) for form in self._forms]
-        except Undecided:
-            return [None for _ in self._forms]
+            if not _evaluated(scope, self._open, self.place):
+                return [_evaluated(scope, form, self.place) for form in self._forms]
+        return [None for _ in self._forms]
 
     def allowance(
         self, scope: EvaluationScope, output: Array, element_type: str | None
@@ -273,14 +269,12 @@ class _Formula:
         return bool(np.array(value, element.dtype).tobytes() == element.tobytes())
 
 
-def _evaluated(
-    scope: EvaluationScope, expression: Expression, place: YamlPath, index: _Index | None = None
-) -> Any:
+def _evaluated(scope: EvaluationScope, expression: Expression, place: YamlPath) -> Any:
     try:
         return evaluate_in(scope, expression)
     except (ExpressionError, Inapplicable) as error:
-        text = str(error) if index is None else f"{error}, at {list(index)}"
-        raise ExpressionError(text, place) from None
+        at = f", at {list(scope['at'])}" if "at" in scope else ""
+        raise ExpressionError(f"{error}{at}", place) from None
 
 
 def _chosen_indices(shape: _Index, seed: str) -> Iterator[_Index]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from opcert.arrays.calls import Call, Tensor, flatten_variadic, group_variadic
+from opcert.arrays.calls import Call, Tensor, flatten_variadic, tuples_of_variadic
 from opcert.arrays.element_types import (
     Array,
     invert_bits,
@@ -233,9 +233,8 @@ class Laws:
         tensors = {
             key: tensor_of_array(array, call.inputs[key].values) for key, array in inputs.items()
         }
-        scope = evaluation_scope(self._conditions.names(call), _LAW_FUNCTIONS)
-        for name, value in group_variadic(tensors).items():
-            scope[name] = tuple(value) if isinstance(value, list) else value
+        names = {**self._conditions.names(call), **tuples_of_variadic(tensors)}
+        scope = evaluation_scope(names, _LAW_FUNCTIONS)
         scope["outputs"] = tuple(map(tensor_of_array, outputs))
         for name, law_call in law.calls.items():
             called = self._called(law_call, scope, (*place, "calls", name))

@@ -3,6 +3,7 @@
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -48,7 +49,7 @@ def within(element_type: str, result: Array, *forms: Sequence[Ball | None]) -> t
 
 
 def bounds(element_type: str, element: Ball | None, arithmetic: str = STANDARD) -> tuple[Any, Any]:
-    one = allowance(element_type, [element]).claim(arithmetic)
+    one = replace(allowance(element_type, [element]), claimed=arithmetic)
     low, high = one.claimed_bounds
     return low[0], high[0]
 
