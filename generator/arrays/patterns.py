@@ -23,6 +23,7 @@ from opcert.arrays.element_types import (
     bits_dtype,
     bits_of,
     highest,
+    invert_second_half,
     type_name,
 )
 
@@ -138,7 +139,8 @@ def pattern_array(tensor: Tensor) -> Array:
 def materialize(tensor: Tensor) -> Array:
     """Return the elements of `tensor`: its values, or those of its pattern."""
     if tensor.values is None:
-        return pattern_array(tensor)
+        array = pattern_array(tensor)
+        return invert_second_half(array) if tensor.second_half_inverted else array
     # ml_dtypes converts no integer beyond 64 bits, but any Python float.
     values = map(float, tensor.values) if tensor.type in FLOATS else tensor.values
     array = np.array([*values], ELEMENT_TYPES[tensor.type]).reshape(tensor.shape)
