@@ -38,7 +38,7 @@ _MAX_EXAMPLE_ELEMENTS = 10**6
 
 
 def static_mistakes(spec: Spec) -> Mistakes:
-    """Yield each mistake outside the factor table, with the path to it."""
+    """Yield each mistake that is no mistake of a role, with the path to it."""
     yield from _type_mistakes(spec)
     yield from _name_mistakes(spec)
     yield from _named_value_mistakes(spec)
@@ -194,9 +194,15 @@ def _rule_mistakes(spec: Spec) -> Mistakes:
         yield from expression_mistakes((*path, "when"), rule.when, known)
         is_requirement = rule.kind == "requirement"
         if is_requirement:
+            if rule.holds is None:
+                text = f"requirement '{rule.id}' has no condition; expected the key 'holds'"
+                yield (*path, "id"), text
+            yield from _violation_mistakes(spec, (*path, "violations"), rule.violations)
             # The rules that follow from roles may be in any order.
             earlier = _requirement_ids(spec.rules if rule.derived else spec.rules[:i])
-            yield from _requirement_mistakes(spec, rule, path, earlier)
+            for j, name in enumerate(rule.prerequisites):
+                here = (*path, "prerequisites", j)
+                yield from unknown_name(here, "earlier requirement", name, earlier)
         # Without a text it may lack its `from`; with an unknown one, it is a requirement.
         elif rule.text and rule.derived is None:
             for key in ("violations", "prerequisites"):
@@ -206,17 +212,6 @@ def _rule_mistakes(spec: Spec) -> Mistakes:
         if rule.holds is not None:
             names = known if is_requirement else {**known, "outputs": ()}
             yield from expression_mistakes((*path, "holds"), rule.holds, names)
-
-
-def _requirement_mistakes(
-    spec: Spec, rule: Rule, path: YamlPath, earlier: Iterable[str]
-) -> Mistakes:
-    if rule.holds is None:
-        text = f"requirement '{rule.id}' has no condition; expected the key 'holds'"
-        yield (*path, "id"), text
-    yield from _violation_mistakes(spec, (*path, "violations"), rule.violations)
-    for j, name in enumerate(rule.prerequisites):
-        yield from unknown_name((*path, "prerequisites", j), "earlier requirement", name, earlier)
 
 
 def _requirement_ids(rules: Iterable[Rule]) -> list[str]:
