@@ -4,6 +4,7 @@ The folder is untrusted: links are not followed, and names that lead out of it a
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from itertools import islice, zip_longest
@@ -28,6 +29,7 @@ from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
 from opcert.verdicts.call_levels import LevelledCalls
 from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.certification import is_repeatable
 from opcert.verdicts.judging import Judge, are_results_of_a_rejection
 from opcert.verdicts.verdict import Verdict, redact_text
 from opcert.verdicts.waivers import Waiver, waived, waiver_mistakes
@@ -54,6 +56,7 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
         *_accuracy_findings(certificate, suite),
         *_reproduction_findings(certificate, suite),
         *_fresh_findings(certificate, suite),
+        *_repetition_findings(certificate, suite),
     ]
     # A run that was ended has not searched for them.
     if not findings and (certificate.is_finished or certificate.causes):
@@ -104,8 +107,50 @@ def _scope_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
             (("waivers", f"content[{number}]", key), f"on {day}: {text}")
             for key, text in waiver_mistakes(waiver, suite, day)
         ]
+    before_waivers = [verdict.without_waiver() for verdict in certificate.verdicts]
+    for number, waiver in _waivers(certificate):
+        if message := waiver.unused_message(before_waivers):
+            mistakes.append((("waivers", f"content[{number}]"), f"found an {message}"))
     for place, text in mistakes:
         yield Finding(".".join(map(str, place)), text)
+
+
+def _repetition_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
+    """Yield repeated calls that no run repeats, and operators of which none was repeated."""
+    repeated: Counter[str] = Counter()
+    for name in certificate.run.repeated:
+        # It may be a baseline, which needs no verdict.
+        operator, case = suite.cases.get(name, (None, None))
+        if operator is None or case is None or not is_repeatable(case):
+            yield Finding("run.repeated", f"found {name}, which no run repeats")
+        else:
+            repeated[operator.index.operator] += 1
+    # Of several processes, none may be the one to repeat the only case that can be.
+    jobs, cluster = certificate.run.jobs, certificate.run.cluster
+    is_certain = certificate.is_finished and jobs == 1 and cluster is None
+    required = {
+        verdict.operator
+        for verdict in certificate.verdicts
+        if is_certain
+        and (verdict.status, verdict.observed) == ("pass", "outputs")
+        and verdict.case in suite.cases
+        and is_repeatable(suite.cases[verdict.case][1])
+    }
+    for name in sorted(required | repeated.keys()):
+        if repeated[name] != 1:
+            text = f"found {repeated[name]} cases of {name}; expected one"
+            yield Finding("run.repeated", text)
+
+
+def _waivers(certificate: Certificate) -> list[tuple[int, Waiver]]:
+    """Return the waivers that apply on the device of a certificate, with their numbers."""
+    # The certificate states options without the folders of the machine.
+    device, entry = certificate.backend.options.get("device"), certificate.waivers
+    return [
+        (number, waiver)
+        for number, waiver in enumerate(() if entry is None else entry.content)
+        if waiver.device is None or redact_text(waiver.device) == device
+    ]
 
 
 def _accuracy_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
@@ -147,13 +192,7 @@ def _verdict_findings(certificate: Certificate, suite: Suite) -> Iterator[Findin
     """
     known = [verdict for verdict in certificate.verdicts if verdict.case in suite.cases]
     before_waivers = [verdict.without_waiver() for verdict in known]
-    device, content = certificate.backend.options.get("device"), certificate.waivers
-    # The certificate states options without the folders of the machine.
-    waivers = [
-        waiver
-        for waiver in (() if content is None else content.content)
-        if waiver.device is None or redact_text(waiver.device) == device
-    ]
+    waivers = [waiver for _, waiver in _waivers(certificate)]
     cases = (suite.operators[n].cases for n in certificate.operators if n in suite.operators)
     is_finished, is_whole = certificate.is_finished, len(known) == sum(map(len, cases))
     every = [field.name for field in fields(Verdict) if field.compare]

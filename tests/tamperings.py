@@ -121,6 +121,20 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         lambda data: data["causes"][0].update(representative=data["causes"][0]["cases"][-1]),
         r"causes\.0\.representative: found",
     ),
+    "no repeated call": (
+        part("run", "repeated", value=[]),
+        "run.repeated: found 0 cases of directml/DML_OPERATOR_SPLIT; expected one",
+    ),
+    "an invented repeated call": (
+        lambda data: data["run"]["repeated"].append("no/such"),
+        "run.repeated: found no/such, which no run repeats",
+    ),
+    "a waiver that is not used": (
+        lambda data: data["waivers"]["content"].append(
+            {**data["waivers"]["content"][0], "kind": "hang"}
+        ),
+        r"waivers.content\[1\]: found an unused waiver: none of the \d+ matching cases",
+    ),
     "a removed case": (remove(failing), "verdicts: missing verdict of dml-split/"),
     "an invented case": (add("dml-split/none"), "of dml-split/none, which is not in the suite"),
     "a case that was not selected": (add("slice-8/example-1"), "which was not selected"),

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import cached_property
 from io import StringIO
 from itertools import zip_longest
@@ -22,14 +23,18 @@ from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 from opcert.verdicts.waivers import Waiver
 
-SCHEMA = 13
+SCHEMA = 14
 Part = TypeVar("Part")
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
 FILE_NAME = f"^{_PART}(/{_PART})*$"
 FileName = Annotated[str, Field(pattern=FILE_NAME)]
-Timestamp = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")]
+Timestamp = Annotated[
+    str,
+    Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$"),
+    AfterValidator(lambda text: datetime.fromisoformat(text).isoformat()),
+]
 
 
 def _printable(text: str) -> str:

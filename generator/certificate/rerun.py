@@ -36,10 +36,13 @@ def sample_verdicts(certificate: Certificate, suite: Suite, count: int, seed: in
 
 
 def settings_of(certificate: Certificate, settings: RunSettings) -> RunSettings:
-    """Return settings that run a backend as the certificate says that it ran."""
+    """Return settings with the limits of the certified run.
+
+    Whether the backend gets a process of its own is not for the certificate to decide.
+    """
     run = certificate.run
     timeout, memory = run.timeout or settings.timeout, (run.memory or 0) >> 20
-    return replace(settings, isolated=run.isolated, timeout=timeout, memory=memory)
+    return replace(settings, timeout=timeout, memory=memory)
 
 
 def rerun_differences(

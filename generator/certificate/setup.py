@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import groupby
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from opcert.backends.contract import Backend, close_backend, declared_reuse
@@ -62,6 +63,16 @@ def stated_arguments(source: object, options: Mapping[str, Any]) -> dict[str, An
     }
 
 
+def _redacted_option(text: str) -> str:
+    """Return an option without what identifies somebody; a path in a text ends at a space."""
+    redacted, path = redact_text(text), PureWindowsPath(text)
+    is_path = text.startswith("/") or path.is_absolute()
+    is_known = redacted.startswith("<") and not redacted.startswith("<path>")
+    if not is_path or is_known or len(path.parts) < 3 or text.startswith("/dev/"):
+        return redacted
+    return "<path>" if Path(text).is_dir() else f"<path>/{redact_text(path.name)}"
+
+
 def _plain_data(value: Any) -> Any:
     """Return an option as redacted JSON data."""
 
@@ -70,7 +81,7 @@ def _plain_data(value: Any) -> Any:
             return {plain_text(key): redacted(item) for key, item in data.items()}
         if isinstance(data, list):
             return [redacted(item) for item in data]
-        return redact_text(data) if isinstance(data, str) else data
+        return _redacted_option(data) if isinstance(data, str) else data
 
     try:
         return redacted(json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False)))

@@ -361,6 +361,8 @@ def explain(
     if backend_option and backend is None:
         raise OpcertError("--backend-option needs --backend, the backend that takes the option")
     arguments = parse_backend_options(backend_option)
+    if backend == "reference" and settings.specs is not None:
+        arguments = {"specs": str(settings.specs), **arguments}
     opened = open_suite_of_case(case, suite, settings.specs, announce=announce)
     if not opened.select("*", case) and (path := Path(case)).exists():
         # A certificate or its folder in place of a case.
@@ -383,7 +385,12 @@ def explain(
                 "runtime; leave out --native"
             )
     setup = None if backend is None else setup_code(backend, arguments)
-    code = case_program(operator, indexed_case, setup, own_code)
+    try:
+        code = case_program(operator, indexed_case, setup, own_code)
+    except OpcertError as error:
+        if program:
+            raise
+        code = f"# {error}\n"
     if program:
         typer.echo(code, nl=False)
     else:

@@ -100,7 +100,7 @@ class ExplorationResult:
     """The result for one operator so far: how many calls were tried, and a counterexample if found.
 
     `declined` counts the tried calls that the backend does not support, `known` those that fail in
-    a known way.
+    a known way, `found` the counterexamples before this one.
     """
 
     operator: str
@@ -108,15 +108,16 @@ class ExplorationResult:
     declined: int
     counterexample: Counterexample | None
     known: int = 0
+    found: int = 0
 
     def text(self, setup: Callable[[], str]) -> str:
         """Return the result as text; `setup` returns the lines of Python that define `backend`."""
         counts = {"not supported": self.declined, "with known failures": self.known}
         parts = [f", {count} of them {what}" for what, count in counts.items() if count]
-        line = f"{self.operator}: {self.tried} calls tried{''.join(parts)}"
+        line = f"{self.operator}: {self.tried} call{'s' * (self.tried != 1)} tried{''.join(parts)}"
         counterexample = self.counterexample
         if counterexample is None:
-            return f"{line}, nothing {'else ' if self.known else ''}found"
+            return f"{line}, nothing {'else ' if self.known or self.found else ''}found"
         once = "" if counterexample.repeatable else "; seen once, and not again on a fresh backend"
         fault = counterexample.fault
         head = f"{line}, found ({fault.kind}): {printable_line(fault.text)}{once}"
@@ -172,7 +173,8 @@ class Search:
                     self._search(call_seed(self._operator, seed, number) for number in numbers)
                 finally:
                     best = self._best or self._once
-                    yield ExplorationResult(self._operator, counterexample=best, **self._counts)
+                    counts = {**self._counts, "found": len(self._found)}
+                    yield ExplorationResult(self._operator, counterexample=best, **counts)
                 if best is None:
                     return
                 self._found.add(best.failure)

@@ -12,7 +12,7 @@ from opcert.arrays.element_types import bits_dtype
 from opcert.arrays.golden import open_elements
 from opcert.backends.native import is_exact_as_text
 from opcert.errors import OpcertError, did_you_mean, printable_line
-from opcert.programs import case_call_text, write_program
+from opcert.programs import case_call_text, is_self_contained, write_program
 from opcert.suite.format import DigestedArray, ErratumText, Index, IndexedCase, InputArray
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
@@ -266,6 +266,11 @@ def case_program(
         comments += [f"It violates {case.violated_rule} ({' '.join(rule.clause.split())})."]
     if case.ambiguity is not None:
         comments += ["The document leaves it open; the expected outcome is that of the reference."]
-    pack = str((operator.folder / operator.entry.pack).resolve())
+    pack = (operator.folder / operator.entry.pack).resolve()
+    if not pack.exists() and not is_self_contained([case]):
+        raise OpcertError(
+            f"the program of {case.id} needs arrays of a suite, which was generated for this "
+            "command; write one by 'opcert generate' and pass it by --suite"
+        )
     call = replace(case_call_text(operator, case), native=native)
-    return write_program([call], backend, comments, pack)
+    return write_program([call], backend, comments, str(pack))

@@ -11,7 +11,8 @@ from shlex import quote
 from opcert.certificate.certificate import Certificate
 from opcert.certificate.file import CLAIM_FILE, WAIVERS_FILE
 from opcert.settings import DEFAULTS, OPTIONS, RunSettings
-from opcert.specification.files import shipped_operators
+from opcert.specification.files import is_selected, shipped_operators
+from opcert.suite.suite import Suite
 from opcert.verdicts.cause_text import Bug, Cause, bugs_of
 from opcert.verdicts.condition_text import condition_of
 from opcert.verdicts.verdict import (
@@ -177,8 +178,14 @@ def _settings(certificate: Certificate) -> RunSettings:
 
 def _comes_with_opcert(certificate: Certificate) -> bool:
     """Whether `certify` finds or generates the suite by itself, from opcert's own specs."""
-    suite = certificate.suite
-    return suite.seed == 0 and suite.specs.keys() <= {*shipped_operators()}
+    suite, globs = certificate.suite, certificate.selection.operator
+    core = Suite()
+    if suite.digest == core.digest:
+        return True
+    selected = (name for name in shipped_operators() if is_selected(name, globs))
+    return suite.seed == 0 and suite.specs.keys() == (
+        core.operators.keys() if globs == "*" else {*selected}
+    )
 
 
 @dataclass(frozen=True)

@@ -263,8 +263,14 @@ def _run_invalid(
 ) -> Outcome:
     invalid = step_of(operator, case)
     first = session.execute(invalid)
+    if first.observed == "unsupported" and first.fault is None:
+        # A backend may decline a call only until it has compiled something.
+        again = session.execute(invalid)
+        is_declined = again.observed in ("unsupported", "rejected") and again.fault is None
+        return first if is_declined else again
     if first.observed != "rejected" or first.fault is not None:
         return first
+    bits: Difference | None = None
     steps = [("rejected at first; the same call, repeated,", invalid)]
     if baseline is not None:
         steps += [
@@ -285,9 +291,12 @@ def _run_invalid(
             kind = fault.kind if fault.kind in ("bits", "mutated-input") else "state"
             text = later.reason if fault.kind == "rejected" else fault.text
             fault = Difference(kind, f"{context} failed: {text}", fault.excerpt)
+            if kind == "bits":
+                # Whether the invalid call is accepted now weighs more.
+                bits, fault = fault, None
         if fault is not None:
             return replace(first, fault=fault, log=session.log, lines=later.lines)
-    return replace(first, records=session.records(), log=session.log)
+    return replace(first, fault=bits, records=session.records(), log=session.log)
 
 
 def _run_valid(session: Session, operator: OperatorSuite, case: IndexedCase) -> Outcome:

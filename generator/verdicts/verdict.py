@@ -120,7 +120,7 @@ BACKEND_CONTRACT: Mapping[FailureKind, str] = {
     "type": "A backend returns a list or tuple of NumPy arrays.",
     "mutated-input": "A backend leaves its inputs, and the memory between their elements, as they "
     "are.",
-    "aliased-output": "An output shares no memory with an input or another output, and keeps its "
+    "aliased-output": "An output shares no memory with an input, and keeps its "
     "value after it is returned.",
     "unstable": "The same call gives the same result each time.",
     "state": "The result of a call does not depend on earlier calls.",

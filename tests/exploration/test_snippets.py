@@ -100,6 +100,8 @@ def test_a_result_is_a_line_and_a_counterexample_adds_a_program() -> None:
         pytest.fail("nothing was found, of which a program would be made")
 
     assert ExplorationResult("a/B", 7, 0, None).text(unused) == "a/B: 7 calls tried, nothing found"
+    after_another = ExplorationResult("a/B", 1, 0, None, found=1)
+    assert after_another.text(unused) == "a/B: 1 call tried, nothing else found"
     result = ExplorationResult("a/B", 7, 2, made_up(np.zeros(2)))
     text = result.text(lambda: "backend = x")
     assert text.startswith("a/B: 7 calls tried, 2 of them not supported, found (value): all")

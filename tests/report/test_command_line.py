@@ -8,13 +8,15 @@ from opcert.certificate.certificate import Certificate, ClaimEntry, WaiversEntry
 from opcert.report.side_by_side import command_line
 from opcert.suite.claims import ClaimContent
 from opcert.verdicts.waivers import Waiver
+from tests.faults.finding import core_suite
 from tests.made_certificate import DIGEST, certificate
 
 
 def named(source: str | None = "openvino", **fields: Any) -> Certificate:
-    """Return the certificate of a backend that was looked up by name, in its own process."""
+    """Return the certificate of a backend that was looked up by name, on the core suite."""
     made = certificate([], ["openvino/Gather-8"])
     return made.replace(
+        suite=core_suite().identity,
         backend=made.backend.model_copy(update={"source": source, **fields}),
         run=made.run.model_copy(update={"isolated": True, "timeout": 60.0}),
     )
@@ -40,9 +42,11 @@ def test_what_a_shell_would_interpret_is_quoted() -> None:
         ("run", {"timeout": 2.5}, "--timeout 2.5"),
         ("run", {"memory": 64 << 20}, "--memory 64"),
         ("run", {"isolated": False, "timeout": None}, "--in-process"),
-        ("suite", {"profile": "full"}, "--profile full"),
-        ("suite", {"seed": 7}, "--suite SUITE"),
-        ("suite", {"specs": {"acme/Own-1": DIGEST}}, "--suite SUITE"),
+        ("suite", {"profile": "full", "digest": DIGEST}, "--profile full"),
+        ("suite", {"seed": 7, "digest": DIGEST}, "--suite SUITE"),
+        ("suite", {"specs": {"acme/Own-1": DIGEST}, "digest": DIGEST}, "--suite SUITE"),
+        # Without --operator, a run is of the core operators.
+        ("suite", {"specs": {"openvino/Relu-1": DIGEST}, "digest": DIGEST}, "--suite SUITE"),
     ],
 )
 def test_an_option_says_what_was_asked_for(

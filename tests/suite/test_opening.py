@@ -161,3 +161,12 @@ def test_the_commands_generate_what_the_core_suite_lacks(
     ):
         result = opcert(*command, exits=0)
         assert len(re.findall(SENTENCE, result.stderr)) == 1, command
+
+
+def test_a_program_that_needs_the_arrays_of_a_generated_suite_is_refused() -> None:
+    result = opcert("explain", "relu-1/example", "--program", exits=2)
+    assert "write one by 'opcert generate' and pass it by --suite" in result.stderr
+    # What explains the case without a program is printed.
+    explained = opcert("explain", "relu-1/example", exits=0).stdout
+    assert "relu-1/example" in explained
+    assert "pass it by --suite" in explained

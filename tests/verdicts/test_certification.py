@@ -105,6 +105,63 @@ def test_a_backend_whose_bits_alone_differ_is_value_exact() -> None:
     assert certificate.grade == "value-exact"
 
 
+class AcceptsAfterAValidCall(wrong.LosesNegativeZero):
+    """Accepts an invalid call that follows its rejection and a valid call."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, bool]] = []
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        key = repr((operator, attributes, [(a.shape, a.tobytes()) for a in inputs.values()]))
+        try:
+            outputs = super().run(operator, inputs, attributes)
+        except ValueError:
+            if [(key, False), True] == [*self.calls[-2:-1], *(a for _, a in self.calls[-1:])]:
+                return []
+            self.calls.append((key, False))
+            raise
+        self.calls.append((key, True))
+        return outputs
+
+
+class AcceptsWhatItDeclined(wrong.Right):
+    """Declines an invalid call the first time only."""
+
+    last = ""
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        key = repr((operator, attributes, [(a.shape, a.tobytes()) for a in inputs.values()]))
+        try:
+            return super().run(operator, inputs, attributes)
+        except ValueError:
+            if key == self.last:
+                return []
+            self.last = key
+            raise NotImplementedError from None
+
+
+def test_a_baseline_whose_bits_differ_is_made_again_after_a_rejection() -> None:
+    found = certified(AcceptsAfterAValidCall()).verdicts
+    bits = {verdict.case for verdict in found if verdict.kind == "bits"}
+    cases = few_cases().cases
+    late = [v for v in found if cases[v.case][1].baseline in bits]
+    assert late
+    assert {(v.status, v.kind) for v in late} == {("fail", "state")}
+
+
+def test_a_baseline_whose_bits_differ_credits_a_rejection() -> None:
+    found = certified(wrong.LosesNegativeZero()).verdicts
+    bits = {verdict.case for verdict in found if verdict.kind == "bits"}
+    cases = few_cases().cases
+    rejected = [v for v in found if cases[v.case][1].baseline in bits]
+    assert rejected
+    assert {v.status for v in rejected} == {"pass"}
+
+
+def test_an_invalid_call_that_is_declined_must_not_be_accepted_later() -> None:
+    assert kinds(certified(AcceptsWhatItDeclined())).keys() == {"accepted"}
+
+
 def test_a_whole_data_type_may_be_declined_without_a_declaration() -> None:
     certificate = certified(wrong.DeclinesBfloat16(), operator="openvino/VariadicSplit-1")
     assert certificate.counts["unsupported"] > 0

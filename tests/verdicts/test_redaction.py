@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opcert import certify
+from opcert.certificate.setup import stated_arguments
 from opcert.verdicts import verdict
 from opcert.verdicts.verdict import redact_text
 from tests import wrong_backends as wrong
@@ -96,6 +97,22 @@ class Reveals(wrong.Right):
         if rank == 3:
             return [np.zeros(1, np.dtype([(f"{Path.home()}/x", "i4")]))]
         return super().run(operator, inputs, attributes)
+
+
+@pytest.mark.parametrize(
+    ("option", "stated"),
+    [
+        ("/home/john doe/secret project/lib.so", "<path>/lib.so"),
+        (r"C:\Users\john doe\lib.dll", "<path>/lib.dll"),
+        (r"\\server\share\jdoe\lib.dll", "<path>/lib.dll"),
+        ("/usr/share", "<path>"),
+        ("/dev/accel/0", "/dev/accel/0"),
+        ("GPU:0", "GPU:0"),
+        ("/GPU:0", "/GPU:0"),
+    ],
+)
+def test_an_option_that_is_a_path_keeps_its_last_part(option: str, stated: str) -> None:
+    assert stated_arguments("x", {"lib": option})["options"] == {"lib": stated}
 
 
 def test_a_certificate_does_not_identify_the_machine(machine: Path) -> None:

@@ -87,6 +87,19 @@ def test_verdicts_that_differ_are_reported(tmp_path: Path) -> None:
     assert "found fail (value), observed 'outputs'; run again: pass" in result.stdout
 
 
+def test_a_backend_that_ends_its_process_does_not_end_the_verification(tmp_path: Path) -> None:
+    # The certified run was not isolated, which is not for a certificate to decide.
+    assert not handed_in.certificate().run.isolated
+    write(tmp_path)
+    (tmp_path / "ends.py").write_text(
+        "import os\n\n\nclass Backend:\n    name = version = 'x'\n\n"
+        "    def run(self, *call):\n        os._exit(0)\n"
+    )
+    backend = f"{tmp_path / 'ends.py'}:Backend"
+    result = opcert("verify", tmp_path, "--rerun", 2, "--backend", backend, exits=1)
+    assert result.stdout.count("run again: crash") == 2
+
+
 def test_a_sample_follows_from_its_seed() -> None:
     certificate, suite = handed_in.certificate(), core_suite()
     first, same, other = (sample_verdicts(certificate, suite, 9, seed) for seed in (1, 1, 2))
