@@ -162,7 +162,7 @@ class YamlSource:
         return plain
 
     def _note(self, position: tuple[int, int], text: str) -> None:
-        self.mistakes.append(Mistake(self.file, *position, text))
+        self.mistakes += self._error(position, text).mistakes
 
 
 def _is_missing(value: yaml.Node) -> bool:

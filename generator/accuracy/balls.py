@@ -169,8 +169,8 @@ class Ball:
     def __neg__(self) -> "Ball":
         number = None if self.number is None else -self.number
         negated = Ball(self.of, None if self.value is None else -self.value, number=number)
-        kept = "error", "rounding", "growth", "may_be_anything", "may_be_infinite", "may_be_zero"
-        for name in kept:
+        kept = "error", "rounding", "growth", "largest"
+        for name in (*kept, "may_be_anything", "may_be_infinite", "may_be_zero"):
             setattr(negated, name, getattr(self, name))
         return negated
 

@@ -270,9 +270,9 @@ def write_signature(certificate: Path, content: bytes, key: Any) -> Path:
     Raises:
         OpcertError: it cannot be written.
     """
-    target = certificate.with_name(SIGNATURE_FILE)
+    target = certificate.with_name(f"{certificate.name}.sig")
     text = base64.b64encode(key.sign(content)) + b"\n"
-    system.write_files(target.parent, [(SIGNATURE_FILE, text)])
+    system.write_files(target.parent, [(target.name, text)])
     return target
 
 

@@ -256,10 +256,7 @@ class IndexedCase:
     @property
     def index_types(self) -> frozenset[str]:
         """The element types of all inputs but the first, which may be variadic."""
-        first = argument_of(next(iter(self.inputs), ""))
-        return frozenset(
-            array.type for key, array in self.inputs.items() if argument_of(key) != first
-        )
+        return index_types_of({key: array.type for key, array in self.inputs.items()})
 
     @property
     def input_types(self) -> Mapping[str, str]:
@@ -267,11 +264,22 @@ class IndexedCase:
 
         An attribute that names a type counts as an input of this type.
         """
-        values = self.attributes.items()
-        types = {key: v for key, v in values if isinstance(v, str) and v in ELEMENT_TYPES}
-        for key, array in self.inputs.items():
-            types.setdefault(argument_of(key), array.type)
-        return types
+        types = {key: array.type for key, array in self.inputs.items()}
+        return input_types_of(types, self.attributes)
+
+
+def index_types_of(types: Mapping[str, str]) -> frozenset[str]:
+    """Return the types of inputs but those of the first argument, given those of all tensors."""
+    first = argument_of(next(iter(types), ""))
+    return frozenset(of_tensor for key, of_tensor in types.items() if argument_of(key) != first)
+
+
+def input_types_of(types: Mapping[str, str], attributes: Mapping[str, object]) -> dict[str, str]:
+    """Return the type of each input, given those of all tensors, and the types that are named."""
+    named = {key: v for key, v in attributes.items() if isinstance(v, str) and v in ELEMENT_TYPES}
+    for key, of_tensor in types.items():
+        named.setdefault(argument_of(key), of_tensor)
+    return named
 
 
 class Index(StrictModel):

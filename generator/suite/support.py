@@ -10,13 +10,13 @@ from typing import Annotated, Any, NamedTuple, Self, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from opcert.arrays.calls import Call, argument_of
+from opcert.arrays.calls import Call
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.backends.contract import as_backend_error
 from opcert.cases.conditions import Conditions
 from opcert.errors import BackendError, describe_error, did_you_mean, safe_repr
 from opcert.specification.files import shipped_operators
-from opcert.suite.format import IndexedCase
+from opcert.suite.format import IndexedCase, index_types_of, input_types_of
 from opcert.suite.suite import Suite
 from opcert.yaml_files import YamlPath
 
@@ -84,12 +84,13 @@ class CallProperties(NamedTuple):
     def of(cls, call: Call, conditions: Conditions) -> Self:
         """Return the properties of a call of the operator that has these conditions."""
         satisfied = conditions.check(call).satisfied
-        first, *others = call.inputs.values()
+        first = next(iter(call.inputs.values()))
+        types = {key: tensor.type for key, tensor in call.inputs.items()}
         return cls(
             first.type,
             first.rank,
-            frozenset(tensor.type for tensor in others),
-            {argument_of(key): tensor.type for key, tensor in reversed([*call.inputs.items()])},
+            index_types_of(types),
+            input_types_of(types, call.attributes),
             conditions.spec.full_ids(*satisfied, *conditions.behaviours(call)),
         )
 

@@ -307,6 +307,18 @@ def test_a_sum_of_elements_is_as_exact_in_a_transform_as_without() -> None:
     assert high - low < 1e-4
 
 
+def test_a_product_in_a_transform_may_be_negated() -> None:
+    def bounds_of(sign: int) -> tuple[Any, Any]:
+        of = arithmetics("f32")
+        terms = [leaf(of, k / 3, 1e6) * leaf(of, 1 / 7, 1.0) for k in range(9)]
+        signed = [term if sign > 0 else -term for term in terms]
+        return bounds("f32", signed[0].total(signed), "transform")
+
+    low, high = bounds_of(1)
+    assert high - low > 1e-2
+    assert bounds_of(-1) == (-high, -low)
+
+
 def test_what_is_not_finite_may_reach_each_result_of_a_transform() -> None:
     d, g = (np.array(values, np.float32) for values in ([1, 2, 3, math.inf], [1, 1, 1]))
     exact, infinite = np.array([6, math.inf], np.float32), np.array([math.nan] * 2, np.float32)

@@ -57,6 +57,16 @@ def original(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_certificate_of_another_name_has_a_signature_of_that_name(
+    original: Path, keys: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.json"
+    shutil.copy(original / "certificate.json", other)
+    opcert("sign", other, "--key", keys / "key.pem", exits=0)
+    opcert("verify", other, "--key", keys / "key.pub.pem", exits=0)
+    assert {each.name for each in tmp_path.iterdir()} == {"other.json", "other.json.sig"}
+
+
 @pytest.fixture
 def folder(original: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(original, tmp_path / "out"))

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from opcert.errors import BackendError
+from opcert.suite.format import index_types_of, input_types_of
 from opcert.suite.support import (
     CallProperties,
     OperatorScope,
@@ -27,6 +28,16 @@ class Declares(Right):
 def of_types(**types: str) -> CallProperties:
     """Return a call of which only the types of its inputs matter."""
     return CallProperties("f32", 1, frozenset(), types, ())
+
+
+def test_the_types_of_a_variadic_first_input_are_no_index_types() -> None:
+    types = {"inputs[0]": "f32", "inputs[1]": "f32", "axis": "i64"}
+    assert index_types_of(types) == {"i64"}
+    assert input_types_of(types, {"to": "f16", "mode": "floor"}) == {
+        "inputs": "f32",
+        "axis": "i64",
+        "to": "f16",
+    }
 
 
 def test_types_are_declared_by_input() -> None:

@@ -108,6 +108,12 @@ def test_the_text_of_a_mistake_is_one_line(file: Path) -> None:
     assert read(file, TEXT).mistake((), "two\n  lines").text == "two lines"
 
 
+def test_the_text_of_a_duplicate_key_is_one_line(file: Path) -> None:
+    file.write_text('"a\\nb": 1\n"a\\nb": 2\n')
+    (mistake,) = YamlSource(file).mistakes
+    assert len(str(mistake).splitlines()) == 1
+
+
 def test_a_duplicate_key_does_not_keep_the_rest_from_being_read(file: Path) -> None:
     source = read(file, "a: 1\nb: 2\na: 3\n")
     text = "duplicate key 'a', first on line 1; keep one of them"
