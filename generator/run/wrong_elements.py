@@ -2,9 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ _BY_CHANCE = 0.25
 _GREATEST = float(np.finfo(np.float64).max)
 # A statement about which elements are wrong has these words, unlike one about what they are.
 ONLY = "only elements"
+# The least and the greatest of wrong elements, and of right ones.
+_Range = tuple[float, float] | tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class WrongElements:
     only: Mapping[str, int] = field(default_factory=dict)
     every: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
-    ranges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    ranges: Mapping[str, _Range] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -61,7 +64,7 @@ class WrongElements:
             return None
         only: dict[str, int] = {}
         every: list[str] = []
-        ranges: dict[str, tuple[float, ...]] = {}
+        ranges: dict[str, _Range] = {}
         with np.errstate(all="ignore"):
             lines, numbers = _lines(expected.shape), _numbers(expected, inputs)
             for text, flags in (*_places(lines), *_numbers_of_note(numbers)):
@@ -75,7 +78,8 @@ class WrongElements:
             for name, quantity in (*lines.items(), *_quantities(numbers)):
                 of_each = np.broadcast_to(quantity, expected.shape)
                 if (own := _range(of_each[wrong])) is not None:
-                    ranges[name] = (*own, *(_range(of_each[~wrong]) or ()))
+                    right = _range(of_each[~wrong])
+                    ranges[name] = own if right is None else (*own, *right)
             found = [text for text, flags in _results(expected, actual) if flags[wrong].all()]
         return cls(int(np.count_nonzero(wrong)), only, tuple(every), tuple(found), ranges)
 
@@ -190,9 +194,9 @@ def _common_ranges(known: Sequence[WrongElements], least: float) -> Iterator[_Co
         ranges = [elements.ranges[name] for elements in known if name in elements.ranges]
         if len(ranges) < len(known):
             continue
-        low = _rounded(min(own[0] for own in ranges), math.floor)
-        high = _rounded(max(own[1] for own in ranges), math.ceil)
-        right = [own[2:] for own in ranges if len(own) > 2]
+        low = _rounded(min(own[0] for own in ranges), ROUND_FLOOR)
+        high = _rounded(max(own[1] for own in ranges), ROUND_CEILING)
+        right = [own[2:] for own in ranges if len(own) == 4]
         below = sum(first < low for first, _ in right)
         above = sum(last > high for _, last in right)
         if min(below, above) >= least:
@@ -205,9 +209,8 @@ def _common_ranges(known: Sequence[WrongElements], least: float) -> Iterator[_Co
             yield _Common(f"where {name} is {text}", len(known), apart, rank)
 
 
-def _rounded(number: float, towards: Callable[[float], int]) -> float:
-    """Return a number with about three digits, unless it is a small integer."""
-    if number == 0 or (number.is_integer() and abs(number) < 1 << 16):
+def _rounded(number: float, rounding: str) -> float:
+    """Return a number with three digits, unless it is a small integer."""
+    if number.is_integer() and abs(number) < 1 << 16:
         return number
-    unit = 10.0 ** (math.floor(math.log10(abs(number))) - 2)
-    return towards(number / unit) * unit
+    return float(Context(prec=3, rounding=rounding).create_decimal(number))

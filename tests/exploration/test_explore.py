@@ -1,5 +1,6 @@
 """Exploring: what is found beyond the suite, how small, how soon, and what does not count."""
 
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -209,4 +210,4 @@ def test_the_command_exits_1_with_a_program_that_fails() -> None:
 def test_an_interrupted_command_exits_130() -> None:
     backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=interrupt"
     result = opcert("explore", *backend, "--operator", SPLITS, "--in-process", exits=130)
-    assert "calls tried, nothing found" in result.stdout
+    assert re.search("calls? tried, nothing found", result.stdout)

@@ -1,11 +1,16 @@
 """What wrong elements have in common: places and numbers that right elements lack."""
 
+import json
 import re
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.run.wrong_elements import ONLY, WrongElements, words_of_elements
@@ -148,6 +153,31 @@ def test_elements_of_every_type_and_shape_can_be_looked_at(
     elements = WrongElements.of(expected, expected[...], wrong, {"data": expected})
     assert elements is not None
     assert elements.only == {}
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=9))
+@example([5e-324])
+@example([float(np.finfo(np.float64).max)])
+def test_a_stated_range_has_all_wrong_elements(found: list[float]) -> None:
+    least, greatest = min(found), max(found)
+    # Right elements are at both ends of all numbers.
+    ends = (-float(np.finfo(np.float64).max), float(np.finfo(np.float64).max))
+    ranges = {"x": (least, greatest, *ends)}
+    text = words_of_elements([WrongElements(count=1, ranges=ranges)] * 9)
+    bounds = [float(number) for number in re.findall(r"-?[\d.]+(?:e[+-]\d+)?|-?inf", text)]
+    if "to" in text.split():
+        assert bounds[0] <= least <= greatest <= bounds[1]
+    elif "more" in text:
+        assert bounds[0] <= least
+    elif text:
+        assert bounds[0] >= greatest
+
+
+@pytest.mark.parametrize("ends", [[], [1.0], [1.0, 2.0, 3.0], ["1", "2"]])
+def test_a_certificate_has_no_range_without_ends(ends: list[Any]) -> None:
+    stored = json.dumps({"ranges": {"x": ends}})
+    with pytest.raises(ValidationError):
+        TypeAdapter(WrongElements).validate_json(stored)
 
 
 def test_large_outputs_are_not_looked_at() -> None:
