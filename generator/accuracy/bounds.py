@@ -219,7 +219,9 @@ class Accuracy:
         if not {*self.within} <= {*known} or not known:
             raise ValueError("arithmetics of a floating-point type with which operators compute")
         is_last = len(self.counts) == int(_bucket(self.worst)) + 1 and self.counts[-1] > 0
-        if not is_last or self.spread < self.worst**2 or (self.spread and not self.worst):
+        # A power of Python may be a unit more than the product, which NumPy sums.
+        square = self.worst * self.worst
+        if not is_last or self.spread < square or (self.spread and not self.worst):
             raise ValueError("'counts' and 'spread' of errors of which 'worst' is the largest")
 
 

@@ -364,6 +364,16 @@ def test_elements_at_the_ends_of_a_type_are_far_apart() -> None:
     assert accuracy.worst > 2.0**62
 
 
+def test_one_great_error_is_the_spread() -> None:
+    (x,) = leaves("f32", [1.0])
+    # Python's power of this number is more than its product with itself.
+    steps = 129_748_661
+    far = np.array([0x3F800000 + steps], np.uint32).view(np.float32)
+    accuracy = accuracy_of(allowance("f32", [x]), far)
+    assert accuracy is not None
+    assert (accuracy.worst, accuracy.spread) == (steps, steps * float(steps))
+
+
 def test_a_signalling_nan_counts_as_open() -> None:
     (x,) = leaves("f32", [1.0])
     signalling = np.array([0x7F800001], np.uint32).view(np.float32)
