@@ -27,6 +27,7 @@ _HOLDS, _APART, _LEAST = 0.9, 0.5, 5
 _BY_CHANCE = 0.25
 # What no certificate can hold is replaced by the greatest number.
 _GREATEST = float(np.finfo(np.float64).max)
+_IN_C_ORDER = "the position in C order"
 # A statement about which elements are wrong has these words, unlike one about what they are.
 ONLY = "only elements"
 # The least and the greatest of wrong elements, and of right ones.
@@ -92,7 +93,7 @@ def _lines(shape: Sequence[int]) -> dict[str, Array]:
         if rank >= least:
             others = [-1 if k == axis % rank else 1 for k in range(rank)]
             lines[f"the position along {name}"] = np.arange(shape[axis]).reshape(others)
-    return {**lines, "the position in C order": np.arange(math.prod(shape)).reshape(shape)}
+    return {**lines, _IN_C_ORDER: np.arange(math.prod(shape)).reshape(shape)}
 
 
 def _places(lines: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
@@ -196,6 +197,9 @@ def _common_ranges(known: Sequence[WrongElements], least: float) -> Iterator[_Co
             continue
         low = _rounded(min(own[0] for own in ranges), ROUND_FLOOR)
         high = _rounded(max(own[1] for own in ranges), ROUND_CEILING)
+        # The first element of all is right in most outputs whose elements are in a wrong order.
+        if name == _IN_C_ORDER and low == 1:
+            continue
         right = [own[2:] for own in ranges if len(own) == 4]
         below = sum(first < low for first, _ in right)
         above = sum(last > high for _, last in right)
