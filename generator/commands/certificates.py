@@ -18,7 +18,7 @@ from opcert.certificate.setup import Setup
 from opcert.commands import options
 from opcert.commands.options import GENERATION, ExitCode, announce, echo_line, takes_settings, warn
 from opcert.errors import OpcertError, printable_line
-from opcert.isolation.supervised import start_backend
+from opcert.isolation.supervised import options_for, start_backend
 from opcert.report import files as reports
 from opcert.report.explain import case_program, describe_case, explain_case, find_case
 from opcert.report.side_by_side import SideBySide
@@ -360,9 +360,7 @@ def explain(
         raise OpcertError("--native needs --backend, the backend whose runtime makes the call")
     if backend_option and backend is None:
         raise OpcertError("--backend-option needs --backend, the backend that takes the option")
-    arguments = parse_backend_options(backend_option)
-    if backend == "reference" and settings.specs is not None:
-        arguments = {"specs": str(settings.specs), **arguments}
+    arguments = options_for(backend or "", parse_backend_options(backend_option), settings)
     opened = open_suite_of_case(case, suite, settings.specs, announce=announce)
     if not opened.select("*", case) and (path := Path(case)).exists():
         # A certificate or its folder in place of a case.

@@ -24,12 +24,13 @@ from opcert.exploration.calls import OperatorCalls, call_line, trials
 from opcert.isolation.supervised import start_backend
 from opcert.programs import step_text, write_program
 from opcert.run.outcome import IsolatedBackend
-from opcert.run.session import FaultKind, Session, SessionFault, Step, shortened
+from opcert.run.session import FaultKind, Session, SessionFault, Step
 from opcert.settings import RunSettings
 from opcert.specification.files import SpecFile, read_specs_in
 from opcert.suite.support import declared_support
 from opcert.verdicts.call_levels import LevelledCalls
 from opcert.verdicts.cause_text import Cause
+from opcert.verdicts.reduction import shortened
 
 # Hypothesis remembers what it has tried, so it begins anew after so many trials.
 _ROUND = 1000

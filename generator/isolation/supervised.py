@@ -244,11 +244,17 @@ def start_backend(
         return check_backend(backend, type(backend).__name__)
     if isolated and not has_processes:
         raise BackendError("isolation needs Linux or macOS; use isolated=None")
-    if backend == "reference" and settings.specs is not None:
-        options = {"specs": str(settings.specs), **options}
+    options = options_for(backend, options, settings)
     if isolated or (isolated is None and backend != "reference" and has_processes):
         return SupervisedBackend(backend, options, settings, files)
     return load(backend, **options)
+
+
+def options_for(backend: str, options: Arguments, settings: RunSettings) -> Arguments:
+    """Return the options of a named backend: the reference follows the specs of the settings."""
+    if backend == "reference" and settings.specs is not None:
+        return {"specs": str(settings.specs), **options}
+    return options
 
 
 @dataclass(frozen=True)

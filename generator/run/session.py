@@ -4,10 +4,10 @@ A case is a list of steps: make this call, expect that. A run, the confirmation 
 and `explore` execute steps in the same way.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 from opcert.accuracy.bounds import accuracy_of_call
 from opcert.arrays.calls import Call
@@ -29,8 +29,6 @@ from opcert.run.outcome import FATAL_OUTCOMES, IsolatedBackend, Outcome, call_ba
 from opcert.run.wrong_elements import WrongElements
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
-
-Item = TypeVar("Item")
 
 # The beginning of a failure's text, if it occurs only with inverted data.
 INVERTED_PREFIX = "with every bit of the data inverted"
@@ -204,24 +202,6 @@ class Session:
         if isinstance(self.backend, IsolatedBackend):
             return [*self._records]
         return [*self._records, CallRecord(inputs=self._buffers, states=self._states)]
-
-
-def shortened(calls: Sequence[Item], fails: Callable[[Sequence[Item]], bool]) -> Sequence[Item]:
-    """Leave out calls without which the last one still `fails`.
-
-    As in delta debugging, halves are left out first, then smaller and smaller parts.
-    """
-    size = len(calls) - 1
-    while size:
-        start = 0
-        while start < len(calls) - 1:
-            fewer = [*calls[:start], *calls[start + size : -1], calls[-1]]
-            if fails(fewer):
-                calls = fewer
-            else:
-                start += size
-        size //= 2
-    return calls
 
 
 def _judge(step: Step, outcome: Outcome) -> Difference | None:

@@ -22,7 +22,7 @@ from opcert.verdicts.cause_text import (
 )
 from opcert.verdicts.condition_text import terms_of
 from opcert.verdicts.dependence import Known, explained_by, known_case, known_in_run
-from opcert.verdicts.drafts import MAX_UNEXPLAINED, STATE, Draft, drafts_of, joined, merged
+from opcert.verdicts.drafts import MAX_UNEXPLAINED, STATE, Draft, drafts_of, merged, one_cause
 from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict
 
@@ -111,33 +111,12 @@ class Diagnosis:
             return causes
         elements = {v.case: v.evidence.elements for v in failures if v.evidence is not None}
         levels, drafts = self._searched(name, by_kind, passed, fresh)
-        for draft in self._joined(levels, drafts, elements):
+        for draft in _spoiling_alike(levels, drafts, elements):
             # What only fresh calls show is no failure of the run.
             if cases := levels.names(draft.explained):
                 words = words_of_elements(elements.get(case) for case in cases)
                 causes.append(_cause(levels, draft, cases, attributed, reproductions, words))
         return causes
-
-    @staticmethod
-    def _joined(
-        levels: CaseLevels,
-        drafts: Sequence[Draft],
-        elements: Mapping[str, WrongElements | None],
-    ) -> Iterator[Draft]:
-        """Yield causes; those are one that spoil the same elements, unless each always does so.
-
-        Conditions with exceptions state in which calls one bug shows, by chance.
-        """
-        alike: dict[str, list[Draft]] = {}
-        for number, draft in enumerate(drafts):
-            words = words_of_elements(elements.get(c) for c in levels.names(draft.explained))
-            alike.setdefault(words if ONLY in words else str(number), []).append(draft)
-        for group in alike.values():
-            matched = (levels.table.matching(draft.condition) & draft.passing for draft in group)
-            if len(group) > 1 and any(passing.any() for passing in matched):
-                yield joined(group, levels.table)
-            else:
-                yield from group
 
     def _searched(
         self,
@@ -245,6 +224,27 @@ def _related(
     figures = f"{most.figures}, {unexplained(len(rest))}"
     whole = replace(most, cases=(*most.cases, *rest), unmatched=rest, figures=figures)
     return [whole if cause is most else cause for cause in causes]
+
+
+def _spoiling_alike(
+    levels: CaseLevels,
+    drafts: Sequence[Draft],
+    elements: Mapping[str, WrongElements | None],
+) -> Iterator[Draft]:
+    """Yield causes; those are one that spoil the same elements, unless each always does so.
+
+    Conditions with exceptions state in which calls one bug shows, by chance.
+    """
+    alike: dict[str, list[Draft]] = {}
+    for number, draft in enumerate(drafts):
+        words = words_of_elements(elements.get(c) for c in levels.names(draft.explained))
+        alike.setdefault(words if ONLY in words else str(number), []).append(draft)
+    for group in alike.values():
+        matched = (levels.table.matching(draft.condition) & draft.passing for draft in group)
+        if len(group) > 1 and any(passing.any() for passing in matched):
+            yield one_cause(group, levels.table)
+        else:
+            yield from group
 
 
 def _cause(

@@ -136,7 +136,7 @@ def _gathered(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:
 
     The other terms of so many say in which calls the same bug shows.
     """
-    ordered = sorted(drafts, key=lambda draft: -int(draft.explained.sum()))
+    ordered = _by_size(drafts)
     for number, first in enumerate(ordered[: -_MIN_ALIKE + 1]):
         every: BoolArray = np.any([draft.explained for draft in ordered[number:]], axis=0)
         for term in first.condition:
@@ -167,25 +167,33 @@ def merged(drafts: Sequence[Draft], table: LevelTable) -> list[Draft]:
         drafts = [both if d is first else d for d in drafts if d is not second]
 
 
-def joined(drafts: Sequence[Draft], table: LevelTable) -> Draft:
-    """Return the cause of failures that are alike in more than levels say.
+def one_cause(drafts: Sequence[Draft], table: LevelTable) -> Draft:
+    """Return the cause of failures that are alike in more than levels state.
 
     Its condition is what they have in common, if as few passing cases have it.
     """
-    kinds = tuple(dict.fromkeys(kind for draft in drafts for kind in draft.kinds))
-    explained, failing, passing, compared = (
-        combine([getattr(draft, mask) for draft in drafts], axis=0)
-        for mask, combine in (
-            ("explained", np.any),
-            ("failing", np.any),
-            ("passing", np.all),
-            ("compared", np.all),
-        )
+    whole = _united(drafts)
+    common = necessary_condition(table, whole.explained, whole.passing, _MAX_LACKING)
+    passing = int((table.matching(common) & whole.passing).sum())
+    is_sharp = common != () and passing <= whole.explained.sum()
+    return replace(whole, condition=common) if is_sharp else replace(whole, common=common)
+
+
+def _united(drafts: Sequence[Draft]) -> Draft:
+    """Return a cause of the failures of all, without a condition; the kind of most comes first."""
+    ordered = _by_size(drafts)
+    return Draft(
+        tuple(dict.fromkeys(kind for draft in ordered for kind in draft.kinds)),
+        (),
+        np.any([draft.explained for draft in drafts], axis=0),
+        np.any([draft.failing for draft in drafts], axis=0),
+        np.all([draft.passing for draft in drafts], axis=0),
+        np.all([draft.compared for draft in drafts], axis=0),
     )
-    common = necessary_condition(table, explained, passing, _MAX_LACKING)
-    whole = Draft(kinds, (), explained, failing, passing, compared, common=common)
-    is_sharp = (table.matching(common) & passing).sum() <= explained.sum()
-    return replace(whole, condition=common, common=()) if common and is_sharp else whole
+
+
+def _by_size(drafts: Sequence[Draft]) -> list[Draft]:
+    return sorted(drafts, key=lambda draft: -int(draft.explained.sum()))
 
 
 def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
@@ -195,21 +203,20 @@ def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
     not checked makes some calls return outputs, and others crash; and integers that a backend
     narrows make valid calls fail, and invalid calls pass.
     """
-    explained = first.explained | second.explained
-    failing, passing = first.failing | second.failing, first.passing & second.passing
-    compared = first.compared & second.compared
-    # The kind of most failures comes first.
-    ordered = sorted((first, second), key=lambda draft: -int(draft.explained.sum()))
-    kinds = tuple(dict.fromkeys(kind for draft in ordered for kind in draft.kinds))
+    both = _united((first, second))
     if not first.condition and not second.condition:
-        of_both = (d.common for d in ordered if not (explained & ~table.matching(d.common)).any())
+        of_both = (
+            draft.common
+            for draft in _by_size((first, second))
+            if not (both.explained & ~table.matching(draft.common)).any()
+        )
         common = next(filter(None, of_both), ())
-        both = Draft(kinds, (), explained, failing, passing, compared, common=common)
         is_one = bool(common) and _are_of_one_bug(first, second)
-        return both if is_one or {*kinds} <= _OF_MEMORY else None
+        return replace(both, common=common) if is_one or {*both.kinds} <= _OF_MEMORY else None
     if not _are_of_one_bug(first, second):
         # One of them may count valid calls, and the other one invalid calls.
         passing, compared = first.passing | second.passing, first.compared | second.compared
+        both = replace(both, passing=passing, compared=compared)
     separately = sum(
         _loss(table.matching(draft.condition), draft.explained, draft.compared)
         for draft in (first, second)
@@ -219,13 +226,13 @@ def _merge(first: Draft, second: Draft, table: LevelTable) -> Draft | None:
     for condition, is_shared in _tried(first, second, table).items():
         matched = table.matching(condition)
         shares = [(matched & d.explained).sum() / d.explained.sum() for d in (first, second)]
-        loss = _loss(matched, explained, compared)
-        tolerance = max(_TOLERANCE, _LOSS_OF_SHARED * explained.sum() * is_shared)
+        loss = _loss(matched, both.explained, both.compared)
+        tolerance = max(_TOLERANCE, _LOSS_OF_SHARED * both.explained.sum() * is_shared)
         if min(shares) >= _SHARED and loss <= separately + tolerance and loss < least:
             best, least = condition, loss
     if best is None:
         return None
-    return Draft(kinds, table.without_spare_levels(best), explained, failing, passing, compared)
+    return replace(both, condition=table.without_spare_levels(best))
 
 
 def _are_of_one_bug(first: Draft, second: Draft) -> bool:

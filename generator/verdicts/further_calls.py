@@ -11,7 +11,7 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import same_bytes
 from opcert.diagnosis.table import unmatched_terms
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.run.session import HELD, Session, Step, shortened, step_of
+from opcert.run.session import HELD, Session, Step, step_of
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.support import declared_support
@@ -29,7 +29,7 @@ from opcert.verdicts.dependence import (
     facts_of,
     relation_of,
 )
-from opcert.verdicts.reduction import StepMaker, call_of, elements_to_read
+from opcert.verdicts.reduction import StepMaker, call_of, elements_to_read, shortened
 from opcert.verdicts.reproduction import FreshCall, ReproducedCall, Reproduction, SerializedCall
 
 # How many fresh calls that match a condition are made, and how many that lack one term of it; and

@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations, product
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,25 @@ SECONDS = 5.0
 Fails: TypeAlias = Callable[[Sequence[Step]], bool]
 # The position of an integer in plain data: the keys and indices that lead to it.
 Path: TypeAlias = tuple[Any, ...]
+Item = TypeVar("Item")
+
+
+def shortened(calls: Sequence[Item], fails: Callable[[Sequence[Item]], bool]) -> Sequence[Item]:
+    """Leave out calls without which the last one still `fails`.
+
+    As in delta debugging, halves are left out first, then smaller and smaller parts.
+    """
+    size = len(calls) - 1
+    while size:
+        start = 0
+        while start < len(calls) - 1:
+            fewer = [*calls[:start], *calls[start + size : -1], calls[-1]]
+            if fails(fewer):
+                calls = fewer
+            else:
+                start += size
+        size //= 2
+    return calls
 
 
 # Edits may raise a LookupError, TypeError, ValueError or OverflowError where they do not apply. The

@@ -6,6 +6,7 @@ few operators have: a fraction, lists of texts and of fractions, and a record.
 """
 
 import gzip
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.at_length import at_length
-from tests.command_line import opcert
+from tests.command_line import opcert, python
 from tests.roles.made_up import assert_fails, write_spec
 
 pytestmark = pytest.mark.usefixtures("few_calls")
@@ -155,6 +156,17 @@ def test_a_wrong_backend_fails_and_a_case_is_explained(folder: Path) -> None:
     assert "names" in text
     assert "weights" in text
     assert "from made/documents@1:select.md" in text
+
+
+def test_the_program_of_a_case_makes_the_call_with_the_reference_of_the_specs(folder: Path) -> None:
+    index = gzip.decompress((folder / "suite" / "made" / "select-1.jsonl.gz").read_bytes()).decode()
+    case = next(word for word in index.split('"') if word.startswith("select-1/drawn-"))
+    program = folder / "program.py"
+    options = "--program", "--backend", "reference", *own(folder)
+    program.write_text(opcert("explain", case, *options, exits=0).stdout)
+    root = str(Path(__file__).parents[2])
+    done = python(program, env={**os.environ, "PYTHONPATH": root})
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_pages_show_types_and_source(folder: Path) -> None:

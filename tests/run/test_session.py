@@ -11,7 +11,7 @@ from opcert.arrays.layouts import C_ORDER
 from opcert.backends.contract import Backend
 from opcert.run.comparison import Difference
 from opcert.run.outcome import IsolatedBackend, Outcome
-from opcert.run.session import Session, Step, shortened
+from opcert.run.session import Session, Step
 from tests.layouts import LAYOUTS
 from tests.wrong_backends import (
     AcceptsEverything,
@@ -146,11 +146,3 @@ def test_inputs_are_laid_out_as_the_step_says() -> None:
     assert kinds(backend, with_data_in("fortran")) is None
     assert backend.inputs[0].flags.f_contiguous
     assert not backend.inputs[0].flags.c_contiguous
-
-
-def test_calls_without_which_the_last_one_fails_are_left_out() -> None:
-    def fails(calls: Sequence[int]) -> bool:
-        return {3, 70} <= {*calls}
-
-    assert shortened(range(100), fails) == [3, 70, 99]
-    assert shortened([7], fails) == [7]

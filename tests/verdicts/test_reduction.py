@@ -8,7 +8,7 @@ import pytest
 from opcert.arrays.layouts import C_ORDER
 from opcert.cases.conditions import Conditions
 from opcert.run.session import Session, Step, step_of
-from opcert.verdicts.reduction import StepMaker, call_of, is_small, reduced
+from opcert.verdicts.reduction import StepMaker, call_of, is_small, reduced, shortened
 from tests import shipped
 from tests.at_length import at_length
 from tests.faults.catalogue import FAULTS
@@ -87,3 +87,11 @@ def test_tensors_of_a_variadic_input_are_removed() -> None:
     (smallest,) = reduced(StepMaker(spec_file), start, [False], fails)
     assert list(smallest.inputs) == ["inputs[0]", "inputs[1]", "inputs[2]"]
     assert smallest.layouts.keys() == set(smallest.data_inputs) == smallest.inputs.keys()
+
+
+def test_calls_without_which_the_last_one_fails_are_left_out() -> None:
+    def fails(calls: Sequence[int]) -> bool:
+        return {3, 70} <= {*calls}
+
+    assert shortened(range(100), fails) == [3, 70, 99]
+    assert shortened([7], fails) == [7]
