@@ -181,31 +181,66 @@ class PlainDataRole(DataRole):
             return call.evaluate_integers(self.shape)
         if not self._partners:
             return self._draw_own_shape(call, call.fact(self.draw_rank))
-        shape = call.fact(self._partners[0].draw_result_shape)
+        return call.fact(self._partners[0].draw_shapes)[self.name]
+
+    def draw_shapes(self, call: Drawing) -> Mapping[str, tuple[int, ...]]:
+        """Draw the shapes of the data that broadcast to one another, of which it is the first."""
+        shape = self._draw_result_shape(call)
         way = call.fact(self._partners[1].draw_way)
-        if way == "none" or (way == "onto" and self.broadcasts_with is None):
-            return shape
-        least, most = int(self.rank[0]), min(int(self.rank[1]), len(shape))
+        if way == "none":
+            return {role.name: shape for role in self._partners}
+        # One of them has all axes, and each extent is kept by some of those that have the axis.
+        onto = way == "onto"
+        whole = self if onto else call.pick(self, "with all axes", self._partners)
+        first_axes = {
+            role.name: 0 if role is whole else len(shape) - role._draw_own_axes(call, len(shape))
+            for role in self._partners
+        }
+        keepers: list[list[str]] = []
+        for axis, bits in enumerate(call.choices.integers("keepers", 0, 1 << 16, len(shape))):
+            having = [name for name, first in first_axes.items() if first <= axis]
+            some = 1 + bits % ((1 << len(having)) - 1)
+            keepers.append([name for k, name in enumerate(having) if some >> k & 1])
+        common, rare = (["none"], ["some", "all"]) if onto else (["some"], ["none", "all"])
+        shapes = {self.name: shape}
+        for role in self._partners[1:] if onto else self._partners:
+            stretched = call.one(role, "stretched", common, rare)
+            kept = [
+                stretched == "none" or (stretched == "some" and role.name in names)
+                for names in keepers
+            ]
+            own = tuple(n if keeps else 1 for n, keeps in zip(shape, kept, strict=True))
+            shapes[role.name] = own[first_axes[role.name] :]
+        return shapes
+
+    def _draw_own_axes(self, call: Drawing, most: int) -> int:
+        least, most = int(self.rank[0]), min(int(self.rank[1]), most)
         if least > most:
             raise Inapplicable("the result has too few dimensions")
-        fewer = {"as many": most, "one fewer": most - 1, "half": most // 2, "fewest": least}
-        rank = call.one(self, "axes", {name: k for name, k in fewer.items() if least <= k})
-        some = ["some", "all"] if rank else []
-        common, rare = (["none"], some) if way == "onto" else (["none", *some], [])
-        stretched = call.one(self, "stretched", common, rare)
-        ones = call.choices.integers(f"{self.name} ones", 0, 1, rank)
-        return tuple(
-            1 if stretched == "all" or (stretched == "some" and ones[k]) else extent
-            for k, extent in enumerate(shape[len(shape) - rank :])
+        common, rare = (
+            {name: k for name, k in axes.items() if least <= k}
+            for axes in (
+                {"as many": most, "one fewer": most - 1},
+                {"half": most // 2, "fewest": least},
+            )
         )
+        return call.one(self, "axes", common, rare)
 
     def draw_way(self, call: Drawing) -> str:
         """Draw how it broadcasts with other data."""
         return "both" if self._mode is None else self.ways[call.fact(self._mode.draw_meant)]
 
-    def draw_result_shape(self, call: Drawing) -> tuple[int, ...]:
-        """Draw the shape to which data that broadcast to one another broadcast."""
-        return self._draw_own_shape(call, self._draw_own_rank(call, "rank of the result"))
+    def _draw_result_shape(self, call: Drawing) -> tuple[int, ...]:
+        # Only extents above 1 show what is repeated: most shapes have several.
+        shape = [*self._draw_own_shape(call, self._draw_own_rank(call, "rank of the result"))]
+        if shape and not call.choices.rarely(f"{self.name} as drawn", 4):
+            for k, extent in enumerate(call.choices.integers("longer", 1, 4, len(shape))):
+                if shape[k] == 1:
+                    if prod(shape) * extent > _MAX_READ:
+                        # The longest axis gives what this one takes.
+                        shape[shape.index(max(shape))] //= extent
+                    shape[k] = extent
+        return tuple(shape)
 
     def _draw_own_shape(self, call: Drawing, rank: int) -> tuple[int, ...]:
         if any(role.role == "filter" for role in self.referrers("type_of", DataRole)):
