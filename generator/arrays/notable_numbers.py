@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from opcert.arrays.element_types import FLOATS, Array, type_name
+from opcert.arrays.element_types import FLOATS, UNSIGNED_INTEGERS, Array, highest, type_name
 
 # Types in which numbers may be computed hold integers of so many bits: f16, f32, i32, f64.
 _EXACT_BITS = (11, 24, 31, 53)
@@ -33,6 +33,8 @@ def flags_of_note(array: Array, *, computed: bool) -> dict[str, Array]:
     if type_name(array.dtype) in FLOATS:
         least = float(ml_dtypes.finfo(array.dtype).smallest_normal)  # type: ignore[no-untyped-call]
         flags["a subnormal number"] = (numbers != 0) & (np.abs(numbers) < least)
+    if (name := type_name(array.dtype)) in UNSIGNED_INTEGERS:
+        flags["a number with its top bit set"] = array.astype(np.uint64) > highest(name) // 2
     if computed:
         sizes = np.where(np.isfinite(numbers), np.abs(numbers), 0)
         flags["a fraction"] = sizes % 1 != 0

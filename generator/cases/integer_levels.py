@@ -10,7 +10,7 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import INTEGERS
 from opcert.roles.axes import AxesRole
 from opcert.roles.drawing import names_near, names_of_place
-from opcert.roles.role import Role
+from opcert.roles.role import ListRole, Role
 
 # The least numbers of the ranges of extents and of numbers of elements.
 _LEAST = (*range(5), 5, 9, 17, 33, 64, 128, 256, 257, 1024, 1 << 14, 1 << 16)
@@ -84,6 +84,9 @@ def levels_of_integers(call: Call, own: Integers) -> Iterator[Levels]:
         yield "value", _values(values[0], own.role.extent_in(call, 0), "i64")
         yield "sign", [_sign(values[0])]
     yield from levels_of_list(values)
+    if values and isinstance(own.role, ListRole):
+        ends = {"at the beginning": str(values[0]), "at the end": str(values[-1])}
+        yield "ends", [f"with {number} {end}" for end, number in ends.items() if number in _LISTED]
     axes = own.axes if isinstance(own.role, AxesRole) else None
     # Axes below 0 count from the end.
     in_order = [k for k in axes if k is not None] if isinstance(axes, Sequence) else values
@@ -133,13 +136,15 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
     values = {
         name: lists[name].values[k] for name, k in elements.items() if k < len(lists[name].values)
     }
+    near: dict[str, list[str]] = {}
     for name, value in values.items():
         own, k = lists[name], elements[name]
         n = own.role.extent_in(call, axis or 0)
         element_type = call.inputs[name].type if name in call.inputs else "i64"
         if element_type not in INTEGERS:
             element_type = "i64"
-        yield f"{name} value", _values(value, n, element_type)
+        near[name] = [*_values(value, n, element_type)]
+        yield f"{name} value", near[name]
         yield f"{name} region", _regions(value, n)
         yield f"{name} sign", [_sign(value)]
         yield f"{name} parity", ["odd" if value % 2 else "even"]
@@ -166,6 +171,9 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             ("other than", "above" if difference > 0 else "below") if difference else ("equal to",)
         )
         equality.setdefault(f"{one} equality", []).extend(f"{way} {other}" for way in ways)
+        # What is done before and after an axis is seldom wrong on one side alone.
+        if type(lists[one].role) is type(lists[other].role):
+            yield f"{one} or {other} value", {*near[one], *near[other]}
     yield from equality.items()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
-from opcert.arrays.element_types import INTEGERS
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS
 from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.cases.conditions import Conditions
 from opcert.cases.integer_levels import (
@@ -53,7 +53,7 @@ _OTHER_EXTENTS = (
 EQUAL_SHAPES, STRETCHED = "equal shapes", "stretched"
 # Of an axis: that along which the operator works.
 _OWN = "operator's"
-RANKS, FEWER = "ranks", "fewer elements"
+RANKS, WIDTHS, FEWER = "ranks", "widths", "fewer elements"
 
 
 class Properties:
@@ -96,6 +96,7 @@ class Properties:
         whole += self._of_names(call)
         whole += self._comparisons(call, shape, located)
         whole.append((STRETCHED, [*self._stretched(call, outputs)]))
+        whole.append((WIDTHS, [*_widths(call)]))
         whole += _counts(located, shape)
         whole.append((FEWER, [*_shorter_lists(lists.values())]))
         whole += _of_all_axes(shape, located, outputs)
@@ -199,6 +200,15 @@ class Properties:
             yield from levels_of_tensors(tensors, is_variadic=argument.variadic is not None)
             if argument.type in self._of_data:
                 yield from levels_of_numbers(tensors[0])
+
+
+def _widths(call: Call) -> Iterator[str]:
+    """Yield how the type that an attribute names compares with those of inputs."""
+    for (name, to), (other, tensor) in product(call.attributes.items(), call.inputs.items()):
+        if isinstance(to, str) and to in ELEMENT_TYPES:
+            own, size = (ELEMENT_TYPES[of].itemsize for of in (to, tensor.type))
+            if own != size:
+                yield f"{'wider' if own > size else 'narrower'} in {name} than in {other}"
 
 
 def _point(levels: Iterable[Levels]) -> Point:

@@ -33,6 +33,8 @@ _FACTOR_BITS, _LEVEL_BITS = 9.0, 3.5
 _FACTOR_SHARE, _LEVEL_SHARE = 0.06, 0.025
 # How many times as much a derived factor costs.
 _DERIVED = 2.0
+# A condition is final if its failures, less its exceptions, are this share of all.
+_NEARLY_ALL = 0.95
 # So many bounds at the most state levels as a range of numbers.
 _MAX_BOUNDS = 2
 # The least value of four factors, as a share of the failures: so many fit parts of them by chance.
@@ -73,8 +75,11 @@ class Search:
         )
         self._packed_levels = [_packed(lines) for lines in self._by_place(self._levels)]
         self._packed_ends = [_packed(mask[cases]) for mask in (remaining, passing)]
-        bits = max(1.0, -math.log2(self._fails.mean()))
-        self._factor_price, self._level_price = _FACTOR_BITS / bits, _LEVEL_BITS / bits
+        # What a failure that a condition explains is worth.
+        self._bits = max(1.0, -math.log2(self._fails.mean()))
+        self._factor_price, self._level_price = (
+            bits / self._bits for bits in (_FACTOR_BITS, _LEVEL_BITS)
+        )
         odds = float(self._fails.sum() / self._passes.sum())
         self._price_so_far = min(_PASSING_SO_FAR, _PASSING_SHARE * odds)
         self._is_present: BoolArray = np.any(self._levels, axis=1)
@@ -83,24 +88,17 @@ class Search:
     @np.errstate(invalid="ignore")
     def best(self) -> Condition | None:
         """Return the condition of the greatest value, or None if no condition explains much."""
-        found = [self._ascend([i]) for i in range(len(self._rows))]
-        total = self._fails.sum()
-        # At best, a pair explains every failure and nothing else.
-        if max(value for value, _ in found) < total - self._factor_price:
-            found += [self._ascend([*pair], pair) for pair in self._pairs(_PASSING)]
-        if max(value for value, _ in found) < total - 2 * self._factor_price:
-            pairs = self._pairs(self._price_so_far)
-            found += [self._ascend([*triple], triple) for triple in self._longer(pairs, _PASSING)]
-            if max(value for value, _ in found) < total - 3 * self._factor_price:
-                triples = self._longer(pairs, self._price_so_far)
-                fours = [self._ascend([*f], f) for f in self._longer(triples, _PASSING)]
-                found += [four for four in fours if four[0] >= _SHARE_OF_FOURS * total]
         # Of conditions with equal values, the one of the fewest factors comes first.
+        found = self._found(_PASSING)
         value, choice = max(found, key=itemgetter(0))
-        matched = self._cases(self._matched(choice))
-        failing, passing = (matched * self._fails).sum(), (matched * self._passes).sum()
-        if value <= self._factor_price or passing > _MAX_PASSING * (failing + passing):
+        if self._worth(self._matched(choice), _PASSING) < _NEARLY_ALL * self._fails.sum():
+            # Failures are left, or exceptions: a fault may not show in all calls that it concerns.
+            found += self._found(self._price_so_far)
+            shortest = max(((self._saved(own), own) for _, own in found), key=itemgetter(0))
+            value, choice = shortest if shortest[0] > self._factor_price else (value, choice)
+        if value <= self._factor_price:
             return None
+        matched = self._cases(self._matched(choice))
         # Drop a factor whose levels leave out no case.
         for factor in sorted(choice):
             others = {i: flags for i, flags in choice.items() if i != factor}
@@ -111,6 +109,35 @@ class Search:
             (factors[i][0], tuple(factors[i][1][k] for k in np.flatnonzero(flags)))
             for i, flags in sorted(choice.items())
         )
+
+    def _found(self, price: float) -> list[tuple[float, _Choice]]:
+        """Return conditions with their values; `price` is that of a passing case."""
+        found = [self._ascend([i], None, price) for i in range(len(self._rows))]
+        total = self._fails.sum()
+        # At best, a pair explains every failure and nothing else.
+        if max(value for value, _ in found) < total - self._factor_price:
+            found += [self._ascend([*pair], pair, price) for pair in self._pairs(price)]
+        if max(value for value, _ in found) < total - 2 * self._factor_price:
+            pairs = self._pairs(self._price_so_far)
+            found += [
+                self._ascend([*triple], triple, price) for triple in self._longer(pairs, price)
+            ]
+            if max(value for value, _ in found) < total - 3 * self._factor_price:
+                triples = self._longer(pairs, self._price_so_far)
+                fours = [self._ascend([*f], f, price) for f in self._longer(triples, price)]
+                found += [four for four in fours if four[0] >= _SHARE_OF_FOURS * total]
+        return found
+
+    def _saved(self, choice: _Choice) -> float:
+        """Return how much shorter it is to state which cases fail with a condition, in failures."""
+        matched = self._cases(self._matched(choice))
+        fails, passes = (float(ends @ matched) for ends in (self._fails, self._passes))
+        others = float(self._fails.sum()) - fails, float(self._passes.sum()) - passes
+        if passes > _MAX_PASSING * (fails + passes):
+            return -math.inf
+        every = _bits(fails + others[0], passes + others[1])
+        saved = 1 - (_bits(fails, passes) + _bits(*others)) / every
+        return saved * float(self._fails.sum()) - self._price(choice, fails)
 
     def _worth(self, lines: BoolArray, price: float) -> float:
         """Return the failing cases of some lines, less the passing ones at a price."""
@@ -224,7 +251,9 @@ class Search:
             cases[..., : at_place.shape[-1]] |= at_place
         return cases
 
-    def _ascend(self, order: list[int], choice: _Choice | None = None) -> tuple[float, _Choice]:
+    def _ascend(
+        self, order: list[int], choice: _Choice | None, price: float
+    ) -> tuple[float, _Choice]:
         """Choose the levels of one factor after the other, until no choice is worth more.
 
         Return the value of the choice as well.
@@ -235,22 +264,25 @@ class Search:
         while True:
             for factor in reversed(order):
                 others = {i: flags for i, flags in choice.items() if i != factor}
-                choice[factor] = self._widen(factor, self._matched(others))
-            if (value := self._value(choice)) <= best:
+                choice[factor] = self._widen(factor, self._matched(others), price)
+            if (value := self._value(choice, price)) <= best:
                 return best, best_choice
             best, best_choice = value, dict(choice)
 
-    def _value(self, choice: _Choice) -> float:
+    def _value(self, choice: _Choice, price: float) -> float:
         """Return what a choice explains, less the price of passing cases, factors and levels."""
         cases = self._cases(self._matched(choice))
         explained = float(self._fails @ cases)
-        value = explained - _PASSING * float(self._passes @ cases)
+        return explained - price * float(self._passes @ cases) - self._price(choice, explained)
+
+    def _price(self, choice: _Choice, explained: float) -> float:
+        """Return what the factors and levels of a choice cost that explains so many failures."""
         factors = sum(self._weights[factor] for factor in choice) - 1
         levels = sum(self._extra_levels(*pair) for pair in choice.items())
-        value -= (self._factor_price + _FACTOR_SHARE * explained) * factors
-        return value - (self._level_price + _LEVEL_SHARE * explained) * levels
+        price = (self._factor_price + _FACTOR_SHARE * explained) * factors
+        return price + (self._level_price + _LEVEL_SHARE * explained) * levels
 
-    def _widen(self, factor: int, lines: BoolArray, price: float = _PASSING) -> BoolArray:
+    def _widen(self, factor: int, lines: BoolArray, price: float) -> BoolArray:
         """Choose the best level of a factor on some lines, and add levels as long as they help.
 
         `price` is that of a passing case.
@@ -302,6 +334,12 @@ class Search:
         extra += [len(chosen) - count] if self._is_exclusive[factor] else []
         extra += [bounds] if self._is_ordered[factor] and bounds <= _MAX_BOUNDS else []
         return min(extra)
+
+
+def _bits(fails: float, passes: float) -> float:
+    """Return how many bits it takes to state which of some cases fail."""
+    total = fails + passes
+    return -sum(n * math.log2(n / total) for n in (fails, passes) if n)
 
 
 def _packed(flags: BoolArray) -> npt.NDArray[np.uint64]:

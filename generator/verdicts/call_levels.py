@@ -300,12 +300,12 @@ def levels_of_change(
 
 def shared_points(baseline: Sequence[Point], changed: Collection[str]) -> Iterable[Point]:
     """Return what an invalid call has of the levels of its baseline."""
-    dropped = (*(f"{argument} " for argument in changed), BEHAVIOUR)
     shared = [
         {
             factor: levels
             for factor, levels in point.items()
-            if not factor.startswith(dropped)
+            if {*factor.split()[:-1]}.isdisjoint(changed)
+            and not factor.startswith(BEHAVIOUR)
             and not factor.endswith(_SPECIAL)
             and factor not in _OF_RESULTS
         }

@@ -14,6 +14,7 @@ from opcert.cases.properties import (
     OUTPUT_LENGTH,
     RANKS,
     STRETCHED,
+    WIDTHS,
 )
 from opcert.diagnosis.table import Condition, LevelTable
 from opcert.errors import listed
@@ -45,6 +46,7 @@ _PHRASES = {
     NEIGHBOUR: "the difference '{1}' from the previous call",
     EQUAL_SHAPES: "the same shape of {1}",
     RANKS: "a rank that is {1}",
+    WIDTHS: "elements that are {1}",
     FEWER: "fewer elements of {1}",
     STRETCHED: "a stretching of {1}",
     OUTPUT_EXTENTS: "outputs with {1}",
@@ -87,7 +89,8 @@ _PHRASES = {
     **dict.fromkeys(("content", "family", "range", "sign", "type", "width"), "{0} of {1}"),
     **dict.fromkeys(("list", "value"), "{0} = {1}"),
     **dict.fromkeys(
-        ("equality", "given", "layout", "order", "parity", "past", "region", "signs"), "{0} {1}"
+        ("ends", "equality", "given", "layout", "order", "parity", "past", "region", "signs"),
+        "{0} {1}",
     ),
 }
 # What a call with one level of an aspect has.

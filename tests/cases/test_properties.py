@@ -349,6 +349,32 @@ def test_how_great_a_number_of_an_attribute_is_is_a_level() -> None:
     assert has(point, {"eps range": "2^-4 to 1"})
 
 
+def test_with_which_number_a_list_begins_and_ends_is_a_level() -> None:
+    inputs = {"data": filled("f32", (2,)), "repeats": vector("i64", (1, 3, 0))}
+    point = points("openvino/Tile-1", Call(inputs, {}), (1, 3, 0))[0]
+    assert point["repeats ends"] == {"with 1 at the beginning", "with 0 at the end"}
+
+
+def test_a_number_on_either_side_of_an_axis_is_a_level() -> None:
+    pads = {"pads_begin": vector("i64", (0,)), "pads_end": vector("i64", (4,))}
+    (point,) = points("openvino/Pad-1", Call({"data": filled("f32", (5,)), **pads}, {}), (9,))
+    assert has(point, {"pads_begin or pads_end value": "0"})
+    assert has(point, {"pads_begin or pads_end value": "n - 1"})
+
+
+@pytest.mark.parametrize(
+    ("to", "level"),
+    [
+        ("i32", {"wider in destination_type than in data"}),
+        ("i8", {"narrower in destination_type than in data"}),
+        ("f16", set()),
+    ],
+)
+def test_whether_a_type_is_wider_than_that_of_the_data_is_a_level(to: str, level: set[str]) -> None:
+    call = Call({"data": Tensor("i16", (1,), (3,))}, {"destination_type": to})
+    assert points("openvino/Convert-1", call, (1,))[0]["widths"] == level
+
+
 def test_an_output_that_differs_on_two_axes_differs_on_several() -> None:
     pads = {"pads_begin": vector("i64", (1, 2)), "pads_end": vector("i64", (1, 0))}
     call = Call({"data": filled("f32", (5, 2)), **pads}, {"pad_mode": "edge"})

@@ -112,6 +112,15 @@ def test_a_few_passes_do_not_hide_a_cause() -> None:
     assert conditions(found) == [{"rank": ("3",)}]
 
 
+def test_a_cause_that_often_does_not_show_is_not_cut_to_where_it_always_does() -> None:
+    def shows(case: Levels) -> bool:
+        ordinal = int(case["rank"]) + (case["sign"] == "negative") + (case["layout"] == "c")
+        return case["layout"] == "gapped" or ordinal % 2 == 0
+
+    found = explained(lambda case: case["type"] == "f16" and shows(case))
+    assert conditions(found) == [{"type": ("f16",)}]
+
+
 def test_failures_without_a_common_level_are_not_explained() -> None:
     random = np.random.default_rng(0)
     chosen = {int(number) for number in random.choice(len(GRID), 40, replace=False)}

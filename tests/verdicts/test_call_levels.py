@@ -7,6 +7,7 @@ import pytest
 
 from opcert.arrays.calls import Call
 from opcert.arrays.layouts import Layout
+from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.arrays.tensor_functions import filled
 from opcert.run.session import Step
 from opcert.verdicts.call_levels import NARROWED, RESULTS, LevelledCalls, levels_of_data
@@ -25,6 +26,14 @@ def test_numbers_of_note_are_levels_of_the_argument_that_has_them() -> None:
     assert levels.keys() == {"pad special", "data special"}
     assert levels["pad special"] == {"-0.0"}
     assert levels["data special"] == {"infinity", "NaN", "a number below 0"}
+
+
+@pytest.mark.parametrize(("number", "has_it"), [(1 << 63, True), ((1 << 63) - 1, False)])
+def test_that_a_number_would_be_negative_if_it_were_signed_is_a_level(
+    number: int, has_it: bool
+) -> None:
+    found = numbers_of_note(np.array([0, number], np.uint64), computed=True)
+    assert ("a number with its top bit set" in found) is has_it
 
 
 @pytest.mark.parametrize(("name", "found"), [("Add-1", {"infinity"}), ("Pad-1", None)])
