@@ -219,9 +219,13 @@ def _located(
     excerpt = excerpt_around(i, expected, output, position)
     first = next(islice(excerpt_rows(excerpt), position - excerpt.start, None))
     remark = " (values are equal, bits are not)" if kind == "bits" else ""
-    elements = f"element{'s' * (expected.size > 1)}{remark}"
-    text = f"output {i} differs in {int(wrong.sum())} of {expected.size} {elements}"
-    return Difference(kind, f"{text}; first at {first.summary}{more}", excerpt, wrong)
+    text = f"{_share_of_wrong(i, wrong)}{remark}; first at {first.summary}{more}"
+    return Difference(kind, text, excerpt, wrong)
+
+
+def _share_of_wrong(i: int, wrong: Array) -> str:
+    elements = f"element{'s' * (wrong.size > 1)}"
+    return f"output {i} differs in {int(wrong.sum())} of {wrong.size} {elements}"
 
 
 def _compare_computed(
@@ -237,12 +241,12 @@ def _compare_computed(
         return None
     unequal = ~rows.any(axis=0)
     kind: FailureKind = "value" if unequal.any() else "accuracy"
-    wrong = unequal if kind == "value" else differs
+    wrong = np.asarray(unequal if kind == "value" else differs)
     position = int(np.argmax(wrong))
     excerpt = excerpt_around(i, settled(golden, output), output, position)
     first = next(islice(excerpt_rows(excerpt), position - excerpt.start, None))
-    text = f"output {i} differs in {int(wrong.sum())} of {golden.size} elements; first at "
-    text += f"{first.position}: {first.actual} ({first.actual_bits}), expected {first.expected}"
+    text = f"{_share_of_wrong(i, wrong)}; first at {first.position}: {first.actual} "
+    text += f"({first.actual_bits}), expected {first.expected}"
     bounds = allowance.bounds_at(position)
     if bounds is not None:
         text += f"; {allowance.claimed} arithmetic allows {bounds[0]} to {bounds[1]}"

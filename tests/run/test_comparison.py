@@ -1,5 +1,6 @@
 """The comparison of outputs: count, type, dtype, shape, bytes, in that order."""
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -34,6 +35,12 @@ def computed(element: Array) -> Array:
     bounds, flags = element[None], np.zeros(1, np.uint8)
     allowance = Allowance(("correctly rounded",), bounds, bounds, flags, "correctly rounded")
     return with_allowance(element, allowance)
+
+
+@pytest.mark.parametrize("form", [np.asarray, computed])
+def test_one_element_is_in_the_singular(form: Callable[[Array], Array]) -> None:
+    found = difference([form(np.array([1], np.int8))], [np.array([2], np.int8)])
+    assert found.text.startswith("output 0 differs in 1 of 1 element; first at [0]: 2")
 
 
 @pytest.mark.parametrize(
