@@ -89,11 +89,13 @@ class Search:
     def best(self) -> Condition | None:
         """Return the condition of the greatest value, or None if no condition explains much."""
         # Of conditions with equal values, the one of the fewest factors comes first.
-        found = self._found(_PASSING)
+        found = self._found()
         value, choice = max(found, key=itemgetter(0))
         if self._worth(self._matched(choice), _PASSING) < _NEARLY_ALL * self._fails.sum():
             # Failures are left, or exceptions: a fault may not show in all calls that it concerns.
-            found += self._found(self._price_so_far)
+            price = self._price_so_far
+            choices = (*self._singles, *self._pairs_so_far, *self._triples_so_far)
+            found += (self._ascend(choice, price) for choice in choices)
             shortest = max(((self._saved(own), own) for _, own in found), key=itemgetter(0))
             value, choice = shortest if shortest[0] > self._factor_price else (value, choice)
         if value <= self._factor_price:
@@ -110,23 +112,33 @@ class Search:
             for i, flags in sorted(choice.items())
         )
 
-    def _found(self, price: float) -> list[tuple[float, _Choice]]:
-        """Return conditions with their values; `price` is that of a passing case."""
-        found = [self._ascend([i], None, price) for i in range(len(self._rows))]
+    def _found(self) -> list[tuple[float, _Choice]]:
+        """Return conditions with their values; longer ones as long as they may be worth more."""
+        found = [self._ascend(single) for single in self._singles]
         total = self._fails.sum()
         # At best, a pair explains every failure and nothing else.
         if max(value for value, _ in found) < total - self._factor_price:
-            found += [self._ascend([*pair], pair, price) for pair in self._pairs(price)]
+            found += [self._ascend(pair) for pair in self._pairs(_PASSING)]
         if max(value for value, _ in found) < total - 2 * self._factor_price:
-            pairs = self._pairs(self._price_so_far)
-            found += [
-                self._ascend([*triple], triple, price) for triple in self._longer(pairs, price)
-            ]
+            triples = self._longer(self._pairs_so_far, _PASSING)
+            found += [self._ascend(triple) for triple in triples]
             if max(value for value, _ in found) < total - 3 * self._factor_price:
-                triples = self._longer(pairs, self._price_so_far)
-                fours = [self._ascend([*f], f, price) for f in self._longer(triples, price)]
+                fours = map(self._ascend, self._longer(self._triples_so_far, _PASSING))
                 found += [four for four in fours if four[0] >= _SHARE_OF_FOURS * total]
         return found
+
+    @cached_property
+    def _singles(self) -> list[_Choice]:
+        """Each factor alone, of which no level is chosen yet."""
+        return [{i: np.zeros(rows.stop - rows.start, bool)} for i, rows in enumerate(self._rows)]
+
+    @cached_property
+    def _pairs_so_far(self) -> list[_Choice]:
+        return self._pairs(self._price_so_far)
+
+    @cached_property
+    def _triples_so_far(self) -> list[_Choice]:
+        return self._longer(self._pairs_so_far, self._price_so_far)
 
     def _saved(self, choice: _Choice) -> float:
         """Return how much shorter it is to state which cases fail with a condition, in failures."""
@@ -251,14 +263,12 @@ class Search:
             cases[..., : at_place.shape[-1]] |= at_place
         return cases
 
-    def _ascend(
-        self, order: list[int], choice: _Choice | None, price: float
-    ) -> tuple[float, _Choice]:
+    def _ascend(self, choice: _Choice, price: float = _PASSING) -> tuple[float, _Choice]:
         """Choose the levels of one factor after the other, until no choice is worth more.
 
-        Return the value of the choice as well.
+        Return the value of the choice as well. `price` is that of a passing case.
         """
-        choice = dict(choice or {})
+        order, choice = [*choice], dict(choice)
         best, best_choice = -np.inf, choice
         # The factor that separates best comes last in the order.
         while True:

@@ -4,10 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
+from traceback import extract_tb
 
 import numpy as np
 
 from opcert.diagnosis.explanations import separate_causes
+from opcert.errors import OpcertError, describe_error
 from opcert.run.wrong_elements import ONLY, WrongElements, words_of_elements
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import ReadOnUse
@@ -64,13 +67,15 @@ class Diagnosis:
         by_operator: dict[str, list[Verdict]] = {}
         for verdict in verdicts:
             by_operator.setdefault(verdict.operator, []).append(verdict)
-        causes = [
-            cause
-            for name, own in by_operator.items()
-            for cause in self._operator_causes(
-                name, own, reproductions or {}, (fresh or {}).get(name, ())
-            )
-        ]
+        causes: list[Cause] = []
+        for name, own in by_operator.items():
+            further = reproductions or {}, (fresh or {}).get(name, ())
+            try:
+                causes += self._operator_causes(name, own, *further)
+            except OpcertError:
+                raise
+            except Exception as error:  # the verdicts of a long run outlive a mistake here
+                causes += _unsearched(name, own, error)
 
         def order(cause: Cause) -> tuple[bool, bool, bool, int]:
             is_severe = any(kind in _SEVERE for kind in cause.kinds)
@@ -90,15 +95,10 @@ class Diagnosis:
         reproductions: Mapping[str, Reproduction],
         fresh: Sequence[FreshCall],
     ) -> list[Cause]:
-        failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
-        failed = {verdict.case for verdict in failures}
-        # An uncredited rejection follows from its baseline's failure.
-        attributed = [verdict for verdict in failures if verdict.attributed_to in failed]
-        followed = {verdict.case for verdict in attributed}
+        failures, attributed = _failures(verdicts)
         by_kind: dict[str, list[str]] = {}
         for verdict in failures:
-            if verdict.case not in followed:
-                by_kind.setdefault(str(verdict.failure), []).append(verdict.case)
+            by_kind.setdefault(str(verdict.failure), []).append(verdict.case)
         causes: list[Cause] = []
         passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
         if STATE in by_kind and any(r.relation for r in reproductions.values()):
@@ -176,6 +176,33 @@ class Diagnosis:
     def specs(self) -> Mapping[str, SpecFile]:
         """The specs of the suite by operator."""
         return self.suite.spec_files if self._given is None else self._given
+
+
+def _failures(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
+    """Return the failures, and apart the rejections that are not credited because of them."""
+    failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
+    failed = {verdict.case for verdict in failures}
+    attributed = [verdict for verdict in failures if verdict.attributed_to in failed]
+    return [verdict for verdict in failures if verdict.attributed_to not in failed], attributed
+
+
+def _unsearched(operator: str, verdicts: Sequence[Verdict], error: Exception) -> Iterator[Cause]:
+    """Yield one cause of all failures of an operator, the search for whose causes failed."""
+    failures, attributed = _failures(verdicts)
+    if not failures:
+        return
+    place = extract_tb(error.__traceback__)[-1]
+    text = f"the search for causes ended in line {place.lineno} of {Path(place.filename).name}"
+    yield Cause(
+        operator=operator,
+        kinds=tuple(kind for kind, _ in Counter(str(v.failure) for v in failures).most_common()),
+        cases=tuple(verdict.case for verdict in failures),
+        attributed=tuple(verdict.case for verdict in attributed),
+        failing=len(failures),
+        representative=failures[0].case,
+        statement=f"{operator.partition('/')[2]} fails; {text} with {describe_error(error)}, "
+        "a mistake of opcert",
+    )
 
 
 def _related(

@@ -302,6 +302,17 @@ def test_conditions_that_match_the_same_cases_are_both_stated() -> None:
     )
 
 
+def test_a_mistake_in_the_search_for_causes_leaves_the_verdicts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = verdicts(SLICE, lambda case: "value" if is_valid(case) else None)
+    monkeypatch.setattr(Diagnosis, "_searched", lambda *_: dict[str, str]()["it"])
+    (cause,) = Diagnosis(core()[0]).causes(found)
+    assert [*cause.cases] == [verdict.case for verdict in found if verdict.status == "fail"]
+    assert cause.statement.startswith("Slice-8 fails; the search for causes ended in line ")
+    assert cause.statement.endswith(" of test_causes.py with KeyError: 'it', a mistake of opcert")
+
+
 def test_passing_verdicts_have_no_causes() -> None:
     assert not Diagnosis(samples.suite()).causes(samples.right().verdicts)
 
