@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import INTEGERS
 from opcert.roles.axes import AxesRole
+from opcert.roles.data import PartRole, PerAxis
 from opcert.roles.drawing import names_near, names_of_place
 from opcert.roles.role import ListRole, Role
 
@@ -38,6 +39,8 @@ _PAST = {
 MULTIPLES = ("odd", "twice an odd number", "four times an odd number", "a multiple of 8")
 # Lists of so many numbers in some order of theirs are levels themselves.
 _MAX_LISTED = 4
+# The parts of lists that concern an end of each axis.
+_ENDS = ("before", "after")
 # What begins the level of a place that is not the first, or not the last.
 NOT = "any but the "
 
@@ -171,10 +174,14 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             ("other than", "above" if difference > 0 else "below") if difference else ("equal to",)
         )
         equality.setdefault(f"{one} equality", []).extend(f"{way} {other}" for way in ways)
-        # What is done before and after an axis is seldom wrong on one side alone.
-        if type(lists[one].role) is type(lists[other].role):
+        # What is added at both ends of an axis is seldom wrong at one of them alone.
+        if _is_of_an_end(lists[one].role) and _is_of_an_end(lists[other].role):
             yield f"{one} or {other} value", {*near[one], *near[other]}
     yield from equality.items()
+
+
+def _is_of_an_end(role: Role) -> bool:
+    return isinstance(role, PerAxis | PartRole) and getattr(role, "part", "before") in _ENDS
 
 
 def _divided(value: int, others: Mapping[str, int | None]) -> Iterator[str]:

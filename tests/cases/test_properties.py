@@ -360,6 +360,7 @@ def test_a_number_on_either_side_of_an_axis_is_a_level() -> None:
     (point,) = points("openvino/Pad-1", Call({"data": filled("f32", (5,)), **pads}, {}), (9,))
     assert has(point, {"pads_begin or pads_end value": "0"})
     assert has(point, {"pads_begin or pads_end value": "n - 1"})
+    assert not any(" or " in factor for factor in points(SLICE, sliced(start=0, stop=2), (2, 3))[0])
 
 
 @pytest.mark.parametrize(
