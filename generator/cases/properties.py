@@ -138,10 +138,17 @@ class Properties:
     def _comparisons(
         self, call: Call, shape: Sequence[int], located: Sequence[Integers]
     ) -> Iterator[Levels]:
-        """Yield how the shapes of inputs with dimensions compare, also with that of the data."""
+        """Yield how the shapes of inputs compare, also with that of the data.
+
+        Only those of data may be scalars: that an axis is one says nothing about its rank.
+        """
         own_axes = [own.axes for own in located if isinstance(own.axes, int)]
-        named = {argument.name: call.inputs.get(argument.name) for argument in self._spec.inputs}
-        shapes = {n: tensor.shape for n, tensor in named.items() if tensor and tensor.shape}
+        shapes = {
+            argument.name: tensor.shape
+            for argument in self._spec.inputs
+            if (tensor := call.inputs.get(argument.name))
+            and (tensor.shape or isinstance(argument, DataRole))
+        }
         pairs = [*combinations(shapes.items(), 2)]
         yield EQUAL_SHAPES, [f"{a} and {b}" for (a, m), (b, n) in pairs if m == n]
         ranks = [f"other in {a} than in {b}" for (a, m), (b, n) in pairs if len(m) != len(n)]

@@ -336,8 +336,9 @@ def test_a_stretched_axis_next_to_one_that_is_kept_is_a_level() -> None:
     assert "data along an axis before one that it keeps" not in point["stretched"]
 
 
-def test_which_input_has_the_lower_rank_is_a_level() -> None:
-    inputs = {"a": filled("f32", (3,)), "b": filled("f32", (2, 3))}
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_which_input_has_the_lower_rank_is_a_level(shape: tuple[int, ...]) -> None:
+    inputs = {"a": filled("f32", shape), "b": filled("f32", (2, 3))}
     (point, *_) = points("openvino/Add-1", Call(inputs, {}), (2, 3))
     assert point["ranks"] == {"other in a than in b", "lower in a than in b"}
 
