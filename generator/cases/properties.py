@@ -324,7 +324,8 @@ def _taken(extent: int, length: int) -> str:
     """Return how much of an axis an output has."""
     if extent > length:
         return "more than an axis has"
+    # One element is in no order, also where the axis has no other.
     share = (
-        "none" if not extent else "all" if extent == length else "one" if extent == 1 else "some"
+        "none" if not extent else "one" if extent == 1 else "all" if extent == length else "some"
     )
     return f"{share} of an axis"

@@ -41,7 +41,9 @@ _MAX_BOUNDS = 2
 _SHARE_OF_FOURS = 0.5
 # How many pairs are searched, and get further factors; how many triples, and fours; and of how many
 # times as many these are the best.
-_PAIRS, _LONGER, _ESTIMATED = 12, 16, 3
+_PAIRS, _LONGER, _ESTIMATED = 24, 16, 3
+# How many other factors are tried in the place of one.
+_EXCHANGED = 12
 _WORD_BITS = 64
 # A condition explains nothing if more of its cases pass.
 _MAX_PASSING = 0.5
@@ -90,7 +92,8 @@ class Search:
         """Return the condition of the greatest value, or None if no condition explains much."""
         # Of conditions with equal values, the one of the fewest factors comes first.
         found = self._found()
-        value, choice = max(found, key=itemgetter(0))
+        value, choice = self._exchanged(*max(found, key=itemgetter(0)))
+        found.append((value, choice))
         if self._worth(self._matched(choice), _PASSING) < _NEARLY_ALL * self._fails.sum():
             # Failures are left, or exceptions: a fault may not show in all calls that it concerns.
             price = self._price_so_far
@@ -126,6 +129,23 @@ class Search:
                 fours = map(self._ascend, self._longer(self._triples_so_far, _PASSING))
                 found += [four for four in fours if four[0] >= _SHARE_OF_FOURS * total]
         return found
+
+    def _exchanged(self, value: float, choice: _Choice) -> tuple[float, _Choice]:
+        """Exchange factors for others as long as the condition is then worth more.
+
+        Many factors say nearly the same, and few of them are in a promising pair.
+        """
+        starts = [rows.start for rows in self._rows]
+        for factor in choice:
+            others = {i: flags for i, flags in choice.items() if i != factor}
+            fails, passes = self._counts(self._matched(others))
+            counts = np.maximum(fails - _PASSING * passes, 0)
+            for i in np.argsort(-np.add.reduceat(counts, starts), kind="stable")[:_EXCHANGED]:
+                if i not in others:
+                    tried = self._ascend({**others, int(i): counts[self._rows[i]] > 0})
+                    if tried[0] > value:
+                        return self._exchanged(*tried)
+        return value, choice
 
     @cached_property
     def _singles(self) -> list[_Choice]:
