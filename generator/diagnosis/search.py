@@ -94,7 +94,9 @@ class Search:
         found = self._found()
         value, choice = self._exchanged(*max(found, key=itemgetter(0)))
         found.append((value, choice))
-        if self._worth(self._matched(choice), _PASSING) < _NEARLY_ALL * self._fails.sum():
+        is_separate = any(self._is_separate[i] for i in choice)
+        net = self._worth(self._matched(choice), _PASSING)
+        if net < _NEARLY_ALL * self._fails.sum() and not is_separate:
             # Failures are left, or exceptions: a fault may not show in all calls that it concerns.
             price = self._price_so_far
             choices = (*self._singles, *self._pairs_so_far, *self._triples_so_far)
