@@ -189,27 +189,26 @@ class PlainDataRole(DataRole):
         way = call.fact(self._partners[1].draw_way)
         if way == "none":
             return {role.name: shape for role in self._partners}
-        # One of them has all axes, and each extent is kept by some of those that have the axis.
+        # One of them has all axes. Each extent is kept by all that have the axis, or all but one.
         onto = way == "onto"
         whole = self if onto else call.pick(self, "with all axes", self._partners)
         first_axes = {
             role.name: 0 if role is whole else len(shape) - role._draw_own_axes(call, len(shape))
             for role in self._partners
         }
-        keepers: list[list[str]] = []
-        for axis, bits in enumerate(call.choices.integers("keepers", 0, 1 << 16, len(shape))):
+        repeating = []
+        for axis, number in enumerate(call.choices.integers("keepers", 0, 1 << 16, len(shape))):
             having = [name for name, first in first_axes.items() if first <= axis]
-            some = 1 + bits % ((1 << len(having)) - 1)
-            keepers.append([name for k, name in enumerate(having) if some >> k & 1])
+            options = [*reversed(having), ""] if len(having) > 1 else [""]
+            repeating.append(options[number % len(options)])
         common, rare = (["none"], ["some", "all"]) if onto else (["some"], ["none", "all"])
         shapes = {self.name: shape}
         for role in self._partners[1:] if onto else self._partners:
             stretched = call.one(role, "stretched", common, rare)
-            kept = [
-                stretched == "none" or (stretched == "some" and role.name in names)
-                for names in keepers
-            ]
-            own = tuple(n if keeps else 1 for n, keeps in zip(shape, kept, strict=True))
+            own = tuple(
+                1 if stretched == "all" or (stretched == "some" and role.name == name) else extent
+                for extent, name in zip(shape, repeating, strict=True)
+            )
             shapes[role.name] = own[first_axes[role.name] :]
         return shapes
 
@@ -217,14 +216,10 @@ class PlainDataRole(DataRole):
         least, most = int(self.rank[0]), min(int(self.rank[1]), most)
         if least > most:
             raise Inapplicable("the result has too few dimensions")
-        common, rare = (
-            {name: k for name, k in axes.items() if least <= k}
-            for axes in (
-                {"as many": most, "one fewer": most - 1},
-                {"half": most // 2, "fewest": least},
-            )
-        )
-        return call.one(self, "axes", common, rare)
+        common = {"as many": most, "one fewer": most - 1}
+        rare = {"half": most // 2, "fewest": least}
+        possible = ({name: k for name, k in own.items() if k >= least} for own in (common, rare))
+        return call.one(self, "axes", *possible)
 
     def draw_way(self, call: Drawing) -> str:
         """Draw how it broadcasts with other data."""

@@ -18,7 +18,6 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import Vector, check_laws, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError, abbreviate
-from opcert.roles.drawing import MAX_OUTPUT_RANK
 from opcert.roles.role import BoundExpressions, Input, Role
 from opcert.specification.expressions import evaluate_integer
 from opcert.specification.files import (
@@ -190,10 +189,9 @@ def _unexceeded_bounds(
 ) -> Iterator[str]:
     """Yield the bounds of a rank or a range that no call exceeds, as "below '0'"."""
     is_below = is_above = False
-    # No rank is below 0, opcert alone ends at 8, and no element exceeds the limits of its type.
+    # No rank is below 0, and no element exceeds the limits of its type.
     is_rank = path[-1] == "rank"
-    can_be_below = is_rank and bounds[0] != "0"
-    can_be_above = is_rank and bounds[1] != str(MAX_OUTPUT_RANK)
+    can_be_below, can_be_above = is_rank and bounds[0] != "0", is_rank
     for argument, scope in _given(scopes, name):
         # Bounds may refer to an argument that this call omits or has in another form.
         with suppress(ExpressionError, Inapplicable, TypeError):

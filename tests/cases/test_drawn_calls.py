@@ -31,7 +31,7 @@ def shipped() -> dict[str, Spec]:
 def test_calls_are_valid_and_have_their_levels_and_each_option(name: str) -> None:
     # The sizes of windows that slide over padded data, and of three tensors that broadcast, do not
     # always fit together.
-    share = {"openvino/AvgPool-1": 0.75, "openvino/MaxPool-1": 0.7, "openvino/Select-1": 0.75}
+    share = {"openvino/AvgPool-1": 0.75, "openvino/MaxPool-1": 0.7, "openvino/Select-1": 0.85}
     share["openvino/Convolution-1"] = 0.6
     assert len(checked_calls(shipped()[name], DRAWS)) >= share.get(name, 0.9) * DRAWS
 
