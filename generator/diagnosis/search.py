@@ -56,6 +56,7 @@ class Search:
         self._table = table
         # The rows of the levels of each factor.
         self._rows = [*table.columns.values()]
+        self._starts = [rows.start for rows in self._rows]
         self._is_separate = [name in table.separate for name in table.factors]
         self._is_exclusive = [table.is_exclusive(name) for name in table.factors]
         self._has_only_ranges = [table.has_only_ranges(name) for name in table.factors]
@@ -137,12 +138,11 @@ class Search:
 
         Many factors say nearly the same, and few of them are in a promising pair.
         """
-        starts = [rows.start for rows in self._rows]
         for factor in choice:
             others = {i: flags for i, flags in choice.items() if i != factor}
             fails, passes = self._counts(self._matched(others))
             counts = np.maximum(fails - _PASSING * passes, 0)
-            for i in np.argsort(-np.add.reduceat(counts, starts), kind="stable")[:_EXCHANGED]:
+            for i in np.argsort(-np.add.reduceat(counts, self._starts), kind="stable")[:_EXCHANGED]:
                 if i not in others:
                     tried = self._ascend({**others, int(i): counts[self._rows[i]] > 0})
                     if tried[0] > value:
@@ -227,11 +227,10 @@ class Search:
         """
         fails, passes = self._of_pairs
         counts = fails - price * passes
-        starts = [rows.start for rows in self._rows]
-        singles = np.add.reduceat(np.maximum(np.diag(counts), 0), starts)
+        singles = np.add.reduceat(np.maximum(np.diag(counts), 0), self._starts)
         # Few choices of rows and columns are worth more than the sum of the cells above zero.
-        bounds = np.add.reduceat(np.maximum(counts, 0), starts, axis=0)
-        bounds = np.add.reduceat(bounds, starts, axis=1)
+        bounds = np.add.reduceat(np.maximum(counts, 0), self._starts, axis=0)
+        bounds = np.add.reduceat(bounds, self._starts, axis=1)
         least = np.maximum.outer(singles, singles)
         promising = np.argwhere(np.triu(bounds > least, 1))
         promising = promising[np.argsort(-bounds[tuple(promising.T)], kind="stable")]

@@ -69,9 +69,9 @@ class Diagnosis:
             by_operator.setdefault(verdict.operator, []).append(verdict)
         causes: list[Cause] = []
         for name, own in by_operator.items():
-            further = reproductions or {}, (fresh or {}).get(name, ())
+            calls = (fresh or {}).get(name, ())
             try:
-                causes += self._operator_causes(name, own, *further)
+                causes += self._operator_causes(name, own, reproductions or {}, calls)
             except OpcertError:
                 raise
             except Exception as error:  # the verdicts of a long run outlive a mistake here
@@ -179,7 +179,7 @@ class Diagnosis:
 
 
 def _failures(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
-    """Return the failures, and apart the rejections that are not credited because of them."""
+    """Return the failures, and apart from them the rejections not credited because of one."""
     failures = [verdict for verdict in verdicts if verdict.status in FAILURE_STATUSES]
     failed = {verdict.case for verdict in failures}
     attributed = [verdict for verdict in failures if verdict.attributed_to in failed]

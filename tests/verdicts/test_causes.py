@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from opcert import certify
+from opcert import certify, read_certificate
 from opcert.arrays.element_types import Array
 from opcert.cases.case import short_digest
 from opcert.run.wrong_elements import WrongElements
@@ -22,6 +23,7 @@ from opcert.verdicts.dependence import Relation
 from opcert.verdicts.reproduction import Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, Evidence, Verdict
 from tests import samples
+from tests.command_line import WRONG, opcert
 from tests.faults.fault import BROADCAST, GATHER, SLICE
 from tests.wrong_backends import Right
 
@@ -303,14 +305,16 @@ def test_conditions_that_match_the_same_cases_are_both_stated() -> None:
 
 
 def test_a_mistake_in_the_search_for_causes_leaves_the_verdicts(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    found = verdicts(SLICE, lambda case: "value" if is_valid(case) else None)
     monkeypatch.setattr(Diagnosis, "_searched", lambda *_: dict[str, str]()["it"])
-    (cause,) = Diagnosis(core()[0]).causes(found)
-    assert [*cause.cases] == [verdict.case for verdict in found if verdict.status == "fail"]
-    assert cause.statement.startswith("Slice-8 fails; the search for causes ended in line ")
-    assert cause.statement.endswith(" of test_causes.py with KeyError: 'it', a mistake of opcert")
+    options = "--in-process", "--case", "slice-8/example-*", "--out", tmp_path / "results"
+    result = opcert("certify", "--backend", f"{WRONG}:RejectsEverything", *options, exits=1)
+    assert "Slice-8 fails; the search for causes ended in line " in result.output
+    assert " of test_causes.py with KeyError: 'it', a mistake of opcert" in result.output
+    certificate = read_certificate(tmp_path / "results" / "certificate.json")
+    failures = [verdict.case for verdict in certificate.verdicts if verdict.status == "fail"]
+    assert [case for cause in certificate.causes for case in cause.cases] == failures
 
 
 def test_passing_verdicts_have_no_causes() -> None:
