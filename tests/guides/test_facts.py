@@ -8,10 +8,18 @@ from types import SimpleNamespace
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
+from opcert.certificate.certificate import SCHEMA
 from opcert.roles import ROLES
 from opcert.roles.role import Role
 from opcert.specification.elements import FORMULA_FUNCTIONS
-from opcert.suite.format import GeneratedArray, Index, IndexedCase, ListedArray, StoredArray
+from opcert.suite.format import (
+    FORMAT,
+    GeneratedArray,
+    Index,
+    IndexedCase,
+    ListedArray,
+    StoredArray,
+)
 from opcert.suite.support import checked_support
 from opcert.verdicts.verdict import FAILURE_KINDS, STATUSES
 from tests.faults.finding import core_suite
@@ -32,6 +40,10 @@ def test_the_readme_begins_with_the_two_lines_that_ci_runs() -> None:
     # CI installs what it has built in the first line, and lints between the parts of the second.
     assert '"$(readme_line 1 | ' in (ROOT / ".ci" / "run").read_text()
     assert (ROOT / ".ci" / "run").read_text().count('"$(readme_line 2 | ') == 2
+
+
+def test_the_readme_states_the_schema_and_the_format() -> None:
+    assert f"Certificates have schema {SCHEMA}, suites format {FORMAT}." in README.text
 
 
 def test_the_functions_of_expressions_are_all_listed() -> None:
