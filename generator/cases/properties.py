@@ -167,17 +167,21 @@ class Properties:
         """Yield which inputs NumPy stretches to the shape of the output, and along which axes."""
         stretched = []
         output = outputs[0] if outputs else ()
-        for argument in self._spec.inputs:
-            tensor = call.inputs.get(argument.name) if isinstance(argument, DataRole) else None
-            if tensor is not None and (axes := _stretched_axes(tensor.shape, output)):
-                stretched.append(argument.name)
-                yield argument.name
-                places = {name for axis in axes for name in names_of_place(axis, len(output))}
-                yield from (f"{argument.name} along the {name} axis" for name in places)
+        shapes = {
+            argument.name: call.inputs[argument.name].shape
+            for argument in self._spec.inputs
+            if isinstance(argument, DataRole) and argument.name in call.inputs
+        }
+        for name, shape in shapes.items():
+            if axes := _stretched_axes(shape, output, shapes.values()):
+                stretched.append(name)
+                yield name
+                places = {place for axis in axes for place in names_of_place(axis, len(output))}
+                yield from (f"{name} along the {place} axis" for place in places)
                 kept = {k for k, n in enumerate(output) if n > 1 and k not in axes}
                 for side, neighbour in (("after", -1), ("before", 1)):
                     if any(axis + neighbour in kept for axis in axes):
-                        yield f"{argument.name} along an axis {side} one that it keeps"
+                        yield f"{name} along an axis {side} one that it keeps"
         if len(stretched) > 1:
             yield "several inputs"
 
@@ -311,13 +315,26 @@ def _of_axis(
         yield OUTPUT_LENGTH, [_taken(output[axis], length)]
 
 
-def _stretched_axes(shape: Sequence[int], output: Sequence[int]) -> list[int]:
-    """Return the axes of an output along which a smaller tensor is stretched, if it fits."""
-    added = len(output) - len(shape)
-    if added < 0 or any(n not in (1, m) for n, m in zip(shape, output[added:], strict=True)):
+def _stretched_axes(
+    shape: Sequence[int], output: Sequence[int], others: Iterable[Sequence[int]]
+) -> list[int]:
+    """Return the axes of an output along which a smaller tensor is stretched.
+
+    Where the tensor does not fit elsewhere, it is stretched to the extent of another one.
+    """
+    if len(shape) > len(output):
         return []
-    whole = (*[1] * added, *shape)
-    return [k for k, (n, m) in enumerate(zip(whole, output, strict=True)) if n < m]
+
+    def aligned(own: Sequence[int]) -> tuple[int, ...]:
+        return (*[1] * (len(output) - len(own)), *own)
+
+    fits = all(n in (1, m) for n, m in zip(aligned(shape), output, strict=True))
+    extents = [aligned(own) for own in others if len(own) <= len(output)]
+    return [
+        k
+        for k, (n, m) in enumerate(zip(aligned(shape), output, strict=True))
+        if n == 1 < m and (fits or any(own[k] == m for own in extents))
+    ]
 
 
 def _taken(extent: int, length: int) -> str:

@@ -62,7 +62,7 @@ def explain_failures(
 ) -> list[Explanation]:
     """Return the fewest and simplest conditions that explain failing cases.
 
-    They are conjunctions of at most four factors. Cases that neither fail nor pass do not count.
+    They are conjunctions of a few factors. Cases that neither fail nor pass do not count.
     Conditions that are `known` to cause failures come first where most cases with them fail.
     """
     conditions = _separate_first(table, failing, passing, known) if passing.any() else []

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable, whole_range
 
 FloatArray = npt.NDArray[np.floating]
+# Flags as the bits of words.
+Words = npt.NDArray[np.uint64]
 # For some factors, by number, a flag for each level.
 _Choice = dict[int, BoolArray]
 
@@ -37,8 +39,9 @@ _DERIVED = 2.0
 _NEARLY_ALL = 0.95
 # So many bounds at the most state levels as a range of numbers.
 _MAX_BOUNDS = 2
-# The least value of four factors, as a share of the failures: so many fit parts of them by chance.
-_SHARE_OF_FOURS = 0.5
+# The most factors of a condition, and the least value of one of so many or more, as a share of the
+# failures that it matches: such conditions fit a few failures by chance.
+_MAX_FACTORS, _LONG, _SHARE_OF_LONG = 5, 4, 0.25
 # How many pairs are searched, and get further factors; how many triples, and fours; and of how many
 # times as many these are the best.
 _PAIRS, _LONGER, _ESTIMATED = 24, 16, 3
@@ -86,6 +89,8 @@ class Search:
         odds = float(self._fails.sum() / self._passes.sum())
         self._price_so_far = min(_PASSING_SO_FAR, _PASSING_SHARE * odds)
         self._is_present: BoolArray = np.any(self._levels, axis=1)
+        # Promising choices by their number of factors.
+        self._kept: dict[int, list[_Choice]] = {}
 
     # All numbers are finite, but products of OpenBLAS may raise this flag (NumPy's issue 24067).
     @np.errstate(invalid="ignore")
@@ -100,7 +105,7 @@ class Search:
         if net < _NEARLY_ALL * self._fails.sum() and not is_separate:
             # Failures are left, or exceptions: a fault may not show in all calls that it concerns.
             price = self._price_so_far
-            choices = (*self._singles, *self._pairs_so_far, *self._triples_so_far)
+            choices = (*self._singles, *self._so_far(2), *self._so_far(3))
             found += (self._ascend(choice, price) for choice in choices)
             shortest = max(((self._saved(own), own) for _, own in found), key=itemgetter(0))
             value, choice = shortest if shortest[0] > self._factor_price else (value, choice)
@@ -121,17 +126,18 @@ class Search:
     def _found(self) -> list[tuple[float, _Choice]]:
         """Return conditions with their values; longer ones as long as they may be worth more."""
         found = [self._ascend(single) for single in self._singles]
-        total = self._fails.sum()
-        # At best, a pair explains every failure and nothing else.
-        if max(value for value, _ in found) < total - self._factor_price:
-            found += [self._ascend(pair) for pair in self._pairs(_PASSING)]
-        if max(value for value, _ in found) < total - 2 * self._factor_price:
-            triples = self._longer(self._pairs_so_far, _PASSING)
-            found += [self._ascend(triple) for triple in triples]
-            if max(value for value, _ in found) < total - 3 * self._factor_price:
-                fours = map(self._ascend, self._longer(self._triples_so_far, _PASSING))
-                found += [four for four in fours if four[0] >= _SHARE_OF_FOURS * total]
+        total = float(self._fails.sum())
+        for count in range(2, _MAX_FACTORS + 1):
+            # At best, a longer one explains every failure and nothing else.
+            if max(value for value, _ in found) >= total - (count - 1) * self._factor_price:
+                break
+            tried = map(self._ascend, self._promising(count, _PASSING))
+            found += [each for each in tried if count < _LONG or self._is_sure(*each)]
         return found
+
+    def _is_sure(self, value: float, choice: _Choice) -> bool:
+        explained = float(self._fails @ self._cases(self._matched(choice)))
+        return value >= _SHARE_OF_LONG * explained
 
     def _exchanged(self, value: float, choice: _Choice) -> tuple[float, _Choice]:
         """Exchange factors for others as long as the condition is then worth more.
@@ -154,13 +160,17 @@ class Search:
         """Each factor alone, of which no level is chosen yet."""
         return [{i: np.zeros(rows.stop - rows.start, bool)} for i, rows in enumerate(self._rows)]
 
-    @cached_property
-    def _pairs_so_far(self) -> list[_Choice]:
-        return self._pairs(self._price_so_far)
+    def _promising(self, count: int, price: float) -> list[_Choice]:
+        """Return promising choices of so many factors; `price` is that of a passing case."""
+        if count == 2:
+            return self._pairs(price)
+        return self._longer(self._so_far(count - 1), price)
 
-    @cached_property
-    def _triples_so_far(self) -> list[_Choice]:
-        return self._longer(self._pairs_so_far, self._price_so_far)
+    def _so_far(self, count: int) -> list[_Choice]:
+        """Return promising choices of so many factors, while others are still missing."""
+        if count not in self._kept:
+            self._kept[count] = self._promising(count, self._price_so_far)
+        return self._kept[count]
 
     def _saved(self, choice: _Choice) -> float:
         """Return how much shorter it is to state which cases fail with a condition, in failures."""
@@ -205,18 +215,32 @@ class Search:
 
     @cached_property
     def _of_pairs(self) -> npt.NDArray[np.int64]:
-        """How many cases that fail, and that pass, have a line with two levels, for each pair."""
-        return np.stack([self._counts(lines) for lines in self._levels], axis=1)
+        """How many cases that fail, and that pass, have a line with two levels, for each pair.
+
+        Levels of no failing case are left out: no condition is worth more with them.
+        """
+        counted = np.flatnonzero(self._counts(np.ones(self._levels.shape[1], bool))[0])
+        packed = [levels[counted] for levels in self._packed_levels]
+        of_pairs = np.zeros((2, len(self._levels), len(self._levels)), np.int64)
+        for number, level in enumerate(counted):
+            others = [levels[number:] for levels in packed]
+            lines = [levels[number] for levels in packed]
+            of_pairs[:, level, counted[number:]] = self._counted(others, lines)
+        return np.maximum(of_pairs, of_pairs.swapaxes(1, 2))
 
     def _counts(self, lines: BoolArray) -> npt.NDArray[np.int64]:
+        """Return how many cases that fail, and that pass, have such a line with each level."""
+        return self._counted(self._packed_levels, map(_packed, self._by_place(lines)))
+
+    def _counted(self, levels: Sequence[Words], lines: Iterable[Words]) -> npt.NDArray[np.int64]:
         """Return how many cases that fail, and that pass, have one of some lines with each level.
 
-        Much of the time goes here, so that each bit of a word is a case.
+        Much of the time goes here, so that each bit of a word is a case. Both are by place.
         """
-        first, *others = zip(self._packed_levels, self._by_place(lines), strict=True)
-        cases = first[0] & _packed(first[1])
-        for levels, at_place in others:
-            cases[:, : levels.shape[1]] |= levels & _packed(at_place)
+        (first, *others), (own, *own_others) = levels, lines
+        cases = first & own
+        for of_place, lines_at in zip(others, own_others, strict=True):
+            cases[:, : of_place.shape[1]] |= of_place & lines_at
         counts = [np.bitwise_count(cases & ends).sum(axis=1) for ends in self._packed_ends]
         return np.array(counts, np.int64)
 
@@ -359,8 +383,8 @@ class Search:
         levels, a choice can state the levels that it leaves out.
         """
         chosen = flags[self._is_present[self._rows[factor]]]
-        count = int(chosen.sum())
-        bounds = int((np.diff(chosen.astype(np.int8)) != 0).sum())
+        count = int(np.count_nonzero(chosen))
+        bounds = int(np.count_nonzero(chosen[1:] != chosen[:-1]))
         extra = [count - 1]
         extra += [len(chosen) - count] if self._is_exclusive[factor] else []
         extra += [bounds] if self._is_ordered[factor] and bounds <= _MAX_BOUNDS else []
@@ -373,7 +397,7 @@ def _bits(fails: float, passes: float) -> float:
     return -sum(n * math.log2(n / total) for n in (fails, passes) if n)
 
 
-def _packed(flags: BoolArray) -> npt.NDArray[np.uint64]:
+def _packed(flags: BoolArray) -> Words:
     """Return flags as bits of words, filled with zeros, for flags or for rows of flags."""
     missing = [(0, 0)] * (flags.ndim - 1) + [(0, -flags.shape[-1] % _WORD_BITS)]
     return np.packbits(np.pad(flags, missing), axis=-1).view(np.uint64)

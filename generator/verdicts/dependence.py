@@ -74,13 +74,22 @@ class Relation(StrictModel):
 def facts_of(call: Call) -> dict[str, object]:
     """Return what a backend could keep of a call; a fact precedes those that it implies."""
     facts: dict[str, object] = {}
+    lists: dict[str, Sequence[object]] = {}
     for name, tensor in call.inputs.items():
         if tensor.values is not None and tensor.size <= _MAX_ELEMENTS:
             facts[f"value of {name}"] = tensor.shape, tensor.values
+            lists |= {name: tensor.values} if len(tensor.shape) == 1 else {}
     for name, value in call.attributes.items():
         facts[f"value of {name}"] = json.dumps(value)
         if isinstance(value, list):
             facts[f"length of {name}"] = len(value)
+            lists[name] = [*map(json.dumps, value)]
+    for name, elements in lists.items():
+        if elements:
+            facts |= {
+                f"first element of {name}": elements[0],
+                f"last element of {name}": elements[-1],
+            }
     for name, tensor in call.inputs.items():
         facts[f"shape of {name}"] = tensor.shape
         facts[f"type of {name}"] = tensor.type
@@ -99,6 +108,8 @@ def differing(one: Facts, other: Facts) -> tuple[str, ...]:
     follows_from = {
         "shape": ["value"],
         "length": ["value"],
+        "first element": ["value"],
+        "last element": ["value"],
         "element size": ["type"],
         "number of elements": ["value", "shape"],
         "rank": ["value", "shape"],

@@ -37,8 +37,8 @@ from opcert.verdicts.reproduction import FreshCall, ReproducedCall, Reproduction
 _TRIED, _MAX_DRAWS = 10, 2000
 # The time limit in seconds, and how often causes are tried.
 _SECONDS, _ROUNDS = 60.0, 2
-# So few failures may have a condition by chance: then so many fresh calls are made, whatever they
-# have, as long as they take so many seconds.
+# So few failures may have a condition by chance, and others may have none since too few calls pass:
+# then so many fresh calls are made, whatever they have, as long as they take so many seconds.
 _FEW, _MORE, _MORE_SECONDS = 20, 600, 15.0
 # Kinds of failure that follow from other calls or declarations, or take too long.
 _NOT_TRIED = {"uncredited", "undeclared", "state", "hang"}
@@ -81,8 +81,8 @@ def _tried(
 ) -> Iterator[FreshCall]:
     """Yield fresh calls that match the conditions of causes of one operator, or lack one term each.
 
-    Where a cause has few failures, more calls follow, whatever they have. `former` calls are not
-    made again, and none is made after the time `end`.
+    Where a cause has few failures or no condition, more calls follow, whatever they have. `former`
+    calls are not made again, and none is made after the time `end`.
     """
     operator = levels.operator
     causes = [
@@ -93,7 +93,8 @@ def _tried(
     ]
     conditions = {condition_of(cause.condition) for cause in causes} - {()}
     wanted = Counter({(condition, lacks): _TRIED for condition in conditions for lacks in (0, 1)})
-    most = _MORE if any(len(cause.cases) <= _FEW for cause in causes) else 0
+    is_open = any(len(cause.cases) <= _FEW or not cause.condition for cause in causes)
+    most = _MORE if is_open else 0
     made, support = {call.number for call in former}, declared_support(backend)
     chosen: dict[int, Call] = {}
     others: dict[int, Call] = {}
