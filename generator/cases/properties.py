@@ -111,7 +111,12 @@ class Properties:
 
     def of_changed(self, call: Call, names: Collection[str]) -> Point:
         """Return the levels of arguments of an invalid call, about which roles know nothing."""
-        levels: dict[str, frozenset[str]] = {}
+        lists = [
+            Integers(role, integers_in(call.arguments[role.name]), None)
+            for role in self._spec.bound_roles
+            if isinstance(role, ListRole) and role.name in call.arguments
+        ]
+        levels = {FEWER: frozenset(_shorter_lists(lists))}
         for argument in self._spec.arguments:
             if argument.name in names:
                 value = call.arguments.get(argument.name)
@@ -304,6 +309,12 @@ def _of_axis(
     yield f"{data} length", [range_of(length)]
     yield f"{data} multiple", [multiple_of(length)] if length else []
     yield f"{data} neighbours", extent_kinds(others, length)
+    # Kernels move the elements behind an axis as one block, once for each place before it.
+    inner = math.prod(shape[axis + 1 :])
+    size = inner * ELEMENT_TYPES[tensor.type].itemsize
+    yield f"{data} outer", [range_of(math.prod(shape[:axis]))]
+    yield f"{data} inner", [range_of(inner)]
+    yield f"{data} bytes", [multiple_of(size)] if size else []
     # Of a list with an element for each output, the element says which output.
     numbers = [
         k

@@ -86,6 +86,9 @@ _PHRASES = {
     "multiple": "an axis whose extent is {1}",
     **dict.fromkeys(("evenness", "power"), "{0} that is {1}"),
     "neighbours": "{1} extents next to it",
+    "outer": "{1} places of {0} before the axis",
+    "inner": "{1} elements of {0} behind the axis",
+    "bytes": "a number of bytes of {0} behind the axis that is {1}",
     **dict.fromkeys(("content", "family", "range", "sign", "type", "width"), "{0} of {1}"),
     **dict.fromkeys(("list", "value"), "{0} = {1}"),
     **dict.fromkeys(
@@ -96,10 +99,13 @@ _PHRASES = {
 # What a call with one level of an aspect has.
 _OF_LEVELS = {
     ("elements", "1"): "1 element of {0}",
+    ("inner", "1"): "1 element of {0} behind the axis",
+    ("outer", "1"): "1 place of {0} before the axis",
     ("extents", "0"): "{0} without elements",
     ("count", "as many"): "as many elements of {0} as the data has dimensions",
     **{("value", end): f"{{0}} = the {end} of its type" for end in ("least", "greatest")},
 }
+_SINGLE = (["1", "element"], ["1", "place"])
 # How many alternatives a phrase lists.
 _MOST_LISTED = 6
 
@@ -163,7 +169,7 @@ def _text(factor: str, levels: Sequence[str], table: LevelTable) -> str:
 def _words(factor: str, level: str, *, alone: bool) -> list[str]:
     """Return the phrase of a level; with others, a single element is in the plural."""
     words = level_text(factor, level).split()
-    return words if alone or words[:2] != ["1", "element"] else ["1", "elements", *words[2:]]
+    return words if alone or words[:2] not in _SINGLE else ["1", f"{words[1]}s", *words[2:]]
 
 
 def _alternatives(factor: str, levels: Sequence[str], every: Sequence[str]) -> str:

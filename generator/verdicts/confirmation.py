@@ -260,12 +260,15 @@ class Confirmation:
     def _find_dependent(self, failures: Sequence[Verdict]) -> None:
         """Find further failures that need an earlier call, while there is time.
 
-        They are those of operators with such a failure, and those that returned the result of the
-        call before: an operator that saturates its data returns equal results as well.
+        They are those of operators with such a failure, first what no condition explains, and those
+        that returned the result of the call before: an operator that saturates its data returns
+        equal results as well.
         """
-        self._process.begin(_DEPENDENT_SECONDS)
         dependent = {verdict.operator for verdict in self._dependent}
-        for verdict in failures:
+        causes = self._causes()
+        open_cases = {c for own in causes for c in (own.unmatched if own.condition else own.cases)}
+        self._process.begin(_DEPENDENT_SECONDS)
+        for verdict in sorted(failures, key=lambda failure: failure.case not in open_cases):
             is_echo = verdict.detail.startswith(ECHO_PREFIX)
             if (verdict.operator in dependent or is_echo) and not self._is_known(verdict):
                 if self._process.is_late:
