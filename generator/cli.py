@@ -24,6 +24,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from opcert.commands.options import ExitCode, echo_line, interruption_text, print_error
 from opcert.errors import OpcertError, did_you_mean
+from opcert.system import INTERRUPTS, hold_interrupts
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -129,6 +130,7 @@ class Opcert(TyperGroup):
     def load(name: str) -> TyperCommand:
         """Return the command of this name."""
         module = import_module(f"opcert.commands.{_MODULES[name]}")
+        hold_interrupts(False, *INTERRUPTS)
         function = getattr(module, name.replace("-", "_"))
         text, _, examples = cleandoc(function.__doc__).partition("\n\nExamples:\n")
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -158,6 +160,13 @@ class Opcert(TyperGroup):
         if standalone_mode:
             sys.exit(code)
         return code
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run a command; what typer makes of an interrupt depends on its version."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
         """Return the command that `args` name.
@@ -229,10 +238,9 @@ def main_options(
 
 def _interrupt_on_request() -> None:
     """Treat a request to end, by a service manager or a closed terminal, like Ctrl-C."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
+    for number in INTERRUPTS:
         # Under nohup, SIGHUP is ignored, and remains so.
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+        if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)
 
 
@@ -291,6 +299,8 @@ def _tolerant(stream: TextIO | None, descriptor: int) -> tuple[TextIO, _Tolerant
 
 def main() -> None:
     """Run the command line; an internal error gives a traceback and exit code 70."""
+    # NumPy makes an error of its own of an interrupt while it is imported.
+    hold_interrupts(True, *INTERRUPTS)
     _open_standard_streams()
     _interrupt_on_request()
     with _tolerant_output():

@@ -35,6 +35,18 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+# What ends a command: Ctrl-C, a service manager, a closed terminal.
+INTERRUPTS = [
+    signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+def hold_interrupts(held: bool, *numbers: signal.Signals) -> None:
+    """Let signals wait, or take those that came; a process started meanwhile never gets them."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK if held else signal.SIG_UNBLOCK, numbers)
+
+
 @cache
 def import_file(path: Path) -> ModuleType:
     """Import the Python file at `path`, once.

@@ -24,7 +24,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from opcert.errors import OpcertError, describe_error
-from opcert.system import end_with_parent
+from opcert.system import end_with_parent, hold_interrupts
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -103,7 +103,7 @@ class Workers(ABC):
                 free = max(0, _TASKS_PER_WORKER * self.count - len(given))
                 for task in islice(waiting, free):
                     with self.errors():
-                        given[self._executor.submit(function, task)] = task
+                        given[self._executor.submit(_call, function, task)] = task
                 if not given:
                     return
                 done = wait(given, _POLL_SECONDS, FIRST_COMPLETED).done
@@ -131,6 +131,18 @@ class Workers(ABC):
         return self.result(future)
 
 
+class _Process(SpawnProcess):
+    """A process that no interrupt of the terminal reaches: its parent ends it."""
+
+    def start(self) -> None:
+        """Start the process."""
+        hold_interrupts(True, signal.SIGINT)
+        try:
+            super().start()
+        finally:
+            hold_interrupts(False, signal.SIGINT)
+
+
 class _Context(SpawnContext):
     """Starts the processes of a pool, and keeps them: a pool has no means to end them.
 
@@ -143,7 +155,7 @@ class _Context(SpawnContext):
 
     def Process(self, *arguments: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802 - the name that a pool calls
         """Return a new process."""
-        self.started.append(SpawnProcess(*arguments, **options))
+        self.started.append(_Process(*arguments, **options))
         return self.started[-1]
 
 
@@ -195,10 +207,26 @@ class Processes(Workers):
 def _begin() -> None:
     """Prepare a new process."""
     end_with_parent()
-    # An interrupt of the terminal reaches all its processes; the parent ends this one.
+    # Nor does one reach what it starts.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # It exits as usual, and so closes what it has opened.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    signal.signal(signal.SIGTERM, _end)
+
+
+# The signals that have asked this process to end.
+_requests: list[int] = []
+
+
+def _end(number: int, _: object) -> None:
+    """Exit as usual, and so close what was opened."""
+    _requests.append(number)
+    sys.exit()
+
+
+def _call(function: Callable[[Task], Result], task: Task) -> Result:
+    """Call a function with a task, unless this process ends, of which a pool takes no notice."""
+    if _requests:
+        sys.exit()
+    return function(task)
 
 
 # How many seconds a scheduler has to answer, and suitable workers to appear, at first or again.

@@ -22,7 +22,7 @@ MISBEHAVING = Path(__file__).with_name("misbehaving.py")
 _INTERRUPTIBLE = """import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
-runpy.run_module("opcert.cli", run_name="__main__", alter_sys=True)
+runpy.run_module("opcert", run_name="__main__", alter_sys=True)
 """
 
 

@@ -39,6 +39,7 @@ ROOMS = [
     "verification",
     "commands",
     "cli",
+    "__main__",
 ]
 MODULES = {
     ".".join(path.relative_to(GENERATOR).with_suffix("").parts).removesuffix(".__init__"): path
