@@ -78,11 +78,16 @@ PROFILES = {
 File: TypeAlias = "str | Path | YamlSource | None"
 
 
+# Beyond any sensible value of an option.
+MAX_NUMBER = 1 << 62
+
+
 @dataclass(frozen=True)
 class Option:
     """The option of a command line that gives a setting, by default with the name of the field.
 
-    A number is at least `minimum`, and `expected` says so. A flag gives the setting `value`.
+    A number is from `minimum` to `maximum`, which `expected` precedes in a message. A flag gives
+    the setting `value`.
     """
 
     help: str
@@ -90,6 +95,7 @@ class Option:
     names: tuple[str, ...] = ()
     expected: str = ""
     minimum: float = 0
+    maximum: float = MAX_NUMBER
     value: bool | None = None
 
     @property
@@ -153,7 +159,7 @@ class RunSettings:
         Option(
             "Time limit for a call. The start may take 300 seconds, or this limit if longer.",
             "SECONDS",
-            expected="a number of seconds, at least 0.001",
+            expected="a number of seconds from",
             minimum=0.001,
         ),
     ] = 60.0
@@ -162,7 +168,7 @@ class RunSettings:
         Option(
             "Memory limit for the backend's process; 0 is no limit.",
             "MIB",
-            expected="a whole number of MiB, or 0 for no limit",
+            expected="a whole number of MiB from",
         ),
     ] = 0
     max_crashes: Annotated[
@@ -170,7 +176,7 @@ class RunSettings:
         Option(
             "After so many crashes and hangs, the rest of an operator is not run.",
             "NUMBER",
-            expected="a whole number, at least 1",
+            expected="a whole number from",
             minimum=1,
         ),
     ] = 50
@@ -179,8 +185,9 @@ class RunSettings:
         Option(
             "Number of worker processes.",
             "NUMBER",
-            expected="a number of worker processes, at least 1",
+            expected="a number of worker processes from",
             minimum=1,
+            maximum=512,
         ),
     ] = 1
     stop_at_failure: Annotated[

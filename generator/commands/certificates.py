@@ -164,7 +164,7 @@ def verify(
         typer.Option(
             "--rerun",
             metavar="NUMBER",
-            parser=options.number("--rerun", "a number of cases", 0, int),
+            parser=options.number("--rerun", "a number of cases from", 0, int),
             help="Run a sample of so many cases again on --backend.",
         ),
     ] = 0,
@@ -175,7 +175,7 @@ def verify(
         typer.Option(
             "--seed",
             metavar="NUMBER",
-            parser=options.number("--seed", "a whole number", kind=int),
+            parser=options.number("--seed", "a whole number from", kind=int),
             help="Seed of the sample of --rerun; random by default.",
         ),
     ] = None,

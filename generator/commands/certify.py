@@ -263,7 +263,7 @@ def explore(
         typer.Option(
             "--minutes",
             metavar="MINUTES",
-            parser=options.number("--minutes", "a number of minutes, at least 0.01", 0.01),
+            parser=options.number("--minutes", "a number of minutes from", 0.01),
             help="Time limit for all operators together.",
         ),
     ] = 1.0,

@@ -13,15 +13,13 @@ import typer
 
 from opcert import system
 from opcert.errors import OpcertError, SpecError, listed, printable_line
-from opcert.settings import DEFAULTS, OPTIONS, PROFILES, RunSettings
+from opcert.settings import DEFAULTS, MAX_NUMBER, OPTIONS, PROFILES, RunSettings
 
 if TYPE_CHECKING:
     from opcert.suite.suite import Suite
     from opcert.workers import Cluster
 
 
-# Beyond any sensible value of an option.
-_MAX_NUMBER = 1 << 62
 # How many characters of a message, and how many mistakes of a file, are printed.
 _MAX_MESSAGE, _MAX_MISTAKES = 1200, 200
 
@@ -43,18 +41,22 @@ class ExitCode(IntEnum):
 
 
 def number(
-    option: str, expected: str, minimum: float = float("-inf"), kind: type[float] = float
+    option: str,
+    expected: str,
+    minimum: float = -MAX_NUMBER,
+    kind: type[float] = float,
+    maximum: float = MAX_NUMBER,
 ) -> Callable[[str], float]:
-    """Return a function that reads the value of an option, a finite number from `minimum` on."""
+    """Return a function that reads the value of an option, a number from `minimum` to `maximum`."""
 
     def read(text: str) -> float:
         try:
             value = kind(text)
-            if -_MAX_NUMBER < value < _MAX_NUMBER and value >= minimum:
+            if minimum <= value <= maximum:
                 return value
         except ValueError:
             pass
-        raise OpcertError(f"{option}: found '{text}'; expected {expected}")
+        raise OpcertError(f"{option}: found '{text}'; expected {expected} {minimum} to {maximum}")
 
     return read
 
@@ -113,7 +115,7 @@ SeedOption = Annotated[
     typer.Option(
         "--seed",
         metavar="NUMBER",
-        parser=number("--seed", "a whole number", kind=int),
+        parser=number("--seed", "a whole number from", kind=int),
         help="Seed of random choices.",
     ),
 ]
@@ -160,7 +162,7 @@ def _parameter(name: str) -> Parameter:
         kind = (Path if option.metavar in ("FILE", "FOLDER") else str) | None
     parser: Callable[[str], Any] | None = None
     if option.expected:
-        parser = number(option.names[0], option.expected, option.minimum, kind)
+        parser = number(option.names[0], option.expected, option.minimum, kind, option.maximum)
     elif name == "profile":
         parser = _read_profile
     declaration = typer.Option(
@@ -190,7 +192,7 @@ def open_cluster(
         if not name or name in amounts:
             expected = "NAME=AMOUNT, such as GPU=1, each name once"
             raise OpcertError(f"--cluster-resources: found '{text}'; expected {expected}")
-        expected = f"a number above 0 for {name}, as in {name}=1"
+        expected = f"an amount of {name}, as in {name}=1, from"
         amounts[name] = number("--cluster-resources", expected, 1e-9)(amount)
     from opcert.workers import Cluster
 

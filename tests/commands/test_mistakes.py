@@ -178,7 +178,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("certify", "--cluster", "nowhere"), r"expected the address of a dask scheduler"),
     (("certify", "--cluster", "x", "--jobs", "2"), r"--jobs and --cluster contradict each other"),
     (("certify", "--cluster-resources", "GPU=1"), r"--cluster-resources needs --cluster, the ad"),
-    (("certify", "--cluster", "x", "--cluster-resources", "GPU"), r"a number above 0 for GPU"),
+    (("certify", "--cluster", "x", "--cluster-resources", "GPU"), r"an amount of GPU"),
     (("certify", "--cluster", "x", "--cluster-resources", "=1"), r"expected NAME=AMOUNT, such"),
     (("certify", "--specs", "thesis"), r"no spec in thesis; expected a folder with \*.yaml files"),
     (("certify", "--specs", "specs"), r"^specs/a.yaml:1:1: .*missing"),
@@ -216,13 +216,15 @@ MISTAKES += [
     for name, command in LOADED.items()
     if any(parameter.required for parameter in command.params)
 ]
+MOST = 1 << 62
 NUMBERS = {
-    "--timeout": ("a number of seconds, at least 0.001", ["abc", "0", "-5", "5s", "inf", "nan"]),
-    "--memory": ("a whole number of MiB", ["4G", "-1", "1.5"]),
-    "--minutes": ("a number of minutes, at least 0.01", ["0", "x"]),
-    "--seed": ("a whole number", ["1.5", "x"]),
-    "--jobs": ("a number of worker processes, at least 1", ["0", "x"]),
-    "--max-crashes": ("a whole number, at least 1", ["0"]),
+    "--timeout": (f"a number of seconds from 0.001 to {MOST}", ["abc", "-5", "5s", "inf", "nan"]),
+    "--memory": (f"a whole number of MiB from 0 to {MOST}", ["4G", "-1", "1.5"]),
+    "--minutes": (f"a number of minutes from 0.01 to {MOST}", ["0", "x", "1e19"]),
+    "--seed": (f"a whole number from -{MOST} to {MOST}", ["1.5", "x", "9" * 19]),
+    "--jobs": ("a number of worker processes from 1 to 512", ["0", "x", "100000"]),
+    "--max-crashes": (f"a whole number from 1 to {MOST}", ["0"]),
+    "--rerun": (f"a number of cases from 0 to {MOST}", ["-1", "9" * 19]),
 }
 MISTAKES += [
     ((name, option, text), rf"{option}: found '{text}'; expected {expected}")
