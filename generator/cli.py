@@ -63,15 +63,19 @@ _CLICK_EXCEPTION = cast(
 )
 
 
+# Options of which one makes the other meaningless.
+_CONTRADICTIONS = [("--suite", "--profile"), ("--jobs", "--cluster")]
+
+
 class Command(TyperCommand):
-    """A command that refuses repeated options, and whose help has lines for people."""
+    """A command that refuses options that have no effect, and whose help has lines for people."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse the command line.
 
         Raises:
-            OpcertError: it has an argument too many, or repeats an option, of which Click would use
-                only the last value.
+            OpcertError: it has an argument too many or options that contradict each other, or
+                repeats an option, of which Click would use only the last value.
         """
         _, surplus, parameters = self.make_parser(ctx).parse_args(args=list(args))
         if surplus and not ctx.resilient_parsing:
@@ -83,6 +87,10 @@ class Command(TyperCommand):
             repeatable = not isinstance(option, TyperOption) or option.multiple or option.is_flag
             if count > 1 and not repeatable:
                 raise OpcertError(f"{option.opts[0]}: found {count} times; expected once")
+        given = {option.opts[0] for option in parameters}
+        for first, second in _CONTRADICTIONS:
+            if {first, second} <= given:
+                raise OpcertError(f"{first} and {second} contradict each other; choose one")
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]

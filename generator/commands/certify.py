@@ -84,7 +84,7 @@ def certify(
     announce = (lambda _: None) if quiet else options.announce
     opened = options.open_selected(suite, settings, announce)
     _check_selection(opened, settings.operator, settings.case)
-    with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
+    with options.open_cluster(cluster, cluster_resources) as connected:
         run = partial(certify_suite, backend, opened, cluster=connected, **settings.changes())
         copies = {name: source.content for name, source in sources.items()}
         request = _Request(run, opened, copies, folder, former, quiet, announce)

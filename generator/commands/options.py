@@ -141,6 +141,11 @@ def takes_settings(*names: str) -> Callable[[Callable[..., None]], Callable[...,
             for name, value in values.items():
                 if OPTIONS[name].is_flag:
                     values[name] = OPTIONS[name].value if value else DEFAULTS[name]
+            if values.get("specs") is not None:
+                # Checked for all commands, not all of which read them.
+                from opcert.specification.files import find_spec_files
+
+                find_spec_files(values["specs"])
             command(settings=RunSettings(**values), **arguments)
 
         parameters: list[Parameter] = []
@@ -173,19 +178,17 @@ def _parameter(name: str) -> Parameter:
 
 
 def open_cluster(
-    address: str | None, resources: list[str] | None, jobs: int
+    address: str | None, resources: list[str] | None
 ) -> "AbstractContextManager[Cluster | None]":
     """Connect to a cluster, if there is an address.
 
     Raises:
-        OpcertError: an option is malformed or contradicts another one, or no cluster answers.
+        OpcertError: an option is malformed or needs another one, or no cluster answers.
     """
     if address is None:
         if resources:
             raise OpcertError("--cluster-resources needs --cluster, the address of a cluster")
         return nullcontext()
-    if jobs > 1:
-        raise OpcertError("--jobs and --cluster contradict each other; choose one")
     amounts: dict[str, float] = {}
     for text in resources or []:
         name, _, amount = text.partition("=")

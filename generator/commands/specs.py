@@ -57,6 +57,8 @@ def check(
         opcert check my_specs/Reverse-1.yaml
         opcert check --specs my_specs
     """
+    if files and settings.specs:
+        raise OpcertError("FILE and --specs contradict each other; choose one")
     checked = check_specs(files or find_spec_files(settings.specs), settings.profile)
     for spec in checked:
         for warning in spec.warnings:
@@ -125,7 +127,7 @@ def generate(
         opcert generate -o suite --operator 'directml/*' --seed 7
         opcert generate -o suite --check
     """
-    with options.open_cluster(cluster, cluster_resources, settings.jobs) as connected:
+    with options.open_cluster(cluster, cluster_resources) as connected:
         lines = generate_suite(
             out,
             settings.specs,

@@ -185,6 +185,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("check", "nowhere.yaml"), r"nowhere.yaml:1:1: .*No such file"),
     (("check", "--no-strength", "tabs.yaml"), r"^tabs.yaml:1:1: missing key 'document'"),
     (("check", "thesis"), r"thesis:1:1: .*folder"),
+    (("check", "specs/a.yaml", "--specs", "specs"), r"FILE and --specs contradict each other"),
     (("check", "acme.py"), r"^acme.py:\d+:\d+: "),
     # claims and waivers
     (("certify", "--claim", "nowhere.yaml"), r"nowhere.yaml:1:1: .*No such file"),
@@ -243,9 +244,16 @@ MISTAKES += [
     ((name, *NEEDED.get(name, ()), *option), message)
     for option, message in VALUES.items()
     for name in OPTIONS
-    # Without --out and --rerun, these do not come to it.
     if option[0] in OPTIONS[name]
-    if (name, option[0]) not in (("report", "--specs"), ("verify", "--backend"))
+    # Without --rerun, it does not come to it.
+    if (name, option[0]) != ("verify", "--backend")
+]
+MISTAKES += [
+    ((name, *NEEDED.get(name, ()), *pair), f"{first} and {second} contradict each other; choose")
+    for pair in (("--suite", "s", "--profile", "core"), ("--cluster", "c", "--jobs", "1"))
+    for first, second in [sorted(pair[::2], reverse=True)]
+    for name in OPTIONS
+    if {first, second} <= OPTIONS[name]
 ]
 NO_SUITES = {
     "nowhere": r"nowhere/manifest.json: .*expected a folder that `opcert generate` wrote",
