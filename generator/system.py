@@ -177,6 +177,9 @@ def write_files(
             folders = (target / p for name in (*names, *obsolete) for p in Path(name).parents)
             if link := next(filter(Path.is_symlink, folders), None):
                 raise OSError(0, f"{link} is a link, which is not followed")
+            paths = (target / name for name in names if not (target / name).is_symlink())
+            if path := next(filter(Path.is_dir, paths), None):
+                raise OSError(0, f"{path} is a folder; expected a file or nothing")
     except BaseException:
         shutil.rmtree(stage, ignore_errors=True)
         if is_new:

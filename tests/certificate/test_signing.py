@@ -57,6 +57,19 @@ def original(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_folder_in_place_of_the_signature_is_an_error_and_nothing_is_written(
+    original: Path, keys: Path, tmp_path: Path
+) -> None:
+    shutil.copy(original / "certificate.json", tmp_path)
+    (tmp_path / "certificate.json.sig").mkdir()
+    before = sorted(tmp_path.iterdir())
+    result = opcert("sign", tmp_path, "--key", keys / "key.pem", exits=2)
+    assert (
+        "certificate.json.sig is a folder; expected a file or nothing; nothing was" in result.stderr
+    )
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_a_certificate_of_another_name_has_a_signature_of_that_name(
     original: Path, keys: Path, tmp_path: Path
 ) -> None:
