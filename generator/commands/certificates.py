@@ -80,6 +80,12 @@ def _read_fail_on(text: str) -> str:
     return text
 
 
+_NEXT_TO_THEM = {
+    *(reports.REPORT_FILE, reports.JUNIT_FILE, reports.SIDE_BY_SIDE_FILE),
+    *(stored.SIGNATURE_FILE, stored.CLAIM_FILE, stored.WAIVERS_FILE),
+}
+
+
 @takes_settings("specs")
 def report(
     *,
@@ -120,6 +126,8 @@ def report(
         opcert report results/* -o compared
         opcert report former results --fail-on new
     """
+    # A pattern such as `results/*` matches what opcert wrote next to certificates, too.
+    certificates = [p for p in certificates if p.name not in _NEXT_TO_THEM] or certificates
     if fail_on is not None and len(certificates) == 1:
         raise OpcertError("--fail-on compares certificates: found one; name a former one before it")
     read = [stored.read_certificate(certificate_file(path)) for path in certificates]

@@ -57,6 +57,15 @@ def test_several_certificates_are_printed_side_by_side(folder: Path) -> None:
     assert set(contents(folder / "html")) == {"side-by-side.html"}
 
 
+@pytest.mark.parametrize("given", ["right", "."])
+def test_a_pattern_may_match_what_opcert_wrote_next_to_certificates(
+    folder: Path, given: str
+) -> None:
+    for name in ("report.html", "junit.xml", "side-by-side.html", "certificate.json.sig"):
+        (folder / given / name).touch()
+    opcert("report", *sorted((folder / given).iterdir()), exits=0)
+
+
 @pytest.mark.parametrize(
     ("former", "later", "code"),
     [("right", "faulty", 1), ("faulty", "right", 0), ("faulty", "faulty", 0)],
