@@ -164,7 +164,10 @@ def waiver_mistakes(waiver: Waiver, suite: Suite, today: str) -> Iterator[tuple[
         contact = f"{waiver.owner}, {waiver.link}"
         text = f"expired on {waiver.expires} ({contact}); fix the failure or renew the waiver"
         yield "expires", text
-    if not any(waiver.matches(case.id, case.rules) for _, case in suite):
+    lacking = sorted({*waiver.cases}.difference(case.id for _, case in suite))
+    for id_ in lacking:
+        yield "cases", f"unused waiver: the suite has no case '{id_}'; remove it"
+    if not lacking and not any(waiver.matches(case.id, case.rules) for _, case in suite):
         if waiver.case is not None or waiver.cases:
             key = "cases" if waiver.cases else "case"
             glob, known = waiver.case or waiver.cases[0], [case.id for _, case in suite]

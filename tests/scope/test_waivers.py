@@ -311,8 +311,13 @@ def test_a_waiver_may_list_the_ids_of_cases(file: Path) -> None:
     waivers = read_text(file, waiver(f"cases: [{one}]"))
     assert waivers.content[0].matches(one, ())
     assert not waivers.content[0].matches(other, ())
-    with pytest.raises(SpecError, match="no case of the suite matches"):
-        read_text(file, waiver(f"cases: [{one}-gone]"))
+
+
+def test_each_id_that_the_suite_lacks_is_a_mistake(file: Path) -> None:
+    (one, *_) = few_cases().select(SPLIT, "*")
+    mistakes = mistakes_of(read_text, file, waiver(f"cases: [gone, {one}, old]"))
+    texts = [f"unused waiver: the suite has no case '{id_}'; remove it" for id_ in ("gone", "old")]
+    assert [mistake.text for mistake in mistakes] == texts
 
 
 def test_an_unused_waiver_of_one_case_says_so(file: Path) -> None:
