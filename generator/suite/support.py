@@ -24,6 +24,8 @@ from opcert.yaml_files import YamlPath
 _MISSPELLING_CUTOFF = 0.9
 
 
+# How a backend may implement an operator.
+_HOW = ["native", "composed"]
 _AsList = BeforeValidator(
     lambda value: list(value) if isinstance(value, tuple | range | set | frozenset) else value
 )
@@ -66,7 +68,7 @@ class OperatorScope(BaseModel):
 
 
 class OperatorSupport(OperatorScope):
-    """The supported calls of one operator, and `how` it is implemented: native or composed."""
+    """The supported calls of one operator, and `how` it is implemented; text may follow a colon."""
 
     how: str
 
@@ -166,6 +168,9 @@ def checked_support(backend: object, suite: Suite) -> Support:
 
 def _refuse_unknown_names(support: Support, suite: Suite | None = None) -> None:
     for name, scope in (support.declared or {}).items():
+        how = scope.how.partition(":")[0]
+        if how not in _HOW:
+            raise BackendError(f"support: {_unknown(f'how of {name}', how, _HOW)}")
         for _, text in unknown_names(name, scope, suite):
             raise BackendError(f"support: {text}")
 

@@ -66,6 +66,7 @@ def test_inputs_are_declared_to_share_a_type() -> None:
         ({"ranks": 4}, "found 4"),
         ({"excluded": ["slice-8/backward"]}, "did you mean 'slice-8/backwards'"),
         ({"type": ["f32"]}, "did you mean 'types'"),
+        ({"how": "natvie: x"}, "unknown how of openvino/Slice-8 'natvie'; did you mean 'native'"),
         (3, "found 3"),
     ],
 )
