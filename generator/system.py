@@ -36,9 +36,7 @@ def end_with_parent() -> None:
 
 
 # What ends a command: Ctrl-C, a service manager, a closed terminal.
-INTERRUPTS = [
-    signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
+INTERRUPTS = [signal.Signals[n] for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
 
 
 def hold_interrupts(held: bool, *numbers: signal.Signals) -> None:
@@ -251,7 +249,8 @@ def code_template(name: str) -> "Template":
 
 
 # What a reference may take while its spec is checked: seconds of a processor and bytes for a call,
-# the bytes of its outputs, and how many calls may run out of time.
+# the bytes of its outputs, and how many calls may run out of time. A call that waits may take six
+# times as long, since other programs may have the processor.
 MAX_SECONDS, MAX_MEMORY, MAX_OUTPUT_BYTES, _MAX_TIMEOUTS = 5, 1 << 30, 1 << 28, 5
 # The memory of this process in pages, on Linux.
 _STATM = Path("/proc/self/statm")
@@ -297,12 +296,15 @@ def _limits(expire: Callable[..., None], memory: int) -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(_STATM.read_bytes().split()[0])
     most = pages * resource.getpagesize() + memory
-    former = signal.signal(signal.SIGVTALRM, expire)
+    former = {n: signal.signal(n, expire) for n in (signal.SIGVTALRM, signal.SIGALRM)}
     resource.setrlimit(resource.RLIMIT_AS, (most if soft < 0 else min(soft, most), hard))
     signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, 6 * MAX_SECONDS)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-        signal.signal(signal.SIGVTALRM, former)
+        for number, handler in former.items():
+            signal.signal(number, handler)

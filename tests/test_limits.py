@@ -19,13 +19,18 @@ def zeros(*sizes: int) -> Callable[[], list[Array]]:
     return limited(lambda: [np.zeros(size, np.int8) for size in sizes])
 
 
+def limits() -> list[object]:
+    handlers = map(signal.getsignal, (signal.SIGVTALRM, signal.SIGALRM))
+    timers = map(signal.getitimer, (signal.ITIMER_VIRTUAL, signal.ITIMER_REAL))
+    return [resource.getrlimit(resource.RLIMIT_AS), *handlers, *timers]
+
+
 def test_a_small_call_returns_and_leaves_no_limit() -> None:
-    before = resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGVTALRM)
+    before = limits()
     assert [output.size for output in zeros(3, 4)()] == [3, 4]
     with pytest.raises(MemoryError):
         zeros(1 << 36)()
-    assert before == (resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGVTALRM))
-    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert before == limits()
 
 
 def test_outputs_have_a_size() -> None:
@@ -35,6 +40,8 @@ def test_outputs_have_a_size() -> None:
 
 
 ENDLESS = """
+import time
+
 from opcert import system
 
 begun = 0
@@ -43,7 +50,7 @@ def endless():
     global begun
     begun += 1
     while True:
-        pass
+        {work}
 
 system.MAX_SECONDS = 0.02
 call = system.limited(endless)
@@ -55,10 +62,11 @@ for _ in range(6):
 """
 
 
-def test_calls_without_end_are_stopped_and_after_several_not_begun() -> None:
+@pytest.mark.parametrize("work", ["pass", "time.sleep(1000)"])
+def test_calls_without_end_are_stopped_and_after_several_not_begun(work: str) -> None:
     # In a process of its own: pytest's faulthandler sets up a stack for signals, which is too small
     # for a handler in a process that has used AMX.
-    result = python("-c", ENDLESS)
+    result = python("-c", ENDLESS.format(work=work))
     assert result.stdout.splitlines() == [
         *(f"{k} more than 0.02 s for one call" for k in range(1, 6)),
         "5 more than 0.02 s for each of 5 calls",
