@@ -35,7 +35,7 @@ OnVerdict = Callable[[Verdict, int, int], None]
 # How often a run saves its certificate: for 50,000 cases, that takes up to 1.5 s of a processor.
 SAVE_SECONDS = 30.0
 # The number of differences that are listed if a run cannot be resumed.
-_LISTED_DIFFERENCES = 5
+_LISTED_DIFFERENCES = 10
 
 
 class UnusedWaiverError(SpecError):
@@ -286,12 +286,17 @@ def _resumed(former: Certificate, current: Certificate) -> Certificate:
 
 
 def _identity(certificate: Certificate) -> dict[str, Any]:
-    """Return the parts of a certificate that must be equal for a run to be resumed."""
+    """Return the parts of a certificate that must be equal for a run to be resumed.
+
+    Those that may have many differences are last.
+    """
     data = certificate.to_dict()
     limits = ("isolated", "timeout", "memory")
     environment = ("opcert", "system", "machine", "python", "numpy")
     return {
-        **{name: data[name] for name in ("suite", "selection", "backend", "claim", "waivers")},
+        "selection": data["selection"],
         "run": {name: data["run"][name] for name in limits},
+        **{name: data[name] and data[name]["sha256"] for name in ("claim", "waivers")},
+        **{name: data[name] for name in ("backend", "suite")},
         "platform": {name: data["platform"][name] for name in environment},
     }

@@ -257,6 +257,15 @@ def test_another_run_is_refused(
     assert len(found.splitlines()) == 1
 
 
+def test_every_option_that_differs_is_named(partly: Certificate) -> None:
+    specs = {f"vendor/Op-{number}": "0" * 64 for number in range(20)}
+    run = partly.run.model_copy(update={"isolated": True, "timeout": 5.0, "memory": 1 << 30})
+    former = partly.replace(suite=partly.suite.model_copy(update={"specs": specs}), run=run)
+    found = refusal(former, wrong.Right(), case="*", feature_level="2_1", options={"a": 1})
+    places = ("selection.case", "selection.feature_level", "run.timeout", "run.memory")
+    assert all(f"{place} was" in found for place in (*places, "backend.options.a"))
+
+
 @pytest.mark.parametrize(
     ("entry", "parts", "message"),
     [
