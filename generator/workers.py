@@ -135,7 +135,7 @@ class _Process(SpawnProcess):
     """A process that no interrupt of the terminal reaches: its parent ends it."""
 
     def start(self) -> None:
-        """Start the process."""
+        """Start it."""
         hold_interrupts(True, signal.SIGINT)
         try:
             super().start()
@@ -144,11 +144,9 @@ class _Process(SpawnProcess):
 
 
 class _Context(SpawnContext):
-    """Starts the processes of a pool, and keeps them: a pool has no means to end them.
+    """Starts the processes of a pool, and keeps them: a pool has no means to end them."""
 
-    They are spawned, not forked: the caller may have threads, and a runtime may be loaded.
-    """
-
+    # They are spawned, not forked: the caller may have threads, and a runtime may be loaded.
     def __init__(self) -> None:
         super().__init__()
         self.started: list[SpawnProcess] = []
@@ -219,6 +217,8 @@ _requests: list[int] = []
 def _end(number: int, _: object) -> None:
     """Exit as usual, and so close what was opened."""
     _requests.append(number)
+    # An exit within a destructor is lost, and would be printed.
+    sys.unraisablehook = lambda _: None
     sys.exit()
 
 

@@ -49,6 +49,21 @@ def ends_at_first(task: int) -> int:
     return task
 
 
+class Ends:
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+
+def ends_in_a_destructor(_: int) -> None:
+    Ends()
+
+
+def test_an_end_within_a_destructor_is_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    with Processes(1) as workers:
+        workers.call(ends_in_a_destructor, 0)
+    assert capfd.readouterr().err == ""
+
+
 def test_a_process_that_is_asked_to_end_does_no_further_task() -> None:
     with Processes(1) as workers:
         ended = [future.exception() for _, future in workers.each(ends_at_first, range(3))]
