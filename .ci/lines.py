@@ -26,7 +26,7 @@ BUDGET = {
     "exploration": 120,
     "certificate, verification": 1000,
     "programs, report": 1250,
-    "commands, cli, workers, errors, pytest_suite, settings, system, __init__": 1200,
+    "commands, cli, workers, errors, pytest_suite, settings, system, __init__, __main__": 1200,
 }
 _LAYOUT = {"COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT", "ENDMARKER"}
 

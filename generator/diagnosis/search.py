@@ -253,8 +253,8 @@ class Search:
         counts = fails - price * passes
         singles = np.add.reduceat(np.maximum(np.diag(counts), 0), self._starts)
         # Few choices of rows and columns are worth more than the sum of the cells above zero.
-        bounds = np.add.reduceat(np.maximum(counts, 0), self._starts, axis=0)
-        bounds = np.add.reduceat(bounds, self._starts, axis=1)
+        bounds = np.add.reduceat(np.maximum(counts, 0), self._starts, axis=1)
+        bounds = np.add.reduceat(bounds, self._starts, axis=0)
         least = np.maximum.outer(singles, singles)
         promising = np.argwhere(np.triu(bounds > least, 1))
         promising = promising[np.argsort(-bounds[tuple(promising.T)], kind="stable")]

@@ -48,16 +48,24 @@ class LevelTable:
             for (name, levels), end in zip(self.factors.items(), ends, strict=True)
         }
         self._column = column
-        self.owners, self.matrix = self._lines(cases)
+        self._set_lines(*self._lines(cases))
 
     def with_cases(self, cases: Sequence[Sequence[Point]]) -> Self:
         """Return the table with further cases; levels that the others lack are left out."""
         table = copy(self)
         owners, matrix = self._lines(cases)
         first = self.owners[-1] + 1 if len(self.owners) else 0
-        table.owners = np.concatenate([self.owners, first + owners])
-        table.matrix = np.concatenate([self.matrix, matrix])
+        table._set_lines(
+            np.concatenate([self.owners, first + owners]), np.concatenate([self.matrix, matrix])
+        )
         return table
+
+    def _set_lines(self, owners: npt.NDArray[np.int64], matrix: BoolArray) -> None:
+        self.owners, self.matrix = owners, matrix
+        self._exclusive = {
+            name: bool((matrix[:, columns].sum(axis=1) <= 1).all())
+            for name, columns in self.columns.items()
+        }
 
     def _lines(self, cases: Sequence[Sequence[Point]]) -> tuple[npt.NDArray[np.int64], BoolArray]:
         """Return the number of the case of each line, and the levels of each line."""
@@ -74,7 +82,7 @@ class LevelTable:
 
     def is_exclusive(self, factor: str) -> bool:
         """Whether no point has two levels of a factor."""
-        return bool((self.matrix[:, self.columns[factor]].sum(axis=1) <= 1).all())
+        return self._exclusive[factor]
 
     def has_only_ranges(self, factor: str) -> bool:
         """Whether a condition has a whole range of a factor, since points have several numbers.
