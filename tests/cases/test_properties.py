@@ -13,7 +13,7 @@ from opcert.cases.properties import OUTPUT_EXTENTS, Properties
 from opcert.suite.spec_check import valid_calls
 from opcert.verdicts.condition_text import level_text
 from tests import shipped
-from tests.points import BROADCAST, SLICE, SPECS, has, points, sliced
+from tests.points import BROADCAST, GATHER, SLICE, SPECS, has, points, sliced
 
 each_spec_at_length = shipped.at_length("name", zip(SPECS))
 
@@ -239,6 +239,21 @@ def test_a_stretched_axis_next_to_one_that_is_kept_is_a_level() -> None:
     assert "data along an axis before one that it keeps" not in point["stretched"]
 
 
+def test_matrices_are_stretched_along_the_axes_of_their_batches() -> None:
+    inputs = {"a": filled("f32", (2, 1, 3, 4)), "b": filled("f32", (2, 5, 4, 6))}
+    for point in points("openvino/MatMul-1", Call(inputs, {}), (2, 5, 3, 6)):
+        assert "a along the second axis" in point["stretched"]
+        assert "b" not in point["stretched"]
+
+
+def test_what_lies_before_an_axis_and_behind_it_are_levels() -> None:
+    inputs = {"data": filled("f16", (4, 3, 2, 5)), "indices": vector("i32", (0,))}
+    call = Call({**inputs, "axis": vector("i32", (1,))}, {"batch_dims": 0})
+    (point,) = points(GATHER, call, (4, 1, 2, 5))
+    levels = {"data outer": "4", "data inner": "9 to 16", "data bytes": "four times an odd number"}
+    assert has(point, levels)
+
+
 @pytest.mark.parametrize("shape", [(), (3,)])
 def test_which_input_has_the_lower_rank_is_a_level(shape: tuple[int, ...]) -> None:
     inputs = {"a": filled("f32", shape), "b": filled("f32", (2, 3))}
@@ -278,6 +293,16 @@ def test_an_invalid_axis_is_a_level_also_if_it_would_be_valid_after_adding_the_r
     levels = Properties(Conditions(SPECS[SLICE])).of_changed(call, {"axes"})
     assert has(levels, {"axes value": "-n - 1", "axes region": "below -n"})
     assert has(levels, {"axes region": "from -2n to -n - 1"})
+
+
+def test_which_lists_of_an_invalid_call_have_fewer_elements_is_a_level() -> None:
+    lists = {"begin": (0,), "end": (1, 1), "stride": (1,)}
+    inputs = {name: vector("i64", values) for name, values in lists.items()}
+    call = Call({"data": filled("f32", (2, 3)), **inputs}, {"begin_mask": [], "end_mask": []})
+    properties = Properties(Conditions(SPECS["openvino/StridedSlice-1"]))
+    levels = properties.of_changed(call, {"end"})["fewer elements"]
+    assert {"begin than end", "stride than end"} <= levels
+    assert "begin than stride" not in levels
 
 
 @each_spec_at_length

@@ -97,6 +97,16 @@ def test_four_levels_explain_failures_together() -> None:
     assert conditions(found) == [{name: tuple(levels) for name, levels in halves.items()}]
 
 
+def test_five_levels_explain_a_part_of_the_failures() -> None:
+    factors = {name: ["no", "yes"] for name in "abcdefg"}
+    cases = [dict(zip(factors, row, strict=True)) for row in product(*factors.values())] * 8
+    of_five = np.array([all(case[name] == "yes" for name in "abcde") for case in cases])
+    of_one = np.array([case["a"] == "no" and case["f"] == case["g"] == "yes" for case in cases])
+    table = LevelTable(factors, [[point(case)] for case in cases])
+    found = conditions(explain_failures(table, of_five | of_one, ~of_five & ~of_one))
+    assert dict.fromkeys("abcde", ("yes",)) in found
+
+
 def test_two_causes_are_found_one_by_one() -> None:
     found = explained(lambda case: case["type"] == "f16" or case["rank"] == "8")
     assert conditions(found) == [{"type": ("f16",)}, {"rank": ("8",)}]

@@ -5,10 +5,19 @@ from typing import Literal
 
 import numpy as np
 
+from opcert.arrays.calls import Call
 from opcert.arrays.element_types import Array
 from opcert.arrays.layouts import C_ORDER
+from opcert.arrays.tensor_functions import vector
 from opcert.run.session import Step
-from opcert.verdicts.dependence import Known, Trial, explained_by, relation_of
+from opcert.verdicts.dependence import (
+    Known,
+    Trial,
+    differing,
+    explained_by,
+    facts_of,
+    relation_of,
+)
 from opcert.verdicts.further_calls import parts_taken
 
 Outcome = Literal["outputs", "rejection"]
@@ -37,6 +46,15 @@ def test_a_key_that_lacks_an_attribute_is_found_by_what_is_shared_and_what_diffe
     relation = relation_of(tried(*FAILS_AFTER_ANOTHER_AXIS))
     assert relation.text == "another call with the same shape, but another axis"
     assert relation.figures == "tried: after 1 of 1 such calls, after 0 of 2 others"
+
+
+def test_the_ends_of_a_list_are_facts_of_a_call_but_no_difference_besides_its_value() -> None:
+    one, other = (
+        facts_of(Call({"pads": vector("i64", (1, end))}, {"axes": [end, 2]})) for end in (3, 4)
+    )
+    assert one["first element of pads"] == other["first element of pads"]
+    assert one["last element of axes"] == other["last element of axes"]
+    assert differing(one, other) == ("value of pads", "value of axes")
 
 
 def test_what_only_rejected_calls_do_is_found_by_their_outcome_alone() -> None:
