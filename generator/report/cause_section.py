@@ -133,10 +133,10 @@ def _describe_reproduction(reproduction: Reproduction | None) -> str:
     if reproduction.reproduced == "never":
         return "It passed alone in a fresh process, and did not fail again."
     if (relation := reproduction.relation) is not None:
-        return f"It passes alone in a fresh process, and fails after {relation.text}."
+        return f"It does not fail so alone in a fresh process, but after {relation.text}."
     count = len(reproduction.calls) - 1
     calls = f"{count} other call{'s' * (count > 1)}"
-    return f"It passes alone in a fresh process, and fails after {calls}."
+    return f"It does not fail so alone in a fresh process, but after {calls}."
 
 
 # The list of cases has this many characters of each observation; an opened case has all of it.

@@ -7,7 +7,7 @@ kind `state`.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from opcert.errors import BackendError
 from opcert.isolation.supervised import SupervisedBackend
@@ -169,7 +169,9 @@ class Confirmation:
             return
         others = len(reproduction.calls) - 1
         after = f"it fails after {others} other call{'s' * (others > 1)}"
-        text = f"its case passes alone; {after if others > 0 else 'it was not reproduced'}"
+        text = (
+            f"its case does not fail so alone; {after if others > 0 else 'it was not reproduced'}"
+        )
         needs_others = any(call.case != verdict.case for call in reproduction.calls)
         self._set_state(verdict, text, needs_others)
 
@@ -265,8 +267,8 @@ class Confirmation:
         equal results as well.
         """
         dependent = {verdict.operator for verdict in self._dependent}
-        causes = self._causes()
-        open_cases = {c for own in causes for c in (own.unmatched if own.condition else own.cases)}
+        of_causes = (c.unmatched if c.condition else c.cases for c in self._causes())
+        open_cases = {*chain.from_iterable(of_causes)}
         self._process.begin(_DEPENDENT_SECONDS)
         for verdict in sorted(failures, key=lambda failure: failure.case not in open_cases):
             is_echo = verdict.detail.startswith(ECHO_PREFIX)
@@ -274,7 +276,7 @@ class Confirmation:
                 if self._process.is_late:
                     break
                 if self._passes_alone(verdict):
-                    self._set_state(verdict, "its case passes alone")
+                    self._set_state(verdict, "its case does not fail so alone")
 
     def _set_state(self, verdict: Verdict, text: str, needs_others: bool = False) -> None:
         """State that a failure depends on earlier calls, perhaps of other cases."""
@@ -310,7 +312,7 @@ class Confirmation:
                 self._process.begin(_RELATION_SECONDS)
                 if not left or self._process.is_late:
                     break
-                case = easiest_to_read(operator, left)[0]
+                case = self._process.easiest_that_passes(operator, left)
                 if case not in reproductions:
                     self._confirm_failure(self._verdicts[case])
                 self._related.add(case)

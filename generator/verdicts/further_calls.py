@@ -30,7 +30,13 @@ from opcert.verdicts.dependence import (
     relation_of,
 )
 from opcert.verdicts.reduction import StepMaker, call_of, elements_to_read, shortened
-from opcert.verdicts.reproduction import FreshCall, ReproducedCall, Reproduction, SerializedCall
+from opcert.verdicts.reproduction import (
+    FreshCall,
+    ReproducedCall,
+    Reproduction,
+    SerializedCall,
+    calls_of_case,
+)
 
 # How many fresh calls that match a condition are made, and how many that lack one term of it; and
 # how many are drawn at the most.
@@ -39,7 +45,7 @@ _TRIED, _MAX_DRAWS = 10, 2000
 _SECONDS, _ROUNDS = 60.0, 2
 # So few failures may have a condition by chance, and others may have none since too few calls pass:
 # then so many fresh calls are made, whatever they have, as long as they take so many seconds.
-_FEW, _MORE, _MORE_SECONDS = 20, 600, 15.0
+_FEW, _MORE, _MORE_SECONDS = 50, 600, 15.0
 # Kinds of failure that follow from other calls or declarations, or take too long.
 _NOT_TRIED = {"uncredited", "undeclared", "state", "hang"}
 
@@ -135,6 +141,8 @@ MAX_LISTED = 1000
 _SHORTENING_SECONDS = 15.0
 # From how many cases parts are taken for further trials, and how often a part is changed.
 _VARIED, _VARIATIONS = 40, 2
+# Of how many failures that need an earlier call one is chosen.
+_MADE_ALONE = 8
 # Fewer trials do not separate what matters about earlier calls.
 _MIN_TRIALS = 8
 
@@ -180,6 +188,16 @@ class FreshProcess:
         kind = None if failure in ("state", *KINDS_OF_SEVERAL_CALLS) else failure
         fault = self.session(held).first_fault(steps, kind, start)
         return [] if fault is None else list(calls[: fault[0] + 1])
+
+    def easiest_that_passes(self, operator: OperatorSuite, cases: Sequence[str]) -> str:
+        """Return a case that is easy to read, if possible one of which no call fails alone.
+
+        What fails alone in another way says little about what earlier calls do.
+        """
+        easiest = easiest_to_read(operator, cases)[:_MADE_ALONE]
+        calls = ((case, calls_of_case(operator.cases[case])) for case in easiest)
+        passing = (case for case, own in calls if not self.failing_calls(operator, own))
+        return next(passing, easiest[0])
 
     def shorten(
         self, operator: OperatorSuite, calls: Sequence[ReproducedCall], failure: str | None
