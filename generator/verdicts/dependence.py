@@ -7,14 +7,14 @@ the least that those share which make the call fail, and that no other one share
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from opcert.arrays.calls import Call
-from opcert.arrays.element_types import bit_width
+from opcert.arrays.element_types import Array, bit_width
 from opcert.errors import listed
 from opcert.suite.format import StrictModel
 from opcert.suite.spec_check import call_of_case
@@ -71,14 +71,20 @@ class Relation(StrictModel):
         )
 
 
-def facts_of(call: Call) -> dict[str, object]:
-    """Return what a backend could keep of a call; a fact precedes those that it implies."""
+def facts_of(call: Call, data: Callable[[str], Array]) -> dict[str, object]:
+    """Return what a backend could keep of a call; a fact precedes those that it implies.
+
+    `data` returns an input that the call describes without its values.
+    """
     facts: dict[str, object] = {}
     lists: dict[str, Sequence[object]] = {}
     for name, tensor in call.inputs.items():
-        if tensor.values is not None and tensor.size <= _MAX_ELEMENTS:
-            facts[f"value of {name}"] = tensor.shape, tensor.values
-            lists |= {name: tensor.values} if len(tensor.shape) == 1 else {}
+        if tensor.size <= _MAX_ELEMENTS:
+            if tensor.values is None:
+                facts[f"value of {name}"] = tensor.shape, hash(data(name).tobytes())
+            else:
+                facts[f"value of {name}"] = tensor.shape, tensor.values
+                lists |= {name: tensor.values} if len(tensor.shape) == 1 else {}
     for name, value in call.attributes.items():
         facts[f"value of {name}"] = json.dumps(value)
         if isinstance(value, list):
@@ -137,7 +143,9 @@ class Known:
 def known_case(suite: Suite, name: str) -> Known:
     """Return what is known of a case of a suite."""
     operator, case = suite.cases[name]
-    facts = facts_of(call_of_case(operator, case))
+    facts = facts_of(
+        call_of_case(operator, case), lambda name: operator.read_array(case.inputs[name])
+    )
     if case.expects == "rejection":
         return Known(name, case.baseline, facts, case.expects)
     facts["shapes of outputs"] = tuple(output.shape for output in case.outputs)

@@ -234,7 +234,7 @@ class EarlierCalls:
         known = self._known
         first, last = reproduction.calls
         pair = self._most_alike_pair(first, last)
-        different = () if pair is None else differing(*(facts_of(call_of(step)) for step in pair))
+        different = () if pair is None else differing(*map(_facts, pair))
         trials = [Trial(known[first.case], known[last.case], True)]
         trials += self._trials(last)
         trials += [] if pair is None else self._variations(pair[0], known[last.case])
@@ -293,8 +293,8 @@ class EarlierCalls:
         made: Counter[tuple[str, ...]] = Counter()
         for case in valid[:: max(1, len(valid) // _VARIED)]:
             for varied in parts_taken(step, self._step(case)):
-                facts = facts_of(call_of(varied))
-                what = differing(facts, facts_of(call_of(step)))
+                facts = _facts(varied)
+                what = differing(facts, _facts(step))
                 fails = self._fails_after(varied, failing) if made[what] < _VARIATIONS else None
                 if fails is not None:
                     made[what] += 1
@@ -317,6 +317,10 @@ class EarlierCalls:
             # An earlier call that fails by itself says nothing.
             if len(made) != 1:
                 yield Trial(first, target, bool(made))
+
+
+def _facts(step: Step) -> dict[str, object]:
+    return facts_of(call_of(step), step.inputs.__getitem__)
 
 
 def parts_taken(one: Step, other: Step) -> Iterator[Step]:

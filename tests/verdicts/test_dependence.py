@@ -8,7 +8,7 @@ import numpy as np
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import Array
 from opcert.arrays.layouts import C_ORDER
-from opcert.arrays.tensor_functions import vector
+from opcert.arrays.tensor_functions import filled, vector
 from opcert.run.session import Step
 from opcert.verdicts.dependence import (
     Known,
@@ -35,6 +35,7 @@ OTHER_SHAPE = known("other-shape", shape=(4,), axis=0)
 REJECTED = known("rejected", "rejection", "last", shape=(2, 3), axis=7)
 
 
+NOTHING: dict[str, Array] = {}
 FAILS_AFTER_ANOTHER_AXIS = ((SAME_SHAPE, True), (OTHER_SHAPE, False), (LAST, False))
 
 
@@ -50,11 +51,21 @@ def test_a_key_that_lacks_an_attribute_is_found_by_what_is_shared_and_what_diffe
 
 def test_the_ends_of_a_list_are_facts_of_a_call_but_no_difference_besides_its_value() -> None:
     one, other = (
-        facts_of(Call({"pads": vector("i64", (1, end))}, {"axes": [end, 2]})) for end in (3, 4)
+        facts_of(Call({"pads": vector("i64", (1, end))}, {"axes": [end, 2]}), NOTHING.__getitem__)
+        for end in (3, 4)
     )
     assert one["first element of pads"] == other["first element of pads"]
     assert one["last element of axes"] == other["last element of axes"]
     assert differing(one, other) == ("value of pads", "value of axes")
+
+
+def test_data_that_a_call_describes_without_values_have_a_value_too() -> None:
+    call = Call({"data": filled("f32", (2,))}, {})
+    one, same, other = (
+        facts_of(call, {"data": np.array([1, end], np.float32)}.__getitem__) for end in (2, 2, 3)
+    )
+    assert not differing(one, same)
+    assert differing(one, other) == ("value of data",)
 
 
 def test_what_only_rejected_calls_do_is_found_by_their_outcome_alone() -> None:
