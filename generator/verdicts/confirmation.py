@@ -291,12 +291,8 @@ class Confirmation:
         return verdict.case in self._confirmed.verdicts or verdict.kind in kinds
 
     def _passes_alone(self, verdict: Verdict) -> bool:
-        """Whether none of the calls of a case fails in a process that has made no other."""
         operator, case = self._suite.cases[verdict.case]
-        failing, failure = self._process.failing_calls, verdict.failure
-        calls = failing(operator, calls_of_case(case), failure)
-        # A wrong value may need the earlier calls of its own case.
-        return not calls or (len(calls) > 1 and not failing(operator, calls[-1:], failure))
+        return self._process.passes_alone(operator, case.id, verdict.failure)
 
     def _known(self, operator: str) -> Mapping[str, Known]:
         return known_in_run(self._diagnosis.known, operator, self._verdicts.values())
@@ -313,6 +309,8 @@ class Confirmation:
                 if not left or self._process.is_late:
                     break
                 case = self._process.easiest_that_passes(operator, left)
+                if case is None:
+                    break
                 if case not in reproductions:
                     self._confirm_failure(self._verdicts[case])
                 self._related.add(case)

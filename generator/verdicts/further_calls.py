@@ -189,15 +189,21 @@ class FreshProcess:
         fault = self.session(held).first_fault(steps, kind, start)
         return [] if fault is None else list(calls[: fault[0] + 1])
 
-    def easiest_that_passes(self, operator: OperatorSuite, cases: Sequence[str]) -> str:
-        """Return a case that is easy to read, if possible one of which no call fails alone.
+    def passes_alone(self, operator: OperatorSuite, case: str, failure: str | None) -> bool:
+        """Whether no call of a case fails so, or at all, in a process that has made no other."""
+        calls = self.failing_calls(operator, calls_of_case(operator.cases[case]), failure)
+        # A wrong value may need the earlier calls of its own case.
+        return not calls or (
+            len(calls) > 1 and not self.failing_calls(operator, calls[-1:], failure)
+        )
+
+    def easiest_that_passes(self, operator: OperatorSuite, cases: Sequence[str]) -> str | None:
+        """Return a case that is easy to read, and passes alone, if one of a few does.
 
         What fails alone in another way says little about what earlier calls do.
         """
         easiest = easiest_to_read(operator, cases)[:_MADE_ALONE]
-        calls = ((case, calls_of_case(operator.cases[case])) for case in easiest)
-        passing = (case for case, own in calls if not self.failing_calls(operator, own))
-        return next(passing, easiest[0])
+        return next((case for case in easiest if self.passes_alone(operator, case, None)), None)
 
     def shorten(
         self, operator: OperatorSuite, calls: Sequence[ReproducedCall], failure: str | None
@@ -235,7 +241,7 @@ class EarlierCalls:
         first, last = reproduction.calls
         pair = self._most_alike_pair(first, last)
         different = () if pair is None else differing(*map(_facts, pair))
-        trials = [Trial(known[first.case], known[last.case], True)]
+        trials = [Trial(known[first.case], self._target(last), True)]
         trials += self._trials(last)
         trials += [] if pair is None else self._variations(pair[0], known[last.case])
         # The program of the report makes the call that is the easiest to read.
@@ -271,6 +277,12 @@ class EarlierCalls:
         while found := next(filter(fails, parts_taken(best, target)), None):
             best = found
         return best, target
+
+    def _target(self, call: ReproducedCall) -> Known:
+        """Return what is known of a call, of which other data are no value of its case."""
+        known, case = self._known[call.case], self._operator.cases[call.case]
+        values = {f"value of {n}": call for n in case.data_inputs if call.inverted_data}
+        return replace(known, facts={**known.facts, **values})
 
     def _step(self, case: str) -> Step:
         return step_of(self._operator, self._operator.cases[case])
@@ -308,7 +320,7 @@ class EarlierCalls:
 
     def _trials(self, last: ReproducedCall) -> Iterator[Trial]:
         """Make a call after each of some others, in a fresh process each time."""
-        target = self._known[last.case]
+        target = self._target(last)
         for first in candidates(target, [*self._known.values()]):
             if self._process.is_late:
                 break
