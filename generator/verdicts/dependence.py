@@ -216,7 +216,8 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
         and outcome in (None, trial.first.outcome)
         and not any(trial.shares(name) for name in different)
     ]
-    names = dict.fromkeys(name for trial in trials for name in trial.last.facts)
+    # What is omitted in one of two calls is a difference, too.
+    names = dict.fromkeys(n for t in trials for n in (*t.last.facts, *t.first.facts))
     common = [name for name in names if all(trial.shares(name) for trial in failing)]
     # If it is known in what they must differ, nothing else need differ.
     never = [n for n in names if not different and not any(t.shares(n) for t in failing)]

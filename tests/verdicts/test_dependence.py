@@ -68,6 +68,12 @@ def test_data_that_a_call_describes_without_values_have_a_value_too() -> None:
     assert differing(one, other) == ("value of data",)
 
 
+def test_what_only_the_earlier_call_has_is_a_difference() -> None:
+    bare, given = known("bare", shape=(2,)), known("given", shape=(2,), axes=(1,))
+    trials = [Trial(given, bare, True), Trial(bare, bare, False)]
+    assert relation_of(trials).other == ("axes",)
+
+
 def test_what_only_rejected_calls_do_is_found_by_their_outcome_alone() -> None:
     relation = relation_of(tried((REJECTED, True), (SAME_SHAPE, False), (LAST, False)))
     assert relation.text == "a rejected call"
