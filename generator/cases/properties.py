@@ -309,7 +309,7 @@ def _of_axis(
     yield f"{data} length", [range_of(length)]
     yield f"{data} multiple", [multiple_of(length)] if length else []
     yield f"{data} neighbours", extent_kinds(others, length)
-    # Kernels move the elements behind an axis as one block, once for each place before it.
+    # Kernels move the elements after an axis as one block, once for each place before it.
     inner = math.prod(shape[axis + 1 :])
     size = inner * ELEMENT_TYPES[tensor.type].itemsize
     yield f"{data} outer", [range_of(math.prod(shape[:axis]))]

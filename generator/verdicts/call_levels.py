@@ -58,6 +58,7 @@ DERIVED = (
     " leading",
     " trailing",
     " tail",
+    " bytes",
     OUTPUT_EXTENTS,
     OUTPUT_LENGTH,
     OUTPUT_SIZE,

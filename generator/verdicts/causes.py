@@ -293,7 +293,7 @@ def _cause(
         for part in (own, ~own)
     )
     typical = levels.names(draft.explained & matched) or cases
-    tried = [case for case in cases if case in reproductions]
+    tried = [case for case in typical if case in reproductions]
     alone = [case for case in tried if reproductions[case].reproduced == "alone"]
     cause = Cause(
         operator=operator.index.operator,

@@ -87,8 +87,8 @@ _PHRASES = {
     **dict.fromkeys(("evenness", "power"), "{0} that is {1}"),
     "neighbours": "{1} extents next to it",
     "outer": "{1} places of {0} before the axis",
-    "inner": "{1} elements of {0} behind the axis",
-    "bytes": "a number of bytes of {0} behind the axis that is {1}",
+    "inner": "{1} elements of {0} after the axis",
+    "bytes": "a number of bytes of {0} after the axis that is {1}",
     **dict.fromkeys(("content", "family", "range", "sign", "type", "width"), "{0} of {1}"),
     **dict.fromkeys(("list", "value"), "{0} = {1}"),
     **dict.fromkeys(
@@ -99,7 +99,7 @@ _PHRASES = {
 # What a call with one level of an aspect has.
 _OF_LEVELS = {
     ("elements", "1"): "1 element of {0}",
-    ("inner", "1"): "1 element of {0} behind the axis",
+    ("inner", "1"): "1 element of {0} after the axis",
     ("outer", "1"): "1 place of {0} before the axis",
     ("extents", "0"): "{0} without elements",
     ("count", "as many"): "as many elements of {0} as the data has dimensions",

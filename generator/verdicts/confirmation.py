@@ -151,13 +151,16 @@ class Confirmation:
             if _OF_OTHER_CASES & set(cause.kinds):
                 continue
             operator = self._suite.operators[cause.operator]
-            by_effort = easiest_to_read(operator, cause.cases)
-            # A case that matches the condition is better evidence than an easier one.
-            for case in [*dict.fromkeys([cause.representative, *by_effort])][:MAX_TRIES]:
-                if case not in reproductions:
-                    self._confirm_failure(self._verdicts[case])
-                if reproductions[case].reproduced != "never":
-                    break
+            by_effort, others = (
+                easiest_to_read(operator, c) for c in (cause.cases, cause.unmatched)
+            )
+            # A case that matches the condition is better evidence; others may have another cause.
+            for cases in ([*dict.fromkeys([cause.representative, *by_effort])], others):
+                for case in cases[:MAX_TRIES]:
+                    if case not in reproductions:
+                        self._confirm_failure(self._verdicts[case])
+                    if reproductions[case].reproduced != "never":
+                        break
 
     def _confirm_failure(self, verdict: Verdict) -> None:
         """Reproduce one failure, and update its verdict."""

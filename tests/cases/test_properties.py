@@ -246,7 +246,7 @@ def test_matrices_are_stretched_along_the_axes_of_their_batches() -> None:
         assert "b" not in point["stretched"]
 
 
-def test_what_lies_before_an_axis_and_behind_it_are_levels() -> None:
+def test_what_lies_before_an_axis_and_after_it_are_levels() -> None:
     inputs = {"data": filled("f16", (4, 3, 2, 5)), "indices": vector("i32", (0,))}
     call = Call({**inputs, "axis": vector("i32", (1,))}, {"batch_dims": 0})
     (point,) = points(GATHER, call, (4, 1, 2, 5))
