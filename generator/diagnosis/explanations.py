@@ -8,7 +8,7 @@ several causes. Here one conjunction is found after the other, each the best for
 to explain.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -65,17 +65,16 @@ def explain_failures(
     They are conjunctions of a few factors. Cases that neither fail nor pass do not count.
     Conditions that are `known` to cause failures come first where most cases with them fail.
     """
-    conditions = _separate_first(table, failing, passing, known) if passing.any() else []
-    remaining = failing.copy()
-    for condition in conditions:
-        remaining &= ~table.matching(condition)
-    while remaining.any() and passing.any():
-        best = Search(table, remaining, passing).best()
-        if best is None:
-            break
-        best = _completed(table, best, failing, passing)
-        conditions.append(best)
-        remaining &= ~table.matching(best)
+    first = _separate_first(table, failing, passing, known) if passing.any() else []
+    lenient, strict = (
+        [*first, *_one_by_one(table, failing, passing, first, is_lenient=is_lenient)]
+        for is_lenient in (True, False)
+    )
+    # One condition with exceptions may state what are several causes without.
+    is_same = lenient == strict
+    conditions = (
+        lenient if is_same else min(lenient, strict, key=Search(table, failing, passing).bits)
+    )
     # Later conditions together may explain all that an earlier one does.
     for condition in conditions[:-1]:
         others = [table.matching(other) for other in conditions if other != condition]
@@ -94,6 +93,27 @@ def explain_failures(
     if remaining.any():
         explanations.append(Explanation((), remaining))
     return explanations
+
+
+def _one_by_one(
+    table: LevelTable,
+    failing: BoolArray,
+    passing: BoolArray,
+    first: Sequence[Condition],
+    *,
+    is_lenient: bool,
+) -> Iterator[Condition]:
+    """Yield the best condition for the failures that are left, as long as there is one."""
+    remaining = failing.copy()
+    for condition in first:
+        remaining &= ~table.matching(condition)
+    while remaining.any() and passing.any():
+        best = Search(table, remaining, passing).best(is_lenient=is_lenient)
+        if best is None:
+            break
+        best = _completed(table, best, failing, passing)
+        yield best
+        remaining &= ~table.matching(best)
 
 
 def necessary_condition(

@@ -94,16 +94,20 @@ class Search:
 
     # All numbers are finite, but products of OpenBLAS may raise this flag (NumPy's issue 24067).
     @np.errstate(invalid="ignore")
-    def best(self) -> Condition | None:
-        """Return the condition of the greatest value, or None if no condition explains much."""
+    def best(self, *, is_lenient: bool) -> Condition | None:
+        """Return the condition of the greatest value, or None if no condition explains much.
+
+        A fault may not show in all calls that it concerns. So, if failures are left or there are
+        exceptions, a lenient search takes the condition that states in the fewest bits which cases
+        fail.
+        """
         # Of conditions with equal values, the one of the fewest factors comes first.
         found = self._found()
         value, choice = self._exchanged(*max(found, key=itemgetter(0)))
         found.append((value, choice))
         is_separate = any(self._is_separate[i] for i in choice)
         net = self._worth(self._matched(choice), _PASSING)
-        if net < _NEARLY_ALL * self._fails.sum() and not is_separate:
-            # Failures are left, or exceptions: a fault may not show in all calls that it concerns.
+        if is_lenient and net < _NEARLY_ALL * self._fails.sum() and not is_separate:
             price = self._price_so_far
             choices = (*self._singles, *self._so_far(2), *self._so_far(3))
             found += (self._ascend(choice, price) for choice in choices)
@@ -122,6 +126,23 @@ class Search:
             (factors[i][0], tuple(factors[i][1][k] for k in np.flatnonzero(flags)))
             for i, flags in sorted(choice.items())
         )
+
+    def bits(self, conditions: Sequence[Condition]) -> float:
+        """Return how many bits state which cases fail, with conditions one after the other."""
+        left, bits = np.ones(len(self._fails), bool), 0.0
+        for condition in conditions:
+            levels = dict(condition)
+            choice = {
+                i: np.isin(names, levels[factor])
+                for i, (factor, names) in enumerate(self._table.factors.items())
+                if factor in levels
+            }
+            matched = self._cases(self._matched(choice)) & left
+            bits += _bits(*(float(ends @ matched) for ends in (self._fails, self._passes)))
+            bits += _FACTOR_BITS * sum(self._weights[factor] for factor in choice)
+            bits += _LEVEL_BITS * sum(self._extra_levels(*pair) for pair in choice.items())
+            left &= ~matched
+        return bits + _bits(*(float(ends @ left) for ends in (self._fails, self._passes)))
 
     def _found(self) -> list[tuple[float, _Choice]]:
         """Return conditions with their values; longer ones as long as they may be worth more."""
