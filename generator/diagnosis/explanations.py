@@ -8,7 +8,7 @@ several causes. Here one conjunction is found after the other, each the best for
 to explain.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -66,15 +66,11 @@ def explain_failures(
     Conditions that are `known` to cause failures come first where most cases with them fail.
     """
     first = _separate_first(table, failing, passing, known) if passing.any() else []
-    lenient, strict = (
-        [*first, *_one_by_one(table, failing, passing, first, is_lenient=is_lenient)]
-        for is_lenient in (True, False)
-    )
-    # One condition with exceptions may state what are several causes without.
-    is_same = lenient == strict
-    conditions = (
-        lenient if is_same else min(lenient, strict, key=Search(table, failing, passing).bits)
-    )
+    conditions, has_others = _one_by_one(table, failing, passing, first, is_lenient=True)
+    if has_others:
+        # One condition with exceptions may state what are several causes without.
+        strict, _ = _one_by_one(table, failing, passing, first, is_lenient=False)
+        conditions = min(conditions, strict, key=Search(table, failing, passing).bits)
     # Later conditions together may explain all that an earlier one does.
     for condition in conditions[:-1]:
         others = [table.matching(other) for other in conditions if other != condition]
@@ -102,18 +98,24 @@ def _one_by_one(
     first: Sequence[Condition],
     *,
     is_lenient: bool,
-) -> Iterator[Condition]:
-    """Yield the best condition for the failures that are left, as long as there is one."""
+) -> tuple[list[Condition], bool]:
+    """Return conditions, each the best for the failures that are left by the former ones.
+
+    Also return whether a lenient search has taken others than a strict one.
+    """
+    conditions, has_others = [*first], False
     remaining = failing.copy()
     for condition in first:
         remaining &= ~table.matching(condition)
     while remaining.any() and passing.any():
-        best = Search(table, remaining, passing).best(is_lenient=is_lenient)
+        best, is_other = Search(table, remaining, passing).best(is_lenient=is_lenient)
+        has_others |= is_other
         if best is None:
             break
         best = _completed(table, best, failing, passing)
-        yield best
+        conditions.append(best)
         remaining &= ~table.matching(best)
+    return conditions, has_others
 
 
 def necessary_condition(

@@ -94,27 +94,29 @@ class Search:
 
     # All numbers are finite, but products of OpenBLAS may raise this flag (NumPy's issue 24067).
     @np.errstate(invalid="ignore")
-    def best(self, *, is_lenient: bool) -> Condition | None:
-        """Return the condition of the greatest value, or None if no condition explains much.
+    def best(self, *, is_lenient: bool) -> tuple[Condition | None, bool]:
+        """Return the best condition, or None if no condition explains much.
 
-        A fault may not show in all calls that it concerns. So, if failures are left or there are
-        exceptions, a lenient search takes the condition that states in the fewest bits which cases
-        fail.
+        It is the one of the greatest value. A fault may not show in all calls that it concerns. So,
+        if failures are left or there are exceptions, a lenient search takes the condition that
+        states in the fewest bits which cases fail, and returns whether that is another one.
         """
         # Of conditions with equal values, the one of the fewest factors comes first.
         found = self._found()
         value, choice = self._exchanged(*max(found, key=itemgetter(0)))
         found.append((value, choice))
         is_separate = any(self._is_separate[i] for i in choice)
-        net = self._worth(self._matched(choice), _PASSING)
+        net, is_other = self._worth(self._matched(choice), _PASSING), False
         if is_lenient and net < _NEARLY_ALL * self._fails.sum() and not is_separate:
             price = self._price_so_far
             choices = (*self._singles, *self._so_far(2), *self._so_far(3))
             found += (self._ascend(choice, price) for choice in choices)
             shortest = max(((self._saved(own), own) for _, own in found), key=itemgetter(0))
-            value, choice = shortest if shortest[0] > self._factor_price else (value, choice)
+            if shortest[0] > self._factor_price:
+                is_other = shortest[1] is not choice
+                value, choice = shortest
         if value <= self._factor_price:
-            return None
+            return None, is_other
         matched = self._cases(self._matched(choice))
         # Drop a factor whose levels leave out no case.
         for factor in sorted(choice):
@@ -122,10 +124,11 @@ class Search:
             if (self._cases(self._matched(others)) == matched).all():
                 choice = others
         factors = [*self._table.factors.items()]
-        return tuple(
+        condition = tuple(
             (factors[i][0], tuple(factors[i][1][k] for k in np.flatnonzero(flags)))
             for i, flags in sorted(choice.items())
         )
+        return condition, is_other
 
     def bits(self, conditions: Sequence[Condition]) -> float:
         """Return how many bits state which cases fail, with conditions one after the other."""

@@ -131,6 +131,21 @@ def test_a_cause_that_often_does_not_show_is_not_cut_to_where_it_always_does() -
     assert conditions(found) == [{"type": ("f16",)}]
 
 
+def test_two_causes_are_not_one_with_exceptions() -> None:
+    def fails(case: Levels) -> bool:
+        return case["a"] == case["b"] == "yes" or case["c"] == case["d"] == "yes"
+
+    factors = {name: ["no", "yes"] for name in "abcde"}
+    cases = [dict(zip(factors, row, strict=True)) for row in product(*factors.values())] * 16
+    # All that fail have a level in common, and few others do.
+    for number, case in enumerate(cases):
+        cases[number] = {**case, "e": "yes" if fails(case) or number % 3 == 0 else "no"}
+    failing = np.array([fails(case) for case in cases])
+    table = LevelTable(factors, [[point(case)] for case in cases])
+    found = conditions(explain_failures(table, failing, ~failing))
+    assert found == [{"a": ("yes",), "b": ("yes",)}, {"c": ("yes",), "d": ("yes",)}]
+
+
 def test_failures_without_a_common_level_are_not_explained() -> None:
     random = np.random.default_rng(0)
     chosen = {int(number) for number in random.choice(len(GRID), 40, replace=False)}
