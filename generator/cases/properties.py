@@ -134,11 +134,20 @@ class Properties:
         return levels
 
     def _of_names(self, call: Call) -> Iterator[Levels]:
-        """Yield the sizes that the spec names, such as over how many products a sum goes."""
-        for name, size in self._conditions.values(call).items():
-            if type(size) is int and size >= 0:
-                yield f"{name} range", [range_of(size)]
-                yield f"{name} evenness", [multiple_of(size)] if size else []
+        """Yield the sizes that the spec names, such as over how many products a sum goes.
+
+        Of a list, such as what is added on each axis, it yields what is among its elements.
+        """
+        for name, value in self._conditions.values(call).items():
+            if type(value) is int and value >= 0:
+                yield f"{name} range", [range_of(value)]
+                yield f"{name} evenness", [multiple_of(value)] if value else []
+            elif isinstance(value, tuple) and {*map(type, value)} == {bool}:
+                yield f"{name} special", {str(item).lower() for item in value}
+            elif isinstance(value, tuple) and {*map(type, value)} == {int}:
+                among = {"0": 0 in value, "an odd number": any(item % 2 for item in value)}
+                among |= {"a number above 0": max(value) > 0, "a number above 1": max(value) > 1}
+                yield f"{name} special", [words for words, is_so in among.items() if is_so]
 
     def _comparisons(
         self, call: Call, shape: Sequence[int], located: Sequence[Integers]

@@ -24,9 +24,11 @@ _OWN_SHARE = 0.25
 # How many failures with a known condition outweigh a passing case; fewer than so many with a
 # separate level may have another cause.
 _KNOWN, _MIN_SEPARATE = 3, 3
-# What so many failures have in common is stated if no more passing cases have it, or a small share;
-# each factor halves their number. Fewer failures have something in common by chance.
+# What so many failures have in common is stated if no more passing cases have it, or a small share.
+# Each factor leaves no more than a share of these, since few failures have something in common by
+# chance, and many do not.
 _MIN_FAILING, _MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 6, 0.25, 4, 3
+_MANY_FAILING, _LEFT_OF_MANY, _LEFT_OF_FEW = 40, 0.75, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +131,7 @@ def necessary_condition(
         return ()
     condition: Condition = ()
     count, lacking = int(passing.sum()), int(share * failing.sum())
+    most_left = _LEFT_OF_MANY if failing.sum() >= _MANY_FAILING else _LEFT_OF_FEW
     while count and len(condition) < _COMMON_FACTORS:
         cases = table.cases(table.matrix & table.matched_lines(condition)[:, None])
         fails, passes = cases[failing], cases[passing]
@@ -142,7 +145,7 @@ def necessary_condition(
                 matched = passes[:, columns][:, chosen].any(axis=1)
                 longer.append((int(matched.sum()), (*condition, (name, levels))))
         fewer, best = min(longer, default=(count, condition), key=itemgetter(0))
-        if 2 * fewer > count:
+        if fewer > most_left * count:
             break
         count, condition = fewer, best
     return condition if count <= max(failing.sum(), _MAX_COMMON * passing.sum()) else ()

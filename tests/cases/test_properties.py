@@ -254,6 +254,13 @@ def test_what_lies_before_an_axis_and_after_it_are_levels() -> None:
     assert has(point, levels)
 
 
+def test_what_is_among_the_numbers_of_a_list_that_the_spec_names_is_a_level() -> None:
+    attributes = {"kernel": [2, 1], "strides": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0]}
+    call = Call({"data": filled("f32", (1, 1, 3, 4))}, {**attributes, "auto_pad": "same_lower"})
+    for point in points("openvino/MaxPool-1", call, (1, 1, 3, 4)):
+        assert point["missing special"] == {"0", "an odd number", "a number above 0"}
+
+
 @pytest.mark.parametrize("shape", [(), (3,)])
 def test_which_input_has_the_lower_rank_is_a_level(shape: tuple[int, ...]) -> None:
     inputs = {"a": filled("f32", shape), "b": filled("f32", (2, 3))}

@@ -246,6 +246,19 @@ def test_what_all_failures_have_at_some_place_is_found_whatever_else_they_have()
     }
 
 
+@pytest.mark.parametrize(("failures", "factors"), [(48, [*"abc"]), (8, [])])
+def test_what_many_failures_have_in_common_may_leave_out_fewer_passing_cases(
+    failures: int, factors: list[str]
+) -> None:
+    def passes(number: int) -> Levels:
+        return {name: "yes" if number // 5**k % 5 < 3 else "no" for k, name in enumerate("abc")}
+
+    cases = [dict.fromkeys("abc", "yes")] * failures + [*map(passes, range(1000))]
+    table = LevelTable({name: ["no", "yes"] for name in "abc"}, [[point(case)] for case in cases])
+    failing = np.arange(len(cases)) < failures
+    assert sorted(dict(necessary_condition(table, failing, ~failing))) == factors
+
+
 @pytest.mark.parametrize(("share", "factors"), [(0, []), (0.05, ["type"])])
 def test_a_share_of_the_failures_may_lack_what_the_others_have(
     share: float, factors: list[str]
