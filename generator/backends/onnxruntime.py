@@ -76,7 +76,8 @@ class OnnxRuntime:
         for operator in NODES:
             how = DECLARED_SUPPORT["onnxruntime"][operator]
             if self._widens and PLAIN_CALLS[operator].names("i"):
-                how += "; the host converts indices to int64, larger ones to its largest"
+                how += "; " if ":" in how else ": "
+                how += "the host converts indices to int64, larger ones to its largest"
             same_types = () if self._widens else SAME_TYPES.get(operator, ())
             types = probe_types(
                 operator,

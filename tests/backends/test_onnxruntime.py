@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from opcert.backends.probing import DECLARED_SUPPORT
+from opcert.suite.support import checked_support
 from tests.backends.calls import (
     SQUARE,
     broadcast,
@@ -19,6 +20,7 @@ from tests.backends.calls import (
     split,
 )
 from tests.backends.runtimes import shared
+from tests.faults.finding import core_suite
 
 NODES = DECLARED_SUPPORT["onnxruntime"]
 
@@ -70,6 +72,11 @@ def test_the_declaration_names_what_the_nodes_lack(runtime: Any) -> None:
     assert "broadcast-1/explicit-mode" in support["openvino/Broadcast-1"]["excluded"]
     assert "gather-8/batches" in support["openvino/Gather-8"]["excluded"]
     assert not {"i4", "u4"} & set(support["openvino/Slice-8"]["types"])
+
+
+@pytest.mark.parametrize("options", [{}, {"indices": "int64"}])
+def test_the_declaration_is_valid(options: dict[str, str]) -> None:
+    assert checked_support(shared("onnxruntime", **options), core_suite()).declared
 
 
 def test_indices_become_int64_on_request(runtime: Any) -> None:
