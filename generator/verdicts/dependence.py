@@ -74,17 +74,14 @@ class Relation(StrictModel):
 def facts_of(call: Call, data: Callable[[str], Array]) -> dict[str, object]:
     """Return what a backend could keep of a call; a fact precedes those that it implies.
 
-    `data` returns an input that the call describes without its values.
+    `data` returns an input that the call describes without its values, which are the last facts.
     """
     facts: dict[str, object] = {}
     lists: dict[str, Sequence[object]] = {}
     for name, tensor in call.inputs.items():
-        if tensor.size <= _MAX_ELEMENTS:
-            if tensor.values is None:
-                facts[f"value of {name}"] = tensor.shape, hash(data(name).tobytes())
-            else:
-                facts[f"value of {name}"] = tensor.shape, tensor.values
-                lists |= {name: tensor.values} if len(tensor.shape) == 1 else {}
+        if tensor.values is not None and tensor.size <= _MAX_ELEMENTS:
+            facts[f"value of {name}"] = tensor.shape, tensor.values
+            lists |= {name: tensor.values} if len(tensor.shape) == 1 else {}
     for name, value in call.attributes.items():
         facts[f"value of {name}"] = json.dumps(value)
         if isinstance(value, list):
@@ -103,6 +100,10 @@ def facts_of(call: Call, data: Callable[[str], Array]) -> dict[str, object]:
         facts[f"element size of {name}"] = bit_width(tensor.type)
         facts[f"number of elements of {name}"] = tensor.size
         facts[f"rank of {name}"] = tensor.rank
+    # Alike calls often share their data, which few backends keep anything by.
+    for name, tensor in call.inputs.items():
+        if tensor.values is None and tensor.size <= _MAX_ELEMENTS:
+            facts[f"value of {name}"] = tensor.shape, hash(data(name).tobytes())
     return facts
 
 

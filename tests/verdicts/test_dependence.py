@@ -65,6 +65,8 @@ def test_data_that_a_call_describes_without_values_have_a_value_too() -> None:
         facts_of(call, {"data": np.array([1, end], np.float32)}.__getitem__) for end in (2, 2, 3)
     )
     assert not differing(one, same)
+    # Of facts that separate the same, the first one is named.
+    assert [*one][-1] == "value of data"
     assert differing(one, other) == ("value of data",)
 
 
