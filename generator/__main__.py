@@ -6,7 +6,9 @@ import signal
 def main() -> None:
     """Run the command line."""
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        # NumPy makes an error of its own of an interrupt while it is imported.
+        numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+        signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     # It takes time to import.
     from opcert.cli import main  # noqa: PLC0415
 

@@ -307,8 +307,6 @@ def _tolerant(stream: TextIO | None, descriptor: int) -> tuple[TextIO, _Tolerant
 
 def main() -> None:
     """Run the command line; an internal error gives a traceback and exit code 70."""
-    # NumPy makes an error of its own of an interrupt while it is imported.
-    hold_interrupts(True, *INTERRUPTS)
     _open_standard_streams()
     _interrupt_on_request()
     with _tolerant_output():
@@ -321,7 +319,3 @@ def main() -> None:
         except Exception:
             print_exc()
             sys.exit(ExitCode.INTERNAL_ERROR)
-
-
-if __name__ == "__main__":
-    main()

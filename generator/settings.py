@@ -86,8 +86,8 @@ MAX_NUMBER = 1 << 62
 class Option:
     """The option of a command line that gives a setting, by default with the name of the field.
 
-    A number is from `minimum` to `maximum`, which `expected` precedes in a message. A flag gives
-    the setting `value`.
+    A number, which `expected` describes, is from `minimum` to `maximum`. A flag gives the setting
+    `value`.
     """
 
     help: str
@@ -159,7 +159,7 @@ class RunSettings:
         Option(
             "Time limit for a call. The start may take 300 seconds, or this limit if longer.",
             "SECONDS",
-            expected="a number of seconds from",
+            expected="a number of seconds",
             minimum=0.001,
         ),
     ] = 60.0
@@ -168,7 +168,7 @@ class RunSettings:
         Option(
             "Memory limit for the backend's process; 0 is no limit.",
             "MIB",
-            expected="a whole number of MiB from",
+            expected="a whole number of MiB",
         ),
     ] = 0
     max_crashes: Annotated[
@@ -176,7 +176,7 @@ class RunSettings:
         Option(
             "After so many crashes and hangs, the rest of an operator is not run.",
             "NUMBER",
-            expected="a whole number from",
+            expected="a whole number",
             minimum=1,
         ),
     ] = 50
@@ -185,7 +185,7 @@ class RunSettings:
         Option(
             "Number of worker processes.",
             "NUMBER",
-            expected="a number of worker processes from",
+            expected="a number of worker processes",
             minimum=1,
             maximum=512,
         ),

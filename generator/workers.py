@@ -205,7 +205,7 @@ class Processes(Workers):
 def _begin() -> None:
     """Prepare a new process."""
     end_with_parent()
-    # Nor does one reach what it starts.
+    # No interrupt of the terminal reaches what it starts either.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end)
 

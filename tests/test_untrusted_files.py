@@ -40,7 +40,7 @@ _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
     [
         "typer.testing",
-        "opcert.cli",
+        "opcert",
         "opcert.certificate.certify_suite",
         "opcert.certificate.file",
         "opcert.report.files",

@@ -32,7 +32,8 @@ from opcert.cases.list_mutations import (
     whole,
 )
 from opcert.errors import Inapplicable
-from opcert.roles.role import Attribute, Role
+from opcert.roles.argument import Attribute
+from opcert.roles.role import Role
 from opcert.roles.slicing_steps import MaskRole
 from opcert.specification.model import Spec
 

@@ -34,8 +34,8 @@ from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.formulas import ElementFormulas
 from opcert.choices import Choices, Replay, belongs, call_seed
 from opcert.errors import ExpressionError, Inapplicable, OpcertError, SpecError, abbreviate
+from opcert.roles.argument import Attribute, is_plain_value
 from opcert.roles.drawing import Drawing
-from opcert.roles.role import Attribute, is_plain_value
 from opcert.settings import Profile
 from opcert.specification.expressions import evaluate, names_in
 from opcert.specification.files import Reference, SpecFile, golden_outputs

@@ -31,7 +31,8 @@ from opcert.cases.list_mutations import (
     require,
 )
 from opcert.errors import Inapplicable
-from opcert.roles.role import Input, Role
+from opcert.roles.argument import Input
+from opcert.roles.role import Role
 from opcert.roles.tensors import FillRole
 from opcert.specification.model import Spec
 

@@ -38,10 +38,11 @@ from opcert.cases.tensor_levels import (
     magnitude_of,
 )
 from opcert.diagnosis.table import Point
+from opcert.roles.argument import Argument, integers_in
 from opcert.roles.axes import AxesRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_of_place
-from opcert.roles.role import OMITTED, Argument, ListRole, Role, integers_in
+from opcert.roles.role import OMITTED, ListRole, Role
 
 OUTPUT_LENGTH, OUTPUT_EXTENTS = "output length", "output extents"
 # On how many axes an output differs from the data: on none, one or several.

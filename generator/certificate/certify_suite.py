@@ -296,7 +296,6 @@ def _identity(certificate: Certificate) -> dict[str, Any]:
     return {
         "selection": data["selection"],
         "run": {name: data["run"][name] for name in limits},
-        **{name: data[name] and data[name]["sha256"] for name in ("claim", "waivers")},
-        **{name: data[name] for name in ("backend", "suite")},
+        **{name: data[name] for name in ("claim", "waivers", "backend", "suite")},
         "platform": {name: data["platform"][name] for name in environment},
     }

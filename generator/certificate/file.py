@@ -205,6 +205,28 @@ def file_digest(name: str, content: bytes) -> str:
     return sha256(_TIMES.sub(b"", content) if is_report else content).hexdigest()
 
 
+def certificate_file(path: Path) -> Path:
+    """Return the file of a certificate: `path`, or the certificate in the folder `path`.
+
+    Raises:
+        OpcertError: the folder has several configurations, each with a certificate of its own.
+    """
+    if not path.is_dir():
+        return path
+    file = path / CERTIFICATE_FILE
+    if not file.exists():
+        names = sorted(
+            folder.name for folder in path.iterdir() if (folder / CERTIFICATE_FILE).is_file()
+        )
+        if names:
+            listed = names if len(names) <= 20 else [*names[:19], "...", names[-1]]
+            raise OpcertError(
+                f"{path}: found certificates of {len(names)} configurations; expected one "
+                f"certificate: name {path / names[0]} or another of {', '.join(listed)}"
+            )
+    return file
+
+
 def submission_path(out: Path, suite: Path | None) -> Path:
     """Return the path of a certificate in the folder `out`, which need not exist.
 

@@ -23,9 +23,9 @@ from opcert.backends.lookup import (
 )
 from opcert.backends.probing import DECLARED_SUPPORT
 from opcert.certificate.certificate import Certificate
-from opcert.certificate.file import read_certificate
+from opcert.certificate.file import certificate_file, read_certificate
 from opcert.commands import options
-from opcert.commands.certificates import certificate_file, suite_of
+from opcert.commands.certificates import suite_of
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings
 from opcert.isolation.supervised import check_driver
 from opcert.report.files import console, print_line, refuse_other_suite, table_cell

@@ -44,28 +44,6 @@ def suite_of(certificate: Certificate, suite: Path | None, specs: Path | None) -
     return opened
 
 
-def certificate_file(path: Path) -> Path:
-    """Return the file of a certificate: `path`, or the certificate in the folder `path`.
-
-    Raises:
-        OpcertError: the folder has several configurations, each with a certificate of its own.
-    """
-    if not path.is_dir():
-        return path
-    file = path / stored.CERTIFICATE_FILE
-    if not file.exists():
-        names = sorted(
-            folder.name for folder in path.iterdir() if (folder / stored.CERTIFICATE_FILE).is_file()
-        )
-        if names:
-            listed = names if len(names) <= 20 else [*names[:19], "...", names[-1]]
-            raise OpcertError(
-                f"{path}: found certificates of {len(names)} configurations; expected one "
-                f"certificate: name {path / names[0]} or another of {', '.join(listed)}"
-            )
-    return file
-
-
 def warn_of_unknown_operators(certificate: Certificate, suite: Suite) -> None:
     """Warn of declared operators that neither `suite` nor the shipped specs have."""
     names = unknown_operators(certificate.backend.support or {}, suite)
@@ -80,7 +58,8 @@ def _read_fail_on(text: str) -> str:
     return text
 
 
-_NEXT_TO_THEM = {
+# What opcert writes next to certificates.
+_NO_CERTIFICATES = {
     *(reports.REPORT_FILE, reports.JUNIT_FILE, reports.SIDE_BY_SIDE_FILE),
     *(stored.SIGNATURE_FILE, stored.CLAIM_FILE, stored.WAIVERS_FILE),
 }
@@ -126,11 +105,11 @@ def report(
         opcert report results/* -o compared
         opcert report former results --fail-on new
     """
-    # A pattern such as `results/*` matches what opcert wrote next to certificates, too.
-    certificates = [p for p in certificates if p.name not in _NEXT_TO_THEM] or certificates
+    # A pattern such as `results/*` matches them, too.
+    certificates = [p for p in certificates if p.name not in _NO_CERTIFICATES] or certificates
     if fail_on is not None and len(certificates) == 1:
         raise OpcertError("--fail-on compares certificates: found one; name a former one before it")
-    read = [stored.read_certificate(certificate_file(path)) for path in certificates]
+    read = [stored.read_certificate(stored.certificate_file(path)) for path in certificates]
     if out is not None:
         writing.refuse_path_in_suite(check_output_folder(out), suite)
         writing.check_marked_folder(out, *reports.REPORT)
@@ -172,7 +151,7 @@ def verify(
         typer.Option(
             "--rerun",
             metavar="NUMBER",
-            parser=options.number("--rerun", "a number of cases from", 0, int),
+            parser=options.number("--rerun", "a number of cases", 0, int),
             help="Run a sample of so many cases again on --backend.",
         ),
     ] = 0,
@@ -183,7 +162,7 @@ def verify(
         typer.Option(
             "--seed",
             metavar="NUMBER",
-            parser=options.number("--seed", "a whole number from", kind=int),
+            parser=options.number("--seed", "a whole number", kind=int),
             help="Seed of the sample of --rerun; random by default.",
         ),
     ] = None,
@@ -205,7 +184,7 @@ def verify(
             "--rerun and --backend need each other: a number of cases and a backend; --seed and "
             "--backend-option need both"
         )
-    file = certificate_file(path)
+    file = stored.certificate_file(path)
     if path.is_dir() and file.is_symlink():
         raise OpcertError(f"{file}: a link, which is not followed; {stored.EXPECTED}")
     # Read once, so that all checks apply to the signed bytes.
@@ -289,7 +268,7 @@ def sign(
     Examples:
         opcert sign results --key vendor.key.pem
     """
-    file = certificate_file(path)
+    file = stored.certificate_file(path)
     private_key = stored.load_key(key, "private")
     # Read by the group or by all.
     if key.stat().st_mode & 0o044:
@@ -313,7 +292,7 @@ def waivers(
     Examples:
         opcert waivers --from results -o waivers.yaml
     """
-    read = stored.read_certificate(certificate_file(certificate))
+    read = stored.read_certificate(stored.certificate_file(certificate))
     target = writing.path_of_new_file(out, None)
     if not read.causes:
         echo_line("nothing was written: the certificate has no bugs")
@@ -374,7 +353,7 @@ def explain(
         # A certificate or its folder in place of a case.
         raise OpcertError(
             f"{path}: is a {'folder' if path.is_dir() else 'file'}; expected the id of a case, "
-            f"such as those in the report of {certificate_file(path)}"
+            f"such as those in the report of {stored.certificate_file(path)}"
         )
     operator, indexed_case = find_case(opened, case)
     own_code = ""

@@ -17,7 +17,7 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.certify_suite import CertificationInterrupted, UnusedWaiverError
 from opcert.certificate.certify_suite import certify as certify_suite
 from opcert.commands import options
-from opcert.commands.certificates import certificate_file, warn_of_unknown_operators
+from opcert.commands.certificates import warn_of_unknown_operators
 from opcert.commands.options import ExitCode, echo_line, echo_lines, takes_settings, warn
 from opcert.errors import OpcertError, did_you_mean, listed
 from opcert.isolation.supervised import Configuration, configurations
@@ -119,7 +119,7 @@ def _former_certificates(out: Path, selected: Sequence[Configuration]) -> Mappin
     if not existing:
         first = selected[0].name
         # Other configurations may have certificates here: they are listed then.
-        certificate_file(out / first)
+        stored.certificate_file(out / first)
         existing = {first: files[first]}
     return {name: stored.read_certificate(file) for name, file in existing.items()}
 
@@ -263,7 +263,7 @@ def explore(
         typer.Option(
             "--minutes",
             metavar="MINUTES",
-            parser=options.number("--minutes", "a number of minutes from", 0.01),
+            parser=options.number("--minutes", "a number of minutes", 0.01),
             help="Time limit for all operators together.",
         ),
     ] = 1.0,
@@ -290,7 +290,7 @@ def explore(
     from opcert.exploration.explore import explore as search  # noqa: PLC0415
 
     arguments = parse_backend_options(backend_option)
-    causes = () if known is None else stored.read_certificate(certificate_file(known)).causes
+    causes = () if known is None else stored.read_certificate(stored.certificate_file(known)).causes
     failures = 0
     for result in search(
         backend, settings, options=arguments, minutes=minutes, seed=seed, known=causes

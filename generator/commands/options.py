@@ -56,7 +56,9 @@ def number(
                 return value
         except ValueError:
             pass
-        raise OpcertError(f"{option}: found '{text}'; expected {expected} {minimum} to {maximum}")
+        raise OpcertError(
+            f"{option}: found '{text}'; expected {expected} from {minimum} to {maximum}"
+        )
 
     return read
 
@@ -115,7 +117,7 @@ SeedOption = Annotated[
     typer.Option(
         "--seed",
         metavar="NUMBER",
-        parser=number("--seed", "a whole number from", kind=int),
+        parser=number("--seed", "a whole number", kind=int),
         help="Seed of random choices.",
     ),
 ]
@@ -195,7 +197,7 @@ def open_cluster(
         if not name or name in amounts:
             expected = "NAME=AMOUNT, such as GPU=1, each name once"
             raise OpcertError(f"--cluster-resources: found '{text}'; expected {expected}")
-        expected = f"an amount of {name}, as in {name}=1, from"
+        expected = f"an amount of {name}, as in {name}=1,"
         amounts[name] = number("--cluster-resources", expected, 1e-9)(amount)
     from opcert.workers import Cluster
 

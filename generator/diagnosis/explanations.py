@@ -72,7 +72,8 @@ def explain_failures(
     if has_others:
         # One condition with exceptions may state what are several causes without.
         strict, _ = _one_by_one(table, failing, passing, first, is_lenient=False)
-        conditions = min(conditions, strict, key=Search(table, failing, passing).bits)
+        length = Search(table, failing, passing).description_length
+        conditions = min(conditions, strict, key=length)
     # Later conditions together may explain all that an earlier one does.
     for condition in conditions[:-1]:
         others = [table.matching(other) for other in conditions if other != condition]

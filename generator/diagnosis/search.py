@@ -5,19 +5,17 @@ A beam search, as in CN2 (Clark and Niblett, "The CN2 induction algorithm", 1989
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
 
+from opcert.diagnosis.counts import CaseCounter
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable, whole_range
 
 FloatArray = npt.NDArray[np.floating]
-# Flags as the bits of words.
-Words = npt.NDArray[np.uint64]
 # For some factors, by number, a flag for each level.
 _Choice = dict[int, BoolArray]
 
@@ -39,15 +37,14 @@ _DERIVED = 2.0
 _NEARLY_ALL = 0.95
 # So many bounds at the most state levels as a range of numbers.
 _MAX_BOUNDS = 2
-# The most factors of a condition, and the least value of one of so many or more, as a share of the
-# failures that it matches: such conditions fit a few failures by chance.
+# The most factors of a condition. One of `_LONG` factors or more fits a few failures by chance,
+# unless its value is such a share of the failures that it matches.
 _MAX_FACTORS, _LONG, _SHARE_OF_LONG = 5, 4, 0.25
-# How many pairs are searched, and get further factors; how many triples, and fours; and of how many
+# How many pairs are searched, and get further factors; how many longer choices; and of how many
 # times as many these are the best.
 _PAIRS, _LONGER, _ESTIMATED = 24, 16, 3
 # How many other factors are tried in the place of one.
 _EXCHANGED = 12
-_WORD_BITS = 64
 # A condition explains nothing if more of its cases pass.
 _MAX_PASSING = 0.5
 
@@ -65,27 +62,12 @@ class Search:
         self._has_only_ranges = [table.has_only_ranges(name) for name in table.factors]
         self._is_ordered = [name in table.ordered for name in table.factors]
         self._weights = [_DERIVED if name in table.derived else 1.0 for name in table.factors]
-        counted = np.flatnonzero((remaining | passing)[table.owners])
-        # The first lines of all cases come first, those of cases with the most lines at the front,
-        # then all second lines, and so on: what a case has is a few operations on whole arrays.
-        cases, starts, numbers, counts = np.unique(
-            table.owners[counted], return_index=True, return_inverse=True, return_counts=True
-        )
-        places = np.arange(len(counted)) - starts[numbers]
-        counted = counted[np.lexsort((numbers, -counts[numbers], places))]
-        self._ends = np.cumsum(np.bincount(places)).tolist()
-        cases = cases[np.lexsort((cases, -counts))]
-        self._levels: BoolArray = np.ascontiguousarray(table.matrix[counted].T)
-        self._fails, self._passes = (
-            mask[cases].astype(np.float32) for mask in (remaining, passing)
-        )
-        self._packed_levels = [_packed(lines) for lines in self._by_place(self._levels)]
-        self._packed_ends = [_packed(mask[cases]) for mask in (remaining, passing)]
-        # What a failure that a condition explains is worth.
-        self._bits = max(1.0, -math.log2(self._fails.mean()))
-        self._factor_price, self._level_price = (
-            bits / self._bits for bits in (_FACTOR_BITS, _LEVEL_BITS)
-        )
+        self._counter = counter = CaseCounter(table, remaining, passing)
+        self._levels, self._cases = counter.levels, counter.cases
+        self._fails, self._passes = counter.fails, counter.passes
+        # What a failure that a condition explains is worth, in bits.
+        worth = max(1.0, -math.log2(self._fails.mean()))
+        self._factor_price, self._level_price = _FACTOR_BITS / worth, _LEVEL_BITS / worth
         odds = float(self._fails.sum() / self._passes.sum())
         self._price_so_far = min(_PASSING_SO_FAR, _PASSING_SHARE * odds)
         self._is_present: BoolArray = np.any(self._levels, axis=1)
@@ -130,9 +112,9 @@ class Search:
         )
         return condition, is_other
 
-    def bits(self, conditions: Sequence[Condition]) -> float:
+    def description_length(self, conditions: Sequence[Condition]) -> float:
         """Return how many bits state which cases fail, with conditions one after the other."""
-        left, bits = np.ones(len(self._fails), bool), 0.0
+        left, length = np.ones(len(self._fails), bool), 0.0
         for condition in conditions:
             levels = dict(condition)
             choice = {
@@ -140,12 +122,17 @@ class Search:
                 for i, (factor, names) in enumerate(self._table.factors.items())
                 if factor in levels
             }
-            matched = self._cases(self._matched(choice)) & left
-            bits += _bits(*(float(ends @ matched) for ends in (self._fails, self._passes)))
-            bits += _FACTOR_BITS * sum(self._weights[factor] for factor in choice)
-            bits += _LEVEL_BITS * sum(self._extra_levels(*pair) for pair in choice.items())
+            matched = self._cases(self._matched(choice))
+            length += self._bits(matched & left)
+            length += _FACTOR_BITS * sum(self._weights[factor] for factor in choice)
+            length += _LEVEL_BITS * sum(self._extra_levels(*pair) for pair in choice.items())
             left &= ~matched
-        return bits + _bits(*(float(ends @ left) for ends in (self._fails, self._passes)))
+        return length + self._bits(left)
+
+    def _bits(self, cases: BoolArray) -> float:
+        """Return how many bits it takes to state which of some cases fail."""
+        counts = [float(ends @ cases) for ends in (self._fails, self._passes)]
+        return -sum(n * math.log2(n / sum(counts)) for n in counts if n)
 
     def _found(self) -> list[tuple[float, _Choice]]:
         """Return conditions with their values; longer ones as long as they may be worth more."""
@@ -160,8 +147,8 @@ class Search:
         return found
 
     def _is_sure(self, value: float, choice: _Choice) -> bool:
-        explained = float(self._fails @ self._cases(self._matched(choice)))
-        return value >= _SHARE_OF_LONG * explained
+        """Whether a long condition is worth enough not to fit its failures by chance."""
+        return value >= _SHARE_OF_LONG * self._worth(self._matched(choice), 0)
 
     def _exchanged(self, value: float, choice: _Choice) -> tuple[float, _Choice]:
         """Exchange factors for others as long as the condition is then worth more.
@@ -170,7 +157,7 @@ class Search:
         """
         for factor in choice:
             others = {i: flags for i, flags in choice.items() if i != factor}
-            fails, passes = self._counts(self._matched(others))
+            fails, passes = self._counter.counts(self._matched(others))
             counts = np.maximum(fails - _PASSING * passes, 0)
             for i in np.argsort(-np.add.reduceat(counts, self._starts), kind="stable")[:_EXCHANGED]:
                 if i not in others:
@@ -200,11 +187,10 @@ class Search:
         """Return how much shorter it is to state which cases fail with a condition, in failures."""
         matched = self._cases(self._matched(choice))
         fails, passes = (float(ends @ matched) for ends in (self._fails, self._passes))
-        others = float(self._fails.sum()) - fails, float(self._passes.sum()) - passes
         if passes > _MAX_PASSING * (fails + passes):
             return -math.inf
-        every = _bits(fails + others[0], passes + others[1])
-        saved = 1 - (_bits(fails, passes) + _bits(*others)) / every
+        every: BoolArray = np.ones(len(matched), bool)
+        saved = 1 - (self._bits(matched) + self._bits(~matched)) / self._bits(every)
         return saved * float(self._fails.sum()) - self._price(choice, fails)
 
     def _worth(self, lines: BoolArray, price: float) -> float:
@@ -237,43 +223,12 @@ class Search:
             refined[factor] = self._widen(factor, self._matched(others), price)
         return refined
 
-    @cached_property
-    def _of_pairs(self) -> npt.NDArray[np.int64]:
-        """How many cases that fail, and that pass, have a line with two levels, for each pair.
-
-        Levels of no failing case are left out: no condition is worth more with them.
-        """
-        counted = np.flatnonzero(self._counts(np.ones(self._levels.shape[1], bool))[0])
-        packed = [levels[counted] for levels in self._packed_levels]
-        of_pairs = np.zeros((2, len(self._levels), len(self._levels)), np.int64)
-        for number, level in enumerate(counted):
-            others = [levels[number:] for levels in packed]
-            lines = [levels[number] for levels in packed]
-            of_pairs[:, level, counted[number:]] = self._counted(others, lines)
-        return np.maximum(of_pairs, of_pairs.swapaxes(1, 2))
-
-    def _counts(self, lines: BoolArray) -> npt.NDArray[np.int64]:
-        """Return how many cases that fail, and that pass, have such a line with each level."""
-        return self._counted(self._packed_levels, map(_packed, self._by_place(lines)))
-
-    def _counted(self, levels: Sequence[Words], lines: Iterable[Words]) -> npt.NDArray[np.int64]:
-        """Return how many cases that fail, and that pass, have one of some lines with each level.
-
-        Much of the time goes here, so that each bit of a word is a case. Both are by place.
-        """
-        (first, *others), (own, *own_others) = levels, lines
-        cases = first & own
-        for of_place, lines_at in zip(others, own_others, strict=True):
-            cases[:, : of_place.shape[1]] |= of_place & lines_at
-        counts = [np.bitwise_count(cases & ends).sum(axis=1) for ends in self._packed_ends]
-        return np.array(counts, np.int64)
-
     def _pairs(self, price: float) -> list[_Choice]:
         """Return promising pairs of factors.
 
         `price` is that of a passing case. A pair must be worth more than either of its factors.
         """
-        fails, passes = self._of_pairs
+        fails, passes = self._counter.of_pairs
         counts = fails - price * passes
         singles = np.add.reduceat(np.maximum(np.diag(counts), 0), self._starts)
         # Few choices of rows and columns are worth more than the sum of the cells above zero.
@@ -304,7 +259,7 @@ class Search:
         """
         longer: dict[tuple[int, ...], _Choice] = {}
         for choice in choices:
-            fails, passes = self._counts(self._matched(choice))
+            fails, passes = self._counter.counts(self._matched(choice))
             counts = fails - price * passes
             for factor, rows in enumerate(self._rows):
                 flags = counts[rows] > 0
@@ -318,19 +273,6 @@ class Search:
         for factor, flags in choice.items():
             lines &= np.logical_or.reduce(self._levels[self._rows[factor]][flags])
         return lines
-
-    def _by_place(self, lines: BoolArray) -> Iterator[BoolArray]:
-        """Yield the first lines of all cases, then all second lines, and so on."""
-        for start, end in pairwise([0, *self._ends]):
-            yield lines[..., start:end]
-
-    def _cases(self, lines: BoolArray) -> BoolArray:
-        """Return which cases have a line, for lines or for rows of lines."""
-        first, *others = self._by_place(lines)
-        cases = first.copy()
-        for at_place in others:
-            cases[..., : at_place.shape[-1]] |= at_place
-        return cases
 
     def _ascend(self, choice: _Choice, price: float = _PASSING) -> tuple[float, _Choice]:
         """Choose the levels of one factor after the other, until no choice is worth more.
@@ -413,18 +355,6 @@ class Search:
         extra += [len(chosen) - count] if self._is_exclusive[factor] else []
         extra += [bounds] if self._is_ordered[factor] and bounds <= _MAX_BOUNDS else []
         return min(extra)
-
-
-def _bits(fails: float, passes: float) -> float:
-    """Return how many bits it takes to state which of some cases fail."""
-    total = fails + passes
-    return -sum(n * math.log2(n / total) for n in (fails, passes) if n)
-
-
-def _packed(flags: BoolArray) -> Words:
-    """Return flags as bits of words, filled with zeros, for flags or for rows of flags."""
-    missing = [(0, 0)] * (flags.ndim - 1) + [(0, -flags.shape[-1] % _WORD_BITS)]
-    return np.packbits(np.pad(flags, missing), axis=-1).view(np.uint64)
 
 
 def _best_rectangle(cells: FloatArray) -> tuple[float, BoolArray, BoolArray]:

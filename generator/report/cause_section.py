@@ -131,12 +131,12 @@ def _describe_reproduction(reproduction: Reproduction | None) -> str:
     if reproduction.reproduced == "alone":
         return "Confirmed: it fails alone in a fresh process."
     if reproduction.reproduced == "never":
-        return "It passed alone in a fresh process, and did not fail again."
+        return "In a fresh process, it did not fail in this way again."
     if (relation := reproduction.relation) is not None:
-        return f"It does not fail so alone in a fresh process, but after {relation.text}."
+        return f"In a fresh process, it does not fail in this way alone, but after {relation.text}."
     count = len(reproduction.calls) - 1
     calls = f"{count} other call{'s' * (count > 1)}"
-    return f"It does not fail so alone in a fresh process, but after {calls}."
+    return f"In a fresh process, it does not fail in this way alone, but after {calls}."
 
 
 # The list of cases has this many characters of each observation; an opened case has all of it.

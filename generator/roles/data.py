@@ -12,10 +12,11 @@ from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import FLOATS, INTEGERS, fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.errors import Inapplicable, listed
+from opcert.roles.argument import ExpressionText, RankBounds
 from opcert.roles.drawing import Drawing
 from opcert.roles.numbers import CONVERTED, draw_converted, draw_numbers
 from opcert.roles.plain_values import ModeRole
-from opcert.roles.role import ExpressionText, ListRole, RankBounds, Requirement, Role
+from opcert.roles.role import ListRole, Requirement, Role
 
 # How many elements are read, in most draws and in a few: formulas may read all of them for each
 # element of an output.

@@ -6,10 +6,11 @@ from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call, replace
 from opcert.errors import did_you_mean
+from opcert.roles.argument import ExpressionText
 from opcert.roles.axes import AlongRole
 from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import Drawing, distinct, draw_parts
-from opcert.roles.role import ExpressionText, Requirement, Role
+from opcert.roles.role import Requirement, Role
 from opcert.roles.sliding import WindowsRole
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from opcert.arrays.calls import Tensor, insert, replace
 from opcert.arrays.element_types import highest, lowest
 from opcert.errors import Inapplicable
+from opcert.roles.argument import ExpressionText, RankBounds
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import MAX_INDICES, Drawing, near, places
 from opcert.roles.indices import IndexingRole
-from opcert.roles.role import DerivedAmbiguity, ExpressionText, RankBounds, Requirement, Role
+from opcert.roles.role import DerivedAmbiguity, Requirement, Role
 
 # Indices have at most so many lines along the axis.
 _MAX_LINES = 1 << 12

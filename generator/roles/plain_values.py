@@ -12,8 +12,9 @@ from opcert.accuracy.arithmetics import nearest
 from opcert.arrays.calls import Tensor
 from opcert.arrays.element_types import highest, lowest
 from opcert.errors import Inapplicable, did_you_mean
+from opcert.roles.argument import ExpressionText
 from opcert.roles.drawing import Drawing, near, places
-from opcert.roles.role import OMITTED, ExpressionText, ListRole, Requirement, Role
+from opcert.roles.role import OMITTED, ListRole, Requirement, Role
 
 # The forms of a tensor of one element, and its shapes.
 Form = Literal["scalar", "one_element"]

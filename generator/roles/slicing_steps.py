@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.errors import listed
+from opcert.roles.argument import ElementKind
 from opcert.roles.drawing import Drawing, near, parted, places
-from opcert.roles.role import ElementKind, ListRole, Requirement, Role
+from opcert.roles.role import ListRole, Requirement, Role
 from opcert.roles.spans import SlicePartRole
 
 

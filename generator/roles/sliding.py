@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import fits
 from opcert.errors import Inapplicable
+from opcert.roles.argument import ElementKind
 from opcert.roles.data import DataRole, PartRole, PerAxis
 from opcert.roles.drawing import Drawing, distinct, near, parted, places
 from opcert.roles.plain_values import ModeRole
-from opcert.roles.role import ElementKind, Requirement
+from opcert.roles.role import Requirement
 
 Interval = tuple[int, int, int]
 

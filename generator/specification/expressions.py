@@ -29,7 +29,8 @@ from opcert.errors import (
     did_you_mean,
 )
 from opcert.roles import ROLES
-from opcert.roles.role import Attribute, Input, Role, SpecModel
+from opcert.roles.argument import Attribute, Input, SpecModel
+from opcert.roles.role import Role
 from opcert.yaml_files import VERBATIM
 
 Functions = Mapping[str, Callable[..., Any]]

@@ -10,16 +10,9 @@ from pydantic import Field, JsonValue
 from opcert.arrays.calls import tensor_key
 from opcert.arrays.element_types import INTEGERS, TYPE_SETS
 from opcert.errors import ExpressionError, did_you_mean
+from opcert.roles.argument import Argument, ExpressionText, Input, KebabCaseId, SpecModel
 from opcert.roles.data import DataRole, PlainDataRole
-from opcert.roles.role import (
-    Argument,
-    ExpressionText,
-    Input,
-    KebabCaseId,
-    ListRole,
-    Role,
-    SpecModel,
-)
+from opcert.roles.role import ListRole, Role
 from opcert.roles.tensors import FillRole
 from opcert.specification.expressions import (
     EXPRESSION_CONSTANTS,

@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from opcert.errors import did_you_mean, listed
-from opcert.roles.role import Attribute, DerivedAmbiguity, Requirement, Role, Signature
+from opcert.roles.argument import Attribute
+from opcert.roles.role import DerivedAmbiguity, Requirement, Role, Signature
 from opcert.specification.model import (
     Ambiguity,
     KnownNames,

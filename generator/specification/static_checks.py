@@ -8,7 +8,8 @@ from pydantic import JsonValue
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, fits
 from opcert.arrays.tensor_functions import LAW_FUNCTIONS, TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.errors import abbreviate, did_you_mean
-from opcert.roles.role import Argument, Attribute, Role, is_plain_value
+from opcert.roles.argument import Argument, Attribute, is_plain_value
+from opcert.roles.role import Role
 from opcert.specification.elements import FORMULA_FUNCTIONS
 from opcert.specification.expressions import (
     EXPRESSION_CONSTANTS,

@@ -18,7 +18,8 @@ from opcert.arrays.element_types import FLOATS, Array, bits_of, modulo, type_nam
 from opcert.arrays.layouts import start_of, underlying_buffer
 from opcert.choices import Choices
 from opcert.reference.rules import RuleBroken, unchecked
-from opcert.roles.role import Attribute, Role
+from opcert.roles.argument import Attribute
+from opcert.roles.role import Role
 from opcert.specification.model import Spec
 from opcert.strength.effects import (
     EARLIER,

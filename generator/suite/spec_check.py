@@ -18,7 +18,8 @@ from opcert.cases.conditions import Conditions
 from opcert.cases.generation import generate_cases
 from opcert.cases.vectors import Vector, check_laws, make_vectors
 from opcert.errors import ExpressionError, Inapplicable, Mistake, SpecError, abbreviate
-from opcert.roles.role import BoundExpressions, Input, Role
+from opcert.roles.argument import BoundExpressions, Input
+from opcert.roles.role import Role
 from opcert.specification.expressions import evaluate_integer
 from opcert.specification.files import (
     RejectedError,

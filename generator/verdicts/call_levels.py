@@ -26,7 +26,7 @@ from opcert.cases.integer_levels import multiple_of, range_of
 from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH, Properties
 from opcert.diagnosis.table import Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
-from opcert.roles.role import integers_in
+from opcert.roles.argument import integers_in
 from opcert.run.session import Step, step_of_call
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.support import CallProperties

@@ -151,12 +151,11 @@ class Confirmation:
             if _OF_OTHER_CASES & set(cause.kinds):
                 continue
             operator = self._suite.operators[cause.operator]
-            by_effort, others = (
-                easiest_to_read(operator, c) for c in (cause.cases, cause.unmatched)
-            )
-            # A case that matches the condition is better evidence; others may have another cause.
-            for cases in ([*dict.fromkeys([cause.representative, *by_effort])], others):
-                for case in cases[:MAX_TRIES]:
+            # A case that matches the condition is better evidence than an easier one.
+            matching = [cause.representative, *easiest_to_read(operator, cause.cases)]
+            # What the condition does not explain may have another cause.
+            for cases in (matching, easiest_to_read(operator, cause.unmatched)):
+                for case in [*dict.fromkeys(cases)][:MAX_TRIES]:
                     if case not in reproductions:
                         self._confirm_failure(self._verdicts[case])
                     if reproductions[case].reproduced != "never":
@@ -172,9 +171,7 @@ class Confirmation:
             return
         others = len(reproduction.calls) - 1
         after = f"it fails after {others} other call{'s' * (others > 1)}"
-        text = (
-            f"its case does not fail so alone; {after if others > 0 else 'it was not reproduced'}"
-        )
+        text = f"not alone; {after if others > 0 else 'it was not reproduced'}"
         needs_others = any(call.case != verdict.case for call in reproduction.calls)
         self._set_state(verdict, text, needs_others)
 
@@ -279,7 +276,7 @@ class Confirmation:
                 if self._process.is_late:
                     break
                 if self._passes_alone(verdict):
-                    self._set_state(verdict, "its case does not fail so alone")
+                    self._set_state(verdict, "not alone")
 
     def _set_state(self, verdict: Verdict, text: str, needs_others: bool = False) -> None:
         """State that a failure depends on earlier calls, perhaps of other cases."""

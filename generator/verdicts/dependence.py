@@ -77,22 +77,18 @@ def facts_of(call: Call, data: Callable[[str], Array]) -> dict[str, object]:
     `data` returns an input that the call describes without its values, which are the last facts.
     """
     facts: dict[str, object] = {}
-    lists: dict[str, Sequence[object]] = {}
     for name, tensor in call.inputs.items():
         if tensor.values is not None and tensor.size <= _MAX_ELEMENTS:
             facts[f"value of {name}"] = tensor.shape, tensor.values
-            lists |= {name: tensor.values} if len(tensor.shape) == 1 else {}
     for name, value in call.attributes.items():
         facts[f"value of {name}"] = json.dumps(value)
         if isinstance(value, list):
             facts[f"length of {name}"] = len(value)
-            lists[name] = [*map(json.dumps, value)]
-    for name, elements in lists.items():
-        if elements:
-            facts |= {
-                f"first element of {name}": elements[0],
-                f"last element of {name}": elements[-1],
-            }
+    tensors = {name: tensor.values for name, tensor in call.inputs.items() if tensor.rank == 1}
+    for name, values in {**tensors, **call.attributes}.items():
+        if isinstance(values, tuple | list) and values:
+            facts[f"first element of {name}"] = json.dumps(values[0])
+            facts[f"last element of {name}"] = json.dumps(values[-1])
     for name, tensor in call.inputs.items():
         facts[f"shape of {name}"] = tensor.shape
         facts[f"type of {name}"] = tensor.type

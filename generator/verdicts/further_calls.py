@@ -279,7 +279,7 @@ class EarlierCalls:
         return best, target
 
     def _target(self, call: ReproducedCall) -> Known:
-        """Return what is known of a call, of which other data are no value of its case."""
+        """Return what is known of a call; inverted data have another value than its case states."""
         known, case = self._known[call.case], self._operator.cases[call.case]
         values = {f"value of {n}": call for n in case.data_inputs if call.inverted_data}
         return replace(known, facts={**known.facts, **values})

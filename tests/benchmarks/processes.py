@@ -19,7 +19,7 @@ from opcert.verdicts.certification import Certification
 from tests import misbehaving
 from tests.benchmarks.measuring import Row, measured
 
-OPCERT = [sys.executable, "-m", "opcert.cli"]
+OPCERT = [sys.executable, "-m", "opcert"]
 
 
 def isolation() -> Row:

@@ -10,7 +10,8 @@ from opcert.arrays.element_types import Array
 from opcert.cases.attribute_changes import attribute_mutations
 from opcert.cases.list_mutations import MutationContext
 from opcert.errors import Inapplicable
-from opcert.roles.role import Attribute, Role
+from opcert.roles.argument import Attribute
+from opcert.roles.role import Role
 from opcert.specification.model import Spec
 from opcert.strength.effects import FinishedCall, Turn
 from opcert.strength.faults import misreadings

@@ -196,7 +196,7 @@ def test_a_signature_replaces_an_earlier_one(keys: Path, folder: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
 def test_an_encrypted_key_is_decrypted_into_a_pipe(keys: Path, folder: Path) -> None:
-    command = [sys.executable, "-m", "opcert.cli", "sign", str(folder), "--key"]
+    command = [sys.executable, "-m", "opcert", "sign", str(folder), "--key"]
     decrypted = f"<(openssl pkey -in {keys / 'locked.pem'} -passin 'pass:open sesame')"
     shell = ["bash", "-c", f'"$@" {decrypted}', "bash", *command]
     subprocess.run(shell, check=True)

@@ -25,7 +25,7 @@ def interrupt():
 IMPORTS = "sys.addaudithook(lambda event, args: args[:1] == ({name!r},) and interrupt())"
 MOMENTS = {
     "the command line is imported": IMPORTS.format(name="opcert.cli"),
-    "NumPy is imported": IMPORTS.format(name="numpy.lib._histograms_impl"),
+    "NumPy is imported": IMPORTS.format(name="numpy.linalg"),
     "a worker starts": "if 'multiprocessing.spawn' in str(sys.orig_argv): interrupt()",
 }
 

@@ -18,7 +18,7 @@ def run_of(suite: Path) -> tuple[str | Path, ...]:
 
 def opcert(*arguments: str | Path, out: str = "", code: str = "utf-8") -> Done:
     """Run a command in a shell that redirects its output."""
-    command = [sys.executable, "-m", "opcert.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "opcert", *map(str, arguments)]
     shell = ["bash", "-c", f'"$@" {out}', "bash", *command]
     environment = {**os.environ, "PYTHONIOENCODING": code}
     return subprocess.run(shell, capture_output=True, text=True, check=False, env=environment)
@@ -67,7 +67,7 @@ def test_invalid_input_keeps_its_exit_code(suite: Path) -> None:
 def test_a_closed_pipe_ends_no_run(suite: Path, tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "opcert.cli", "certify", *map(str, run_of(suite))]
+    command = [sys.executable, "-m", "opcert", "certify", *map(str, run_of(suite))]
     out = ["--out", str(tmp_path / "out")]
     done = subprocess.run([*command, *out], stdout=write, stderr=write, check=False)
     os.close(write)

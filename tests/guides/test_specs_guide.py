@@ -12,7 +12,8 @@ import yaml
 from pydantic import BaseModel, TypeAdapter
 
 from opcert.roles import ROLES
-from opcert.roles.role import Attribute, Input, Role
+from opcert.roles.argument import Attribute, Input
+from opcert.roles.role import Role
 from opcert.specification.expressions import WrittenTensor
 from opcert.specification.model import (
     Ambiguity,
