@@ -25,6 +25,8 @@ from opcert.verdicts.verdict import Verdict
 Facts: TypeAlias = Mapping[str, object]
 # How many earlier calls are tried that are alike, and how many of all sorts.
 ALIKE = 12
+# How the fact of data whose elements are moved begins.
+CONTENT = "content of "
 # Values of so many elements are compared.
 _MAX_ELEMENTS = 1 << 12
 _Count = Annotated[int, Field(ge=0)]
@@ -74,7 +76,7 @@ class Relation(StrictModel):
 def facts_of(call: Call, data: Callable[[str], Array]) -> dict[str, object]:
     """Return what a backend could keep of a call; a fact precedes those that it implies.
 
-    `data` returns an input that the call describes without its values, which are the last facts.
+    `data` returns an input that the call describes without its values.
     """
     facts: dict[str, object] = {}
     for name, tensor in call.inputs.items():
@@ -96,10 +98,8 @@ def facts_of(call: Call, data: Callable[[str], Array]) -> dict[str, object]:
         facts[f"element size of {name}"] = bit_width(tensor.type)
         facts[f"number of elements of {name}"] = tensor.size
         facts[f"rank of {name}"] = tensor.rank
-    # Alike calls often share their data, which few backends keep anything by.
-    for name, tensor in call.inputs.items():
         if tensor.values is None and tensor.size <= _MAX_ELEMENTS:
-            facts[f"value of {name}"] = tensor.shape, hash(data(name).tobytes())
+            facts[f"{CONTENT}{name}"] = tensor.shape, hash(data(name).tobytes())
     return facts
 
 
@@ -109,13 +109,14 @@ def differing(one: Facts, other: Facts) -> tuple[str, ...]:
     # What an input or an attribute has follows from its value, and its type and layout, too, where
     # only one of the calls has it.
     follows_from = {
-        "shape": ["value"],
-        "length": ["value"],
-        "first element": ["value"],
-        "last element": ["value"],
-        "element size": ["type"],
-        "number of elements": ["value", "shape"],
-        "rank": ["value", "shape"],
+        "length": ("value",),
+        "first element": ("value",),
+        "last element": ("value",),
+        "element size": ("type",),
+        "shape": ("value",),
+        "number of elements": ("value", "shape"),
+        "rank": ("value", "shape"),
+        "content": ("shape", "type"),
     }
 
     def follows(name: str) -> bool:
@@ -215,7 +216,9 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
     ]
     # What is omitted in one of two calls is a difference, too.
     names = dict.fromkeys(n for t in trials for n in (*t.last.facts, *t.first.facts))
-    common = [name for name in names if all(trial.shares(name) for trial in failing)]
+    # Alike calls share their data by chance: no backend keeps a result for one content alone.
+    kept = [name for name in names if not name.startswith(CONTENT)]
+    common = [name for name in kept if all(trial.shares(name) for trial in failing)]
     # If it is known in what they must differ, nothing else need differ.
     never = [n for n in names if not different and not any(t.shares(n) for t in failing)]
     often = {name: sum(trial.shares(name) for trial in trials) for name in names}

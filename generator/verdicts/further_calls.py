@@ -21,6 +21,7 @@ from opcert.verdicts.cause_text import Cause, easiest_to_read
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.condition_text import condition_of
 from opcert.verdicts.dependence import (
+    CONTENT,
     Known,
     Trial,
     candidates,
@@ -279,10 +280,10 @@ class EarlierCalls:
         return best, target
 
     def _target(self, call: ReproducedCall) -> Known:
-        """Return what is known of a call; inverted data have another value than its case states."""
+        """Return what is known of a call, whose case states the content of data not inverted."""
         known, case = self._known[call.case], self._operator.cases[call.case]
-        values = {f"value of {n}": call for n in case.data_inputs if call.inverted_data}
-        return replace(known, facts={**known.facts, **values})
+        contents = {f"{CONTENT}{n}": call for n in case.data_inputs if call.inverted_data}
+        return replace(known, facts={**known.facts, **contents})
 
     def _step(self, case: str) -> Step:
         return step_of(self._operator, self._operator.cases[case])

@@ -59,15 +59,27 @@ def test_the_ends_of_a_list_are_facts_of_a_call_but_no_difference_besides_its_va
     assert differing(one, other) == ("value of pads", "value of axes")
 
 
-def test_data_that_a_call_describes_without_values_have_a_value_too() -> None:
+def test_data_that_a_call_describes_without_values_have_a_content() -> None:
     call = Call({"data": filled("f32", (2,))}, {})
     one, same, other = (
         facts_of(call, {"data": np.array([1, end], np.float32)}.__getitem__) for end in (2, 2, 3)
     )
     assert not differing(one, same)
-    # Of facts that separate the same, the first one is named.
-    assert [*one][-1] == "value of data"
-    assert differing(one, other) == ("value of data",)
+    assert differing(one, other) == ("content of data",)
+
+
+def test_the_content_of_data_is_nothing_that_calls_have_in_common() -> None:
+    facts: dict[str, object] = {"shape": (2,), "axis": 1, "content of data": 7}
+    last, alike, other = (
+        Known(name, None, facts | changed, "outputs")
+        for name, changed in (
+            ("last", {}),
+            ("alike", {"axis": 0}),
+            ("other", {"axis": 2, "shape": (3,), "content of data": 8}),
+        )
+    )
+    found = relation_of([Trial(alike, last, True), Trial(other, last, False)])
+    assert found.same == ("shape",)
 
 
 def test_what_only_the_earlier_call_has_is_a_difference() -> None:
