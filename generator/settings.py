@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from opcert.errors import OpcertError
+
 if TYPE_CHECKING:
     from opcert.yaml_files import YamlSource
 
@@ -104,6 +106,13 @@ class Option:
         return self.value is not None
 
 
+def no_such_number(
+    name: str, found: object, expected: str, minimum: float, maximum: float
+) -> OpcertError:
+    """Return the error of a setting that has another value than a number in its range."""
+    return OpcertError(f"{name}: found '{found}'; expected {expected} from {minimum} to {maximum}")
+
+
 @dataclass(frozen=True)
 class RunSettings:
     """What a run does, besides its backend and its suite.
@@ -124,6 +133,9 @@ class RunSettings:
         max_crashes: After so many crashes and hangs, the rest of an operator is not run.
         jobs: How many processes run cases at once, each with a backend of its own.
         stop_at_failure: Whether the run stops at the first failure that is not waived.
+
+    Raises:
+        OpcertError: a number is out of its range, or a backend in this process has limits.
     """
 
     operator: Annotated[
@@ -198,6 +210,19 @@ class RunSettings:
             value=True,
         ),
     ] = False
+
+    def __post_init__(self) -> None:
+        for name, option in OPTIONS.items():
+            value, least, most = getattr(self, name), option.minimum, option.maximum
+            is_number = isinstance(value, int | float) and least <= value <= most
+            if option.expected and not is_number:
+                raise no_such_number(name, value, option.expected, least, most)
+        limits = [n for n in ("timeout", "memory") if getattr(self, n) != getattr(RunSettings, n)]
+        if self.isolated is False and limits:
+            raise OpcertError(
+                f"{' and '.join(limits)} cannot limit a backend in this process; expected a limit "
+                "or '--in-process' (isolated=False), not both"
+            )
 
     @property
     def memory_bytes(self) -> int:

@@ -109,6 +109,12 @@ def report(
     certificates = [p for p in certificates if p.name not in _NO_CERTIFICATES] or certificates
     if fail_on is not None and len(certificates) == 1:
         raise OpcertError("--fail-on compares certificates: found one; name a former one before it")
+    has_cases = out is not None and len(certificates) == 1
+    if not has_cases and (suite is not None or settings.specs is not None):
+        raise OpcertError(
+            "--suite and --specs give the cases of a page about one certificate; expected one "
+            "certificate and --out, or neither of them"
+        )
     read = [stored.read_certificate(stored.certificate_file(path)) for path in certificates]
     if out is not None:
         writing.refuse_path_in_suite(check_output_folder(out), suite)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from enum import IntEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -13,7 +13,7 @@ import typer
 
 from opcert import system
 from opcert.errors import OpcertError, SpecError, listed, printable_line
-from opcert.settings import DEFAULTS, MAX_NUMBER, OPTIONS, PROFILES, RunSettings
+from opcert.settings import DEFAULTS, MAX_NUMBER, OPTIONS, PROFILES, RunSettings, no_such_number
 
 if TYPE_CHECKING:
     from opcert.suite.suite import Suite
@@ -50,15 +50,10 @@ def number(
     """Return a function that reads the value of an option, a number from `minimum` to `maximum`."""
 
     def read(text: str) -> float:
-        try:
-            value = kind(text)
-            if minimum <= value <= maximum:
+        with suppress(ValueError):
+            if minimum <= (value := kind(text)) <= maximum:
                 return value
-        except ValueError:
-            pass
-        raise OpcertError(
-            f"{option}: found '{text}'; expected {expected} from {minimum} to {maximum}"
-        )
+        raise no_such_number(option, text, expected, minimum, maximum)
 
     return read
 

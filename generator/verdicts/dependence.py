@@ -177,8 +177,14 @@ class Trial:
     fails: bool
 
     def shares(self, name: str) -> bool:
-        """Whether both calls have a fact in common."""
+        """Whether a fact of both calls is the same, or both lack it."""
         return self.first.facts.get(name) == self.last.facts.get(name)
+
+    def has_in_common(self, name: str) -> bool:
+        """Whether both calls have the same fact, or omit its argument."""
+        _, _, argument = name.partition(" of ")
+        is_given = any(fact.endswith(f" of {argument}") for fact in self.last.facts)
+        return self.shares(name) and (name in self.last.facts or not is_given)
 
 
 def most_alike(last: Known, cases: Iterable[Known]) -> list[Known]:
@@ -218,7 +224,7 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
     names = dict.fromkeys(n for t in trials for n in (*t.last.facts, *t.first.facts))
     # Alike calls share their data by chance: no backend keeps a result for one content alone.
     kept = [name for name in names if not name.startswith(CONTENT)]
-    common = [name for name in kept if all(trial.shares(name) for trial in failing)]
+    common = [name for name in kept if all(trial.has_in_common(name) for trial in failing)]
     # If it is known in what they must differ, nothing else need differ.
     never = [n for n in names if not different and not any(t.shares(n) for t in failing)]
     often = {name: sum(trial.shares(name) for trial in trials) for name in names}

@@ -238,6 +238,7 @@ VALUES = {
     ("--operator", "x/y"): r"no operator matches 'x/y'; expected one",
     ("--backend", "refrence"): r"unknown backend 'refrence'; did you mean 'reference'",
     ("--in-process", "--backend", "driver:true"): r"a driver runs in a process of its own; omit",
+    ("--in-process", "--timeout", "5"): r"timeout cannot limit a backend in this process; expected",
     ("--specs", "nowhere"): r"no spec in nowhere; expected a folder with \*.yaml files",
 }
 MISTAKES += [
@@ -290,6 +291,10 @@ READERS = [
 ]
 MISTAKES += [
     ((*reader, path), message) for reader in READERS for path, message in NO_CERTIFICATES.items()
+]
+MISTAKES += [
+    (("report", *of), r"--suite and --specs give the cases of a page about one certificate; exp")
+    for of in (("right", "--suite", "s"), ("right", "faulty", "--out", "new", "--suite", "s"))
 ]
 WRITERS = {
     ("certify",): "a submission",

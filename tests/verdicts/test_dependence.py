@@ -82,6 +82,20 @@ def test_the_content_of_data_is_nothing_that_calls_have_in_common() -> None:
     assert found.same == ("shape",)
 
 
+def test_what_both_calls_lack_of_an_argument_that_they_have_is_nothing_in_common() -> None:
+    bare = {"type of data": "f32", "axis": 1}
+    last, alike, other = (
+        Known(name, None, facts, "outputs")
+        for name, facts in (
+            ("last", bare),
+            ("alike", bare),
+            ("other", {**bare, "axis": 2, "first element of data": "1"}),
+        )
+    )
+    trials = [Trial(alike, last, True), Trial(other, last, False)]
+    assert relation_of(trials).same == ("axis",)
+
+
 def test_what_only_the_earlier_call_has_is_a_difference() -> None:
     bare, given = known("bare", shape=(2,)), known("given", shape=(2,), axes=(1,))
     trials = [Trial(given, bare, True), Trial(bare, bare, False)]
