@@ -226,10 +226,10 @@ def _fresh_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
         if name not in certificate.operators or name not in suite.spec_files:
             yield Finding(f"fresh, {name}", "expected an operator of the certificate with a spec")
             continue
-        known = LevelledCalls(suite.spec_files[name])
+        known = LevelledCalls(suite.spec_files[name], suite.manifest.seed)
         for call in calls:
-            if known.fresh(call.number) is None:
-                yield Finding(f"fresh, {name}", f"found {call.number}, which draws no valid call")
+            if known.fresh(call) is None:
+                yield Finding(f"fresh, {name}", f"found {call.name}, which draws no valid call")
 
 
 def _cause_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:

@@ -74,14 +74,15 @@ def few_calls() -> Iterator[None]:
 def _few_fresh_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Try causes on few fresh calls, as each run with a failure does, but for the tests of this."""
     if "tried_at_length" not in request.fixturenames:
-        monkeypatch.setattr(further_calls, "_MAX_DRAWS", 60)
-        monkeypatch.setattr(further_calls, "_TRIED", 3)
+        monkeypatch.setattr(further_calls, "_REPLAYED", 1)
+        monkeypatch.setattr(further_calls, "_MORE", 60)
 
 
 @pytest.fixture
 def tried_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw as many fresh calls as a run of its own, and search as long as a busy machine needs."""
-    monkeypatch.setattr(further_calls, "_SECONDS", 600.0)
+    for limit in ("_SECONDS", "_OPERATOR_SECONDS"):
+        monkeypatch.setattr(further_calls, limit, 600.0)
     monkeypatch.setattr(further_calls, "_SHORTENING_SECONDS", 600.0)
     monkeypatch.setattr(reduction, "SECONDS", 60.0)
     for limit in ("_SEARCH", "_EARLIER", "_RELATION", "_REDUCTION"):

@@ -5,6 +5,7 @@ from itertools import count
 from typing import Any
 
 from opcert.verdicts.call_levels import LevelledCalls
+from opcert.verdicts.reproduction import FreshCall
 from tests.faults.finding import core_suite
 from tests.handed_in import SPLIT, Change
 
@@ -70,7 +71,8 @@ def fresh_call_of(operator: str, *, drawn: bool = True) -> Change:
 
     def change(data: Any) -> None:
         known = LevelledCalls(core_suite().spec_files[SPLIT])
-        number = next(number for number in count() if (known.fresh(number) is not None) == drawn)
+        calls = (FreshCall(number=number) for number in count())
+        number = next(call.number for call in calls if (known.fresh(call) is not None) == drawn)
         data["fresh"] = {operator: [{"number": number, "failure": None, "shows": True}]}
 
     return change

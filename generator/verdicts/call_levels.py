@@ -24,6 +24,7 @@ from opcert.cases.conditions import Conditions, are_small
 from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
 from opcert.cases.integer_levels import multiple_of, range_of
 from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH, Properties
+from opcert.choices import Choices, Replay, call_seed
 from opcert.diagnosis.table import Point
 from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.roles.argument import integers_in
@@ -31,6 +32,7 @@ from opcert.run.session import Step, step_of_call
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.support import CallProperties
 from opcert.verdicts.reduction import StepMaker, call_of
+from opcert.verdicts.reproduction import FreshCall
 
 # Larger calls and outputs are not computed, and the outputs of fresh calls are smaller.
 MAX_ELEMENTS, _MAX_FRESH_ELEMENTS = 1 << 18, 1 << 12
@@ -87,40 +89,58 @@ _CHANGES = {
 class LevelledCalls:
     """The calls of one operator with their levels.
 
-    Fresh ones are valid, and no ambiguity touches them; a number determines each.
+    Fresh ones are valid, and no ambiguity touches them.
     """
 
-    def __init__(self, spec_file: SpecFile) -> None:
-        self._file, self._spec = spec_file, spec_file.spec
+    def __init__(self, spec_file: SpecFile, seed: int = 0) -> None:
+        """Prepare for the calls of an operator; `seed` is that of the suite, for replays of it."""
+        self._file, self._spec, self._seed = spec_file, spec_file.spec, seed
         self._conditions = Conditions(spec_file.spec)
         self.properties = Properties(self._conditions)
         self._maker, self._golden = StepMaker(spec_file), GoldenCalls(spec_file)
 
-    def fresh(self, number: int) -> Call | None:
-        """Return the call with a number, if that draws one."""
+    def fresh(self, fresh: FreshCall) -> Call | None:
+        """Return a fresh call, if its number draws one, and one that is new."""
         # A spec that has not been checked may contradict itself on a call.
         with suppress(Inapplicable, ExpressionError):
-            call = draw_call(self._spec, choices_of(self._spec, _SEED, number))
-            if self._conditions.is_decided(call, _MAX_FRESH_ELEMENTS):
+            former, choices = None, choices_of(self._spec, _SEED, fresh.number)
+            if fresh.anew:
+                former, answers = self._of_suite(fresh.number)
+                choices = Replay(answers, fresh.anew, call_seed(fresh.name))
+            call = draw_call(self._spec, choices)
+            if call != former and self._conditions.is_decided(call, _MAX_FRESH_ELEMENTS):
                 return call
         return None
+
+    def replays(self, number: int) -> Iterator[FreshCall]:
+        """Yield the replays of a drawn call of the suite, one for each choice, in no order."""
+        # Other specs than those of the suite may not draw it.
+        with suppress(Inapplicable, ExpressionError):
+            _, answers = self._of_suite(number)
+            for name in sorted(answers.levels, key=partial(call_seed, number)):
+                yield FreshCall(number=number, anew=name)
+
+    def _of_suite(self, number: int) -> tuple[Call, Choices]:
+        """Return a drawn call of the suite, and the answers to its choices."""
+        choices = choices_of(self._spec, self._seed, number)
+        return draw_call(self._spec, choices), choices
 
     def support(self, call: Call) -> CallProperties:
         """Return what a declaration of support can exclude."""
         return CallProperties.of(call, self._conditions)
 
-    def fresh_points(self, number: int, call: Call) -> list[Point]:
-        """Return the levels of the call with a number."""
-        return self.points(call, partial(self._fresh_step, number, call))
+    def fresh_points(self, fresh: FreshCall, call: Call) -> list[Point]:
+        """Return the levels of a fresh call."""
+        return self.points(call, partial(self._fresh_step, fresh, call))
 
-    def fresh_steps(self, number: int, call: Call) -> list[Step]:
+    def fresh_steps(self, fresh: FreshCall, call: Call) -> list[Step]:
         """Return the calls to make, with other data the second time; [] if there is no result."""
         with suppress(OpcertError):
-            return self._maker.steps(self._fresh_step(number, call), (False, True))
+            return self._maker.steps(self._fresh_step(fresh, call), (False, True))
         return []
 
-    def _fresh_step(self, number: int, call: Call) -> Step:
-        arrays = self._golden.arrays(call.patterned(f"fresh|{number}"))
+    def _fresh_step(self, fresh: FreshCall, call: Call) -> Step:
+        arrays = self._golden.arrays(call.patterned(fresh.name))
         return step_of_call(self._spec.operator, call, arrays)
 
     def points(self, call: Call, make_step: Callable[[], Step]) -> list[Point]:

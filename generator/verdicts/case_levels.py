@@ -66,8 +66,8 @@ class CaseLevels:
             return self
         points: dict[str, Sequence[Point]] = {}
         for fresh in calls:
-            call = self.calls.fresh(fresh.number)
-            if call is not None and (own := self.calls.fresh_points(fresh.number, call)):
+            call = self.calls.fresh(fresh)
+            if call is not None and (own := self.calls.fresh_points(fresh, call)):
                 points[fresh.name] = own
         table = self.table.with_cases([*points.values()])
         return replace(self, points={**self.points, **points}, table=table)
@@ -102,9 +102,12 @@ class CaseLevels:
         return has_fragile_bits if kind == "bits" else has_different_elements
 
 
-def case_levels(operator: OperatorSuite, spec_file: SpecFile | None) -> CaseLevels:
-    """Return the levels that each case exhibits; without the spec, type and rank at most."""
-    of_spec = None if spec_file is None else LevelledCalls(spec_file)
+def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, seed: int = 0) -> CaseLevels:
+    """Return the levels that each case exhibits; without the spec, type and rank at most.
+
+    `seed` is that of the suite.
+    """
+    of_spec = None if spec_file is None else LevelledCalls(spec_file, seed)
     calls = {case.id: call_of_case(operator, case) for case in operator.cases.values()}
     points: dict[str, list[Point]] = {}
     for case in operator.cases.values():

@@ -170,7 +170,8 @@ class Diagnosis:
         return self._last[name][1]
 
     def _levels(self, name: str) -> CaseLevels:
-        return case_levels(self.suite.operators[name], self.specs.get(name))
+        operators, seed = self.suite.operators, self.suite.manifest.seed
+        return case_levels(operators[name], self.specs.get(name), seed)
 
     @cached_property
     def specs(self) -> Mapping[str, SpecFile]:
@@ -220,9 +221,14 @@ def _related(
     """
     causes: list[Cause] = []
     left = by_kind
-    for case, reproduction in reproductions.items():
-        relation = reproduction.relation
-        if relation is None or case not in left[STATE]:
+    related = [
+        (case, found, found.relation)
+        for case, found in reproductions.items()
+        if found.relation is not None
+    ]
+    # Few trials have much in common by chance: their relation explains what others leave.
+    for case, reproduction, relation in sorted(related, key=lambda one: -one[2].counts[0]):
+        if case not in left[STATE]:
             continue
         is_rare = len(explained_by(relation, passed, known)) < _PASSING_RELATED * len(passed)
         cases = {case: STATE}

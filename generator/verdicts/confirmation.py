@@ -119,12 +119,11 @@ class Confirmation:
                     break
             self._find_dependent(failures)
             self._relate(failures)
-            # What a backend keeps would make fresh calls fail for another reason, and nobody
-            # claims what happens outside a claim.
-            left_out = {verdict.operator for verdict in self._dependent}
-            left_out |= {v.operator for v in self._verdicts.values() if v.status == "out-of-claim"}
+            # Nobody claims what happens outside a claim.
+            left_out = {v.operator for v in self._verdicts.values() if v.status == "out-of-claim"}
+            stateful = {verdict.operator for verdict in self._dependent}
             fresh = self._confirmed.fresh
-            try_conditions(self._backend, self._diagnosis, self._causes, left_out, fresh)
+            try_conditions(self._backend, self._diagnosis, self._causes, fresh, left_out, stateful)
             self._confirm_causes()
             self._reduce_calls()
             self._write_native()

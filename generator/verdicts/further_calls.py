@@ -4,22 +4,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, zip_longest
 
 import numpy as np
 
-from opcert.arrays.calls import Call
 from opcert.arrays.element_types import same_bytes
-from opcert.diagnosis.table import unmatched_terms
+from opcert.cases.drawn import DRAWN
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import HELD, Session, Step, step_of
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.support import declared_support
-from opcert.verdicts.call_levels import LevelledCalls
 from opcert.verdicts.case_levels import CaseLevels, have_different_elements
 from opcert.verdicts.cause_text import Cause, easiest_to_read
 from opcert.verdicts.causes import Diagnosis
-from opcert.verdicts.condition_text import condition_of
 from opcert.verdicts.dependence import (
     CONTENT,
     Known,
@@ -39,14 +37,11 @@ from opcert.verdicts.reproduction import (
     calls_of_case,
 )
 
-# How many fresh calls that match a condition are made, and how many that lack one term of it; and
-# how many are drawn at the most.
-_TRIED, _MAX_DRAWS = 10, 2000
-# The time limit in seconds, and how often causes are tried.
-_SECONDS, _ROUNDS = 60.0, 2
-# So few failures may have a condition by chance, and others may have none since too few calls pass:
-# then so many fresh calls are made, whatever they have, as long as they take so many seconds.
-_FEW, _MORE, _MORE_SECONDS = 50, 600, 15.0
+# How many failing calls of a cause are replayed. So few failures may have a condition by chance,
+# and others none since too few calls pass: then so many calls more are made.
+_REPLAYED, _FEW, _MORE = 8, 50, 600
+# The time limits in seconds, for all operators and for one; how often causes are tried.
+_SECONDS, _OPERATOR_SECONDS, _ROUNDS = 180.0, 15.0, 2
 # Kinds of failure that follow from other calls or declarations, or take too long.
 _NOT_TRIED = {"uncredited", "undeclared", "state", "hang"}
 
@@ -55,12 +50,14 @@ def try_conditions(
     backend: SupervisedBackend,
     diagnosis: Diagnosis,
     find: Callable[[], Sequence[Cause]],
-    left_out: Collection[str],
     fresh: dict[str, tuple[FreshCall, ...]],
+    left_out: Collection[str],
+    stateful: Collection[str],
 ) -> None:
     """Add calls to the `fresh` ones of each operator: they try its causes, and those that follow.
 
-    `find` returns the causes so far. Operators can be left out.
+    `find` returns the causes so far. Operators can be left out. Of `stateful` ones, whose calls
+    fail after others, each call has a process of its own.
     """
     end = time.monotonic() + _SECONDS
     tried: set[object] = set()
@@ -73,65 +70,66 @@ def try_conditions(
                 tried.add((cause.operator, cause.condition))
         for name, causes in by_operator.items():
             former, levels = fresh.get(name, ()), diagnosis.levels[name]
-            if levels.calls is not None:
-                tried_calls = _tried(backend, levels, levels.calls, causes, former, end)
-                fresh[name] = (*former, *tried_calls)
+            if made := [*_tried(backend, levels, causes, former, name in stateful, end)]:
+                fresh[name] = (*former, *made)
 
 
 def _tried(
     backend: SupervisedBackend,
     levels: CaseLevels,
-    drawn: LevelledCalls,
     causes: Sequence[Cause],
     former: Collection[FreshCall],
+    restarts: bool,
     end: float,
 ) -> Iterator[FreshCall]:
-    """Yield fresh calls that match the conditions of causes of one operator, or lack one term each.
+    """Yield fresh calls that show which terms of the conditions of an operator's causes matter.
 
-    Where a cause has few failures or no condition, more calls follow, whatever they have. `former`
-    calls are not made again, and none is made after the time `end`.
+    They are failing calls with one choice answered anew, of which some pass. Where a cause has few
+    failures or no condition, calls follow that are drawn without regard to it. `former` calls are
+    not made again, and none is made after the time `end`.
     """
-    operator = levels.operator
+    operator, drawn = levels.operator, levels.calls
+    if drawn is None:
+        return
     causes = [
         cause
         for cause in causes
         if operator.cases[cause.representative].expects == "outputs"
         and not _NOT_TRIED & set(cause.kinds)
     ]
-    conditions = {condition_of(cause.condition) for cause in causes} - {()}
-    wanted = Counter({(condition, lacks): _TRIED for condition in conditions for lacks in (0, 1)})
     is_open = any(len(cause.cases) <= _FEW or not cause.condition for cause in causes)
-    most = _MORE if is_open else 0
-    made, support = {call.number for call in former}, declared_support(backend)
-    chosen: dict[int, Call] = {}
-    others: dict[int, Call] = {}
-    for number in range(_MAX_DRAWS):
-        if time.monotonic() > end or not (number < most or any(wanted.values())):
+    numbers = [number for cause in causes for number in _drawn_numbers(cause)]
+    # One of each in turn, so that those for which there is time are of all sorts.
+    replays = chain.from_iterable(zip_longest(*map(drawn.replays, numbers)))
+    others = (FreshCall(number=number) for number in range(_MORE if is_open else 0))
+    made, support = {call.name for call in former}, declared_support(backend)
+    end = min(end, time.monotonic() + _OPERATOR_SECONDS)
+    for fresh in chain(filter(None, replays), others):
+        if time.monotonic() > end:
             break
-        call = None if number in made else drawn.fresh(number)
+        call = None if fresh.name in made else drawn.fresh(fresh)
         # What the backend declares as unsupported may give any result.
         if call is None or support.exclusion_reason(operator.index.operator, drawn.support(call)):
             continue
-        if not (points := drawn.fresh_points(number, call)):
-            continue
-        uses = [(condition, unmatched_terms(points, condition)) for condition in conditions]
-        uses = [use for use in uses if wanted[use] > 0]
-        wanted.subtract(uses)
-        if uses:
-            chosen[number] = call
-        elif number < most:
-            others[number] = call
-    end_of_others = time.monotonic() + _MORE_SECONDS
-    for number, call in (chosen | others).items():
-        if time.monotonic() > (min(end, end_of_others) if number in others else end):
-            break
-        steps = drawn.fresh_steps(number, call)
+        made.add(fresh.name)
+        steps = drawn.fresh_steps(fresh, call)
+        if restarts:
+            # The same call with other data would be an earlier one.
+            backend.restart()
+            steps = steps[:1]
         session = Session(backend)
         fault = session.first_fault(steps)
         if steps and not session.declined:
             shows = have_different_elements(o for step in steps for o in step.golden or ())
             failure = None if fault is None else fault[1].kind
-            yield FreshCall(number=number, failure=failure, shows=shows)
+            yield fresh.model_copy(update={"failure": failure, "shows": shows})
+
+
+def _drawn_numbers(cause: Cause) -> Sequence[int]:
+    """Return the numbers of a few of the drawn calls that fail, spread over all of them."""
+    names = [case for case in cause.cases if case.partition("/")[2].startswith(DRAWN)]
+    few = names[:: max(1, len(names) // _REPLAYED)][:_REPLAYED]
+    return [int(case.rpartition("-")[2]) for case in few]
 
 
 # Kinds of failure that only several calls together can show.

@@ -1,9 +1,9 @@
 """Calls apart from those of a run, as a certificate stores them: they show what fails, and why.
 
 Some reproduce failures. Fresh calls, which no suite has, try the conditions of causes: a condition
-that explains the failures of a suite may do so by chance. Calls that match it, and calls that match
-it but for one term, show whether it holds; the diagnosis takes them as further cases. A number
-determines a call, so that a certificate needs no more of it.
+that explains the failures of a suite may do so by chance. Failing calls with one choice answered
+anew show whether it holds; the diagnosis takes them as further cases. A number and the name of the
+choice determine such a call, so that a certificate needs no more of it.
 """
 
 from collections.abc import Mapping
@@ -39,16 +39,21 @@ VALUE_KINDS = ("value", "bits", "accuracy", "unstable", "state", "aliased-output
 
 
 class FreshCall(StrictModel):
-    """A fresh call by its number, how it failed, if it did, and whether wrong values would show."""
+    """A call that no suite has, how it failed, if it did, and whether wrong values would show.
+
+    A number determines it. It is a call of its own, or the drawn call with this number of the suite
+    in which the choice `anew` is answered anew.
+    """
 
     number: Annotated[int, Field(ge=0, lt=1 << 53)]
-    failure: FaultKind | None
-    shows: bool
+    anew: str = ""
+    failure: FaultKind | None = None
+    shows: bool = False
 
     @property
     def name(self) -> str:
         """The name of the call among the cases of the diagnosis."""
-        return f"fresh/{self.number}"
+        return f"fresh/{self.number}{self.anew and '/'}{self.anew}"
 
     def can_show(self, kind: str) -> bool:
         """Whether a failure of this kind would be visible; other bits are where they were seen."""

@@ -51,6 +51,20 @@ class KeepsByShape(wrong.CachesByShape):
     name = "keeps"
 
 
+class KeepsAndRounds(RoundsThroughF16):
+    """Keeps results of i32 by their shapes, and rounds f32."""
+
+    name = "keeps-and-rounds"
+
+    def __init__(self) -> None:
+        self.keeping = KeepsByShape()
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        if inputs["InputTensor"].dtype == "i4":
+            return self.keeping.run(operator, inputs, attributes)
+        return super().run(operator, inputs, attributes)
+
+
 class LosesItsData(wrong.Right):
     """Gives zeros for f32, so that other data gives the result of the call before."""
 

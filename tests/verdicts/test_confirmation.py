@@ -11,6 +11,8 @@ from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.cases import drawn
 from opcert.errors import OpcertError
+from opcert.suite.spec_check import call_of_case
+from opcert.verdicts.call_levels import LevelledCalls
 from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
@@ -63,10 +65,28 @@ def test_a_condition_is_tried_on_fresh_calls() -> None:
     assert not verify_certificate(found, core_suite())
 
 
+def test_fresh_calls_are_failing_ones_with_one_choice_answered_anew() -> None:
+    found = certificate("RoundsThroughF16", "dml-split/drawn-f*")
+    ((operator, calls),) = found.fresh.items()
+    replays = [call for call in calls if call.anew]
+    failing = {v.case for v in found.verdicts if v.failure}
+    numbers = {int(case.rpartition("-")[2]) for case in failing}
+    assert {call.number for call in replays} <= numbers
+    assert {call.failure for call in replays} == {"value", None}
+    suite = core_suite()
+    made = LevelledCalls(suite.spec_files[operator], suite.manifest.seed)
+    for replay in replays:
+        case = next(case for case in failing if case.endswith(f"-{replay.number:06}"))
+        former = call_of_case(*suite.cases[case])
+        assert made.fresh(replay) not in (None, former)
+
+
 def test_what_a_backend_declares_as_unsupported_is_not_tried() -> None:
     found = certificate("RoundsAndDeclares", "dml-split/drawn-f*")
-    assert found.fresh
-    assert {call.failure for calls in found.fresh.values() for call in calls} == {"value", None}
+    (calls,) = found.fresh.values()
+    assert calls
+    # All others crash.
+    assert {call.failure for call in calls} <= {"value", None}
 
 
 def test_a_reference_that_rejects_a_fresh_call_costs_this_call(
@@ -92,6 +112,14 @@ def test_one_failure_has_a_cause_because_many_fresh_calls_are_made() -> None:
 def test_a_cached_result_is_of_kind_state() -> None:
     found = certificate("KeepsByShape", "dml-split/drawn-i32-[12]-*")
     assert {v.kind for v in found.verdicts if v.status == "fail"} == {"state"}
+
+
+@pytest.mark.slow
+def test_what_a_backend_keeps_changes_no_fresh_call() -> None:
+    found = certificate("KeepsAndRounds", "dml-split/drawn-[if]*-[12]-*")
+    assert {kind for cause in found.causes for kind in cause.kinds} == {"state", "value"}
+    (calls,) = found.fresh.values()
+    assert {call.failure for call in calls} == {None, "value"}
 
 
 def test_a_constant_result_is_not_of_kind_state() -> None:
