@@ -8,7 +8,7 @@ the least that those share which make the call fail, and that no other one share
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -141,10 +141,17 @@ class Known:
 def known_case(suite: Suite, name: str) -> Known:
     """Return what is known of a case of a suite."""
     operator, case = suite.cases[name]
+    call, is_valid = call_of_case(operator, case), case.expects == "outputs"
+    # Of an invalid call, the baseline says which inputs are only moved.
+    moved = (case if is_valid else operator.cases[case.baseline or name]).data_inputs
+    inputs = {
+        key: replace(tensor, values=None) if key in moved else tensor
+        for key, tensor in call.inputs.items()
+    }
     facts = facts_of(
-        call_of_case(operator, case), lambda name: operator.read_array(case.inputs[name])
+        Call(inputs, call.attributes), lambda key: operator.read_array(case.inputs[key])
     )
-    if case.expects == "rejection":
+    if not is_valid:
         return Known(name, case.baseline, facts, case.expects)
     facts["shapes of outputs"] = tuple(output.shape for output in case.outputs)
     facts["types of outputs"] = tuple(output.type for output in case.outputs)

@@ -16,9 +16,11 @@ from opcert.verdicts.dependence import (
     differing,
     explained_by,
     facts_of,
+    known_case,
     relation_of,
 )
 from opcert.verdicts.further_calls import parts_taken
+from tests.faults.finding import core_suite
 
 Outcome = Literal["outputs", "rejection"]
 
@@ -66,6 +68,15 @@ def test_data_that_a_call_describes_without_values_have_a_content() -> None:
     )
     assert not differing(one, same)
     assert differing(one, other) == ("content of data",)
+
+
+def test_data_of_an_invalid_call_have_a_content_as_those_of_its_baseline() -> None:
+    suite = core_suite()
+    case = next(c for _, c in suite.cases.values() if c.violated_rule == "gather-8/axis-range")
+    facts = known_case(suite, case.id).facts
+    assert "content of data" in facts
+    assert "value of data" not in facts
+    assert "value of axis" in facts
 
 
 def test_the_content_of_data_is_nothing_that_calls_have_in_common() -> None:
