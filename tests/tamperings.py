@@ -183,7 +183,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     ),
     "a number that draws no call": (
         fresh_call_of(SPLIT, drawn=False),
-        rf"fresh, {SPLIT}: found \d+, which draws no valid call",
+        rf"fresh, {SPLIT}: found fresh/\d+, which draws no valid call",
     ),
     "another fresh call": (
         fresh_call_of(SPLIT),

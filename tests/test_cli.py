@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from opcert.certificate.certificate import SCHEMA
 from opcert.specification.files import shipped_operators
 from tests import small_spec
 from tests import small_suite as small_suite_files
@@ -51,7 +52,7 @@ def test_stopping_at_the_first_failure(small_suite: Path) -> None:
 def test_the_certificate_is_written_to_out(small_suite: Path, tmp_path: Path) -> None:
     opcert("certify", "--suite", small_suite, "--out", tmp_path / "new" / "folder", exits=0)
     certificate = json.loads((tmp_path / "new" / "folder" / "certificate.json").read_text())
-    assert certificate["schema"] == 14
+    assert certificate["schema"] == SCHEMA
     assert certificate["conformant"] is True
     manifest = json.loads((small_suite / "manifest.json").read_text())
     total = sum(each["cases"] for each in manifest["operators"].values())
