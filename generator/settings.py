@@ -214,14 +214,14 @@ class RunSettings:
     def __post_init__(self) -> None:
         for name, option in OPTIONS.items():
             value, least, most = getattr(self, name), option.minimum, option.maximum
-            is_number = isinstance(value, int | float) and least <= value <= most
-            if option.expected and not is_number:
+            types = (int,) if type(getattr(RunSettings, name)) is int else (int, float)
+            if option.expected and not (type(value) in types and least <= value <= most):
                 raise no_such_number(name, value, option.expected, least, most)
         limits = [n for n in ("timeout", "memory") if getattr(self, n) != getattr(RunSettings, n)]
         if self.isolated is False and limits:
             raise OpcertError(
-                f"{' and '.join(limits)} cannot limit a backend in this process; expected a limit "
-                "or '--in-process' (isolated=False), not both"
+                f"a backend in this process has no limit of {' and '.join(limits)}; omit this "
+                "setting, or '--in-process' (isolated=False)"
             )
 
     @property

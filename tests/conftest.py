@@ -81,9 +81,8 @@ def _few_fresh_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 @pytest.fixture
 def tried_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw as many fresh calls as a run of its own, and search as long as a busy machine needs."""
-    for limit in ("_SECONDS", "_OPERATOR_SECONDS"):
+    for limit in ("_SECONDS", "_OPERATOR_SECONDS", "_SHORTENING_SECONDS"):
         monkeypatch.setattr(further_calls, limit, 600.0)
-    monkeypatch.setattr(further_calls, "_SHORTENING_SECONDS", 600.0)
     monkeypatch.setattr(reduction, "SECONDS", 60.0)
     for limit in ("_SEARCH", "_EARLIER", "_RELATION", "_REDUCTION"):
         monkeypatch.setattr(confirmation, f"{limit}_SECONDS", 600.0)

@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 from opcert.verdicts.call_levels import LevelledCalls
-from opcert.verdicts.reproduction import FreshCall
+from opcert.verdicts.reproduction import FreshDraw
 from tests.faults.finding import core_suite
 from tests.handed_in import SPLIT, Change
 
@@ -71,7 +71,7 @@ def fresh_call_of(operator: str, *, drawn: bool = True) -> Change:
 
     def change(data: Any) -> None:
         known = LevelledCalls(core_suite().spec_files[SPLIT])
-        calls = (FreshCall(number=number) for number in count())
+        calls = (FreshDraw(number=number) for number in count())
         number = next(call.number for call in calls if (known.fresh(call) is not None) == drawn)
         data["fresh"] = {operator: [{"number": number, "failure": None, "shows": True}]}
 
@@ -184,6 +184,12 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
     "a number that draws no call": (
         fresh_call_of(SPLIT, drawn=False),
         rf"fresh, {SPLIT}: found fresh/\d+, which draws no valid call",
+    ),
+    "a replay of no choice": (
+        part(
+            "fresh", value={SPLIT: [{"number": 0, "anew": "color", "failure": None, "shows": True}]}
+        ),
+        rf"fresh, {SPLIT}: found fresh/0/color, which draws no valid call",
     ),
     "another fresh call": (
         fresh_call_of(SPLIT),

@@ -19,7 +19,13 @@ def test_a_number_out_of_its_range_is_refused(name: str) -> None:
             RunSettings(**settings)
 
 
+@pytest.mark.parametrize("value", [1.5, True])
+def test_a_number_of_processes_is_whole(value: Any) -> None:
+    with pytest.raises(OpcertError, match=f"jobs: found '{value}'"):
+        RunSettings(jobs=value)
+
+
 @pytest.mark.parametrize("limit", [{"timeout": 5.0}, {"memory": 64}])
 def test_a_backend_in_this_process_has_no_limits(limit: dict[str, Any]) -> None:
-    with pytest.raises(OpcertError, match="cannot limit a backend in this process"):
+    with pytest.raises(OpcertError, match="a backend in this process has no limit of"):
         RunSettings(isolated=False, **limit)

@@ -32,7 +32,7 @@ from opcert.run.session import Step, step_of_call
 from opcert.specification.files import SpecFile, golden_outputs
 from opcert.suite.support import CallProperties
 from opcert.verdicts.reduction import StepMaker, call_of
-from opcert.verdicts.reproduction import FreshCall
+from opcert.verdicts.reproduction import FreshDraw
 
 # Larger calls and outputs are not computed, and the outputs of fresh calls are smaller.
 MAX_ELEMENTS, _MAX_FRESH_ELEMENTS = 1 << 18, 1 << 12
@@ -99,7 +99,7 @@ class LevelledCalls:
         self.properties = Properties(self._conditions)
         self._maker, self._golden = StepMaker(spec_file), GoldenCalls(spec_file)
 
-    def fresh(self, fresh: FreshCall) -> Call | None:
+    def fresh(self, fresh: FreshDraw) -> Call | None:
         """Return a fresh call, if its number draws one, and one that is new."""
         # A spec that has not been checked may contradict itself on a call.
         with suppress(Inapplicable, ExpressionError):
@@ -112,16 +112,16 @@ class LevelledCalls:
                 return call
         return None
 
-    def replays(self, number: int) -> Iterator[FreshCall]:
+    def replays(self, number: int) -> Iterator[FreshDraw]:
         """Yield the replays of a drawn call of the suite, one for each choice, in no order."""
         # Other specs than those of the suite may not draw it.
         with suppress(Inapplicable, ExpressionError):
             _, answers = self._of_suite(number)
             for name in sorted(answers.levels, key=partial(call_seed, number)):
-                yield FreshCall(number=number, anew=name)
+                yield FreshDraw(number=number, anew=name)
 
     def _of_suite(self, number: int) -> tuple[Call, Choices]:
-        """Return a drawn call of the suite, and the answers to its choices."""
+        """Return the call that the suite's seed draws under a number, and what was chosen."""
         choices = choices_of(self._spec, self._seed, number)
         return draw_call(self._spec, choices), choices
 
@@ -129,17 +129,17 @@ class LevelledCalls:
         """Return what a declaration of support can exclude."""
         return CallProperties.of(call, self._conditions)
 
-    def fresh_points(self, fresh: FreshCall, call: Call) -> list[Point]:
+    def fresh_points(self, fresh: FreshDraw, call: Call) -> list[Point]:
         """Return the levels of a fresh call."""
         return self.points(call, partial(self._fresh_step, fresh, call))
 
-    def fresh_steps(self, fresh: FreshCall, call: Call) -> list[Step]:
+    def fresh_steps(self, fresh: FreshDraw, call: Call) -> list[Step]:
         """Return the calls to make, with other data the second time; [] if there is no result."""
         with suppress(OpcertError):
             return self._maker.steps(self._fresh_step(fresh, call), (False, True))
         return []
 
-    def _fresh_step(self, fresh: FreshCall, call: Call) -> Step:
+    def _fresh_step(self, fresh: FreshDraw, call: Call) -> Step:
         arrays = self._golden.arrays(call.patterned(fresh.name))
         return step_of_call(self._spec.operator, call, arrays)
 

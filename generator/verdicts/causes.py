@@ -110,12 +110,15 @@ class Diagnosis:
         if not by_kind:
             return causes
         elements = {v.case: v.evidence.elements for v in failures if v.evidence is not None}
+        kind_of = {v.case: str(v.failure) for v in failures}
         levels, drafts = self._searched(name, by_kind, passed, fresh)
         for draft in _spoiling_alike(levels, drafts, elements):
             # What only fresh calls show is no failure of the run.
             if cases := levels.names(draft.explained):
                 words = words_of_elements(elements.get(case) for case in cases)
-                causes.append(_cause(levels, draft, cases, attributed, reproductions, words))
+                kinds = Counter(kind_of[case] for case in cases).most_common()
+                own = replace(draft, kinds=tuple(kind for kind, _ in kinds))
+                causes.append(_cause(levels, own, cases, attributed, reproductions, words))
         return causes
 
     def _searched(

@@ -31,6 +31,7 @@ from opcert.verdicts.dependence import (
 from opcert.verdicts.reduction import StepMaker, call_of, elements_to_read, shortened
 from opcert.verdicts.reproduction import (
     FreshCall,
+    FreshDraw,
     ReproducedCall,
     Reproduction,
     SerializedCall,
@@ -101,7 +102,7 @@ def _tried(
     numbers = [number for cause in causes for number in _drawn_numbers(cause)]
     # One of each in turn, so that those for which there is time are of all sorts.
     replays = chain.from_iterable(zip_longest(*map(drawn.replays, numbers)))
-    others = (FreshCall(number=number) for number in range(_MORE if is_open else 0))
+    others = (FreshDraw(number=number) for number in range(_MORE if is_open else 0))
     made, support = {call.name for call in former}, declared_support(backend)
     end = min(end, time.monotonic() + _OPERATOR_SECONDS)
     for fresh in chain(filter(None, replays), others):
@@ -112,17 +113,18 @@ def _tried(
         if call is None or support.exclusion_reason(operator.index.operator, drawn.support(call)):
             continue
         made.add(fresh.name)
-        steps = drawn.fresh_steps(fresh, call)
+        if not (steps := drawn.fresh_steps(fresh, call)):
+            continue
         if restarts:
             # The same call with other data would be an earlier one.
             backend.restart()
             steps = steps[:1]
         session = Session(backend)
         fault = session.first_fault(steps)
-        if steps and not session.declined:
+        if not session.declined:
             shows = have_different_elements(o for step in steps for o in step.golden or ())
             failure = None if fault is None else fault[1].kind
-            yield fresh.model_copy(update={"failure": failure, "shows": shows})
+            yield FreshCall(number=fresh.number, anew=fresh.anew, failure=failure, shows=shows)
 
 
 def _drawn_numbers(cause: Cause) -> Sequence[int]:

@@ -38,22 +38,27 @@ NativeResult = Literal["fails", "fails-in-dirty-memory", "ends-otherwise"]
 VALUE_KINDS = ("value", "bits", "accuracy", "unstable", "state", "aliased-output")
 
 
-class FreshCall(StrictModel):
-    """A call that no suite has, how it failed, if it did, and whether wrong values would show.
+class FreshDraw(StrictModel):
+    """What determines a call that no suite has.
 
-    A number determines it. It is a call of its own, or the drawn call with this number of the suite
-    in which the choice `anew` is answered anew.
+    It is the fresh call with a number, or the call that the seed of the suite draws under this
+    number, with the choice `anew` answered anew.
     """
 
     number: Annotated[int, Field(ge=0, lt=1 << 53)]
     anew: str = ""
-    failure: FaultKind | None = None
-    shows: bool = False
 
     @property
     def name(self) -> str:
         """The name of the call among the cases of the diagnosis."""
         return f"fresh/{self.number}{self.anew and '/'}{self.anew}"
+
+
+class FreshCall(FreshDraw):
+    """A fresh call that was made: how it failed, if it did, and whether wrong values would show."""
+
+    failure: FaultKind | None
+    shows: bool
 
     def can_show(self, kind: str) -> bool:
         """Whether a failure of this kind would be visible; other bits are where they were seen."""

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 
 from opcert import Certificate, certify
 from opcert.certificate import file as certificate_file
-from opcert.certificate.certificate import BackendEntry, ClaimEntry, ClusterEntry, Run, WaiversEntry
+from opcert.certificate.certificate import (
+    SCHEMA,
+    BackendEntry,
+    ClaimEntry,
+    ClusterEntry,
+    Run,
+    WaiversEntry,
+)
 from opcert.certificate.file import certificate_json_schema, read_certificate, submission_path
 from opcert.errors import OpcertError
 from opcert.suite.claims import ClaimContent
@@ -169,6 +176,10 @@ def refusal(path: Path) -> str:
     return text.removeprefix(f"{path}:")
 
 
+# How a certificate begins.
+CURRENT = b'{"schema": %d, ' % SCHEMA
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -177,13 +188,13 @@ def refusal(path: Path) -> str:
         (b'"\xff"', r" not JSON: invalid unicode code point"),
         (b"[]", r" is not a certificate"),
         (b"{}", r" is not a certificate"),
-        (b'{"schema": 1}', r" found schema 1; expected schema 15"),
-        (b'{"schema": "3"}', r' found schema "3"; expected schema 15'),
+        (b'{"schema": 1}', rf" found schema 1; expected schema {SCHEMA}"),
+        (b'{"schema": "3"}', rf' found schema "3"; expected schema {SCHEMA}'),
         (b'{"schema": true}', r" found schema true; expected"),
-        (b'{"schema": 15, "seed": NaN}', r" not JSON: "),
-        (b'{"schema": 15, "seed": 1e999}', r" suite: is missing"),
-        (b'{"schema": 15, "name": "\\ud800"}', r" not JSON: "),
-        (b'{"schema": 15, "name": ' + b"1" * 5000 + b"}", r" not JSON: "),
+        (CURRENT + b'"seed": NaN}', r" not JSON: "),
+        (CURRENT + b'"seed": 1e999}', r" suite: is missing"),
+        (CURRENT + b'"name": "\\ud800"}', r" not JSON: "),
+        (CURRENT + b'"name": ' + b"1" * 5000 + b"}", r" not JSON: "),
         (b"[" * 100_000, r" not JSON: recursion limit"),
     ],
 )
