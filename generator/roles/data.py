@@ -391,8 +391,13 @@ class PartRole(ListRole, OfDataRole):
                 expected = f"an argument with 'role: {self.role}' and 'part: {part}'"
                 yield "part", f"missing {part} of '{self.of}'; expected {expected}"
 
-    def drawn_part(self, call: Drawing, drawn: Sequence[tuple[Any, ...]]) -> Any:
-        """Return its own numbers of what is drawn for all parts; None if it is omitted."""
+    def draw_together(self, call: Drawing) -> Sequence[tuple[Any, ...]]:
+        """Draw the numbers of all parts, for each place of the lists; the first part draws them."""
+        raise NotImplementedError
+
+    def draw(self, call: Drawing) -> Any:
+        """Return its own numbers of those of all parts; None if it is omitted."""
+        drawn = call.fact(self.parts[0].draw_together)
         if not call.fact(self.draw_given):
             return None
         number = self.part_names.index(self.part)

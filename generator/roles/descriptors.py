@@ -177,7 +177,7 @@ class DescriptorRole(RecordRole):
         """Return the record of the output: what windows reach, or less of it."""
         if self._windows is None:
             return self.drawn_record(call, call.evaluate(str(self.extents)))
-        windows = call.fact(self._windows.parts[0].draw_windows)
+        windows = call.fact(self._windows.parts[0].draw_together)
         sizes = [1 + (size - 1) // abs(stride) for _, size, stride in windows]
         # Of two elements, less is a single one.
         long_axes = [axis for axis, most in enumerate(sizes) if most > 2]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice, repeat
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
@@ -49,7 +49,7 @@ class SlicingStepsRole(SlicePartRole):
                     expected = f"an argument with 'role: mask', 'of: {self.name}', 'marks: {marks}'"
                     yield "part", f"no mask marks '{marks}'; expected {expected}"
 
-    def draw_steps(self, call: Drawing) -> list[SlicingStep]:
+    def draw_together(self, call: Drawing) -> list[SlicingStep]:
         """Draw what each step does: the tested one slices an axis, near ends and limits of types.
 
         Every axis that no step skips has a step of its own, in order, next to those of new axes.
@@ -187,10 +187,6 @@ class SlicingStepsRole(SlicePartRole):
         ]
         return SlicingStep(begin, end, sign * size, marks)
 
-    def draw(self, call: Drawing) -> Any:
-        """Return the values of all steps."""
-        return self.drawn_part(call, call.fact(self.parts[0].draw_steps))
-
     def _marked(self, call: Call, marks: str) -> list[bool]:
         bits = chain(self.masks[marks].values_in(call), repeat(0))
         return [bit == 1 for bit in islice(bits, call.inputs[self.parts[0].name].size)]
@@ -234,7 +230,7 @@ class MaskRole(ListRole):
         It is as long as there are steps, or shorter without marks at its end, or longer: what
         belongs to no step is ignored.
         """
-        steps = call.fact(self._steps.draw_steps)
+        steps = call.fact(self._steps.draw_together)
         mask = [int(self.marks in step.marks) for step in steps]
         if not self.required and not any(mask) and not call.fact(self.draw_given):
             return None

@@ -47,7 +47,7 @@ class WindowsRole(PerAxis, PartRole):
     part: Literal["offset", "size", "stride"]
     surplus: bool = False
 
-    def draw_windows(self, call: Drawing) -> list[Interval]:
+    def draw_together(self, call: Drawing) -> list[Interval]:
         """Draw offset, size and stride for each axis; one of them is near ends and limits."""
         shape, offset = call.fact(self.data.draw_shape), self.parts[0]
         if 0 in shape:
@@ -102,10 +102,6 @@ class WindowsRole(PerAxis, PartRole):
         if call.integer(offset, f"whole {axis}", 0, 1):
             first, last = 0, n - 1
         return first, last + 1 - first, call.pick(stride, f"other {axis}", (1, 1, 2, -1, -2, 3))
-
-    def draw(self, call: Drawing) -> Any:
-        """Return its number for each axis."""
-        return self.drawn_part(call, call.fact(self.parts[0].draw_windows))
 
     @property
     def lengths(self) -> tuple[str, str] | None:
@@ -186,7 +182,7 @@ class SlidingRole(PartRole):
     mode: str
     whole: bool = False
 
-    def draw_windows(self, call: Drawing) -> list[Window]:
+    def draw_together(self, call: Drawing) -> list[Window]:
         """Draw the windows along all axes."""
         shape = call.fact(self.data.draw_shape)
         space = shape[2:]
@@ -232,7 +228,7 @@ class SlidingRole(PartRole):
 
     def draw(self, call: Drawing) -> Any:
         """Return its number for each axis."""
-        windows = call.fact(self.group[0].draw_windows)
+        windows = call.fact(self.group[0].draw_together)
         return [getattr(window, self.part) for window in windows]
 
     def axes_in(self, call: Call) -> Sequence[int | None]:
@@ -274,7 +270,7 @@ class FilterRole(DataRole):
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:
         """Draw the number of outputs; data and the windows determine the rest."""
         batches, channels, *_ = call.fact(self._sliding.data.draw_shape)
-        windows = call.fact(self._sliding.group[0].draw_windows)
+        windows = call.fact(self._sliding.group[0].draw_together)
         sizes, sums = [w.size for w in windows], batches * prod(w.number for w in windows) or 1
         most = call.few_or_many(self, _MOST_SUMS, _MANY_SUMS) // sums
         room = min(most, _MOST_PRODUCTS // (sums * channels * prod(sizes)))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, lowest
@@ -110,7 +110,7 @@ class SpansRole(SlicePartRole):
         """The sliced axes, None for all axes."""
         return None if self.along is None else self.related(self.along, AxesRole)
 
-    def draw_spans(self, call: Drawing) -> list[Span]:
+    def draw_together(self, call: Drawing) -> list[Span]:
         """Draw start, stop and step for each sliced axis; one of them is near ends and limits."""
         shape = call.fact(self.data.draw_shape)
         axes = tuple(range(len(shape))) if self.axes is None else call.fact(self.axes.draw_listed)
@@ -163,10 +163,6 @@ class SpansRole(SlicePartRole):
             for part, ways in ((start, begin), (stop, end))
         ]
         return values[0], values[1], by
-
-    def draw(self, call: Drawing) -> Any:
-        """Return the values for all sliced axes."""
-        return self.drawn_part(call, call.fact(self.parts[0].draw_spans))
 
     def axes_in(self, call: Call) -> Sequence[int]:
         """Return the sliced axes."""
