@@ -14,7 +14,7 @@ from opcert.arrays.patterns import MAX_STORED_BYTES
 from opcert.errors import Inapplicable, listed
 from opcert.roles.argument import ExpressionText, RankBounds
 from opcert.roles.drawing import Drawing
-from opcert.roles.numbers import CONVERTED, draw_converted, draw_numbers
+from opcert.roles.numbers import CONVERTED, Domain, draw_converted, draw_numbers
 from opcert.roles.plain_values import ModeRole
 from opcert.roles.role import ListRole, Requirement, Role
 
@@ -42,7 +42,7 @@ class DataRole(Role):
     empty: bool = True
     computed: bool = False
     divides: bool = False
-    domain: tuple[float, float] | dict[str, tuple[float, float]] | None = None
+    domain: Domain | dict[str, Domain] | None = None
 
     @property
     def tensor_expr(self) -> str:

@@ -96,17 +96,14 @@ class Drawing:
         """Return an integer from `low` to `high`, both included; it is no level."""
         return self.choices.integer(f"{role.name} {aspect}", low, high)
 
-    def one_near(
-        self,
-        role: Named,
-        aspect: str,
-        options: Mapping[str, int],
-        rare: Mapping[str, int] | tuple[()] = (),
-    ) -> int:
-        """Return one of the integers of `near`; a limit of their type in one of three draws."""
+    def one_near(self, role: Named, aspect: str, *options: Mapping[str, int]) -> int:
+        """Return one of the integers of `near`; a limit of their type in one of three draws.
+
+        `options` are those of the choice, and the rare ones if there are any.
+        """
         if self.choices.rarely(f"{role.name} {aspect} limit", 3):
-            return self.one(role, aspect, _limits_among(options), _limits_among(dict(rare)))
-        return self.one(role, aspect, options, rare)
+            return self.one(role, aspect, *map(_limits_among, options))
+        return self.one(role, aspect, *options)
 
     def pick(self, role: Named, aspect: str, items: Sequence[Option]) -> Option:
         """Return one of the items, without a level.
@@ -342,8 +339,6 @@ def draw_parts(role: Named, call: Drawing, n: int, *, empty: bool) -> list[int]:
         whole = call.one(role, "whole", places(count))
         return [n if k == whole else 0 for k in range(count)]
     least = 0 if kind == "some empty" or count > n else 1
-    if least > n // count and not empty:
-        raise Inapplicable("there are fewer elements than parts")
     # Where the parts begin, in any order.
     cuts = call.choices.integers(f"{role.name} cuts", 0, n - least * count, count - 1)
     ends = [0, *sorted(cuts), n - least * count]

@@ -1,7 +1,7 @@
 """How many elements of an axis: the roles `partition`, `parts`, `lengths` and `counts`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import isqrt, prod
+from math import prod
 from typing import Any, ClassVar, Literal
 
 from opcert.arrays.calls import Call
@@ -96,9 +96,7 @@ class PartsRole(AlongRole, OfDataRole):
             if not self.empty:
                 raise Inapplicable("an axis without elements has no parts")
             return call.one(self, "number", (1, 2, 3, call.integer(self, "any", 4, _MOST_PARTS)))
-        small = [k for k in range(1, isqrt(n) + 1) if n % k == 0]
-        divisors = sorted({*small, *(n // k for k in small)})
-        several = [k for k in divisors if 1 < k <= _MOST_PARTS]
+        several = [k for k in range(2, min(n, _MOST_PARTS) + 1) if n % k == 0]
         named: dict[str, int] = {}
         if several:
             fewest = several[0]

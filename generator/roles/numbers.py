@@ -17,6 +17,8 @@ from opcert.roles.drawing import Drawing, Named
 
 # The exponents of the least and the greatest elements of floating-point types.
 _EXPONENTS = {"f16": (-24, 15), "bf16": (-133, 127), "f32": (-149, 127), "f64": (-1074, 1023)}
+# The ends of an interval of numbers.
+Domain = tuple[float, float]
 CONVERTED = (*PRECISION, *INTEGERS, "boolean")
 _BITS = 64
 
@@ -200,10 +202,8 @@ class _Draws:
 
     def dense(self, least: int = -2, most: int = 2) -> Numbers:
         """Return positive numbers with all bits of a mantissa, whose exponents are in bounds."""
-        mantissas = (
-            1 + self.integers("mantissas", 0, (1 << _MANTISSA_BITS) - 1) * 2.0**-_MANTISSA_BITS
-        )
-        return mantissas * 2.0 ** self.integers("exponents", least, most)
+        fractions = self.integers("mantissas", 0, (1 << _MANTISSA_BITS) - 1) * 2.0**-_MANTISSA_BITS
+        return (1 + fractions) * 2.0 ** self.integers("exponents", least, most)
 
     def ties_of_narrower_types(self) -> Numbers:
         """Return numbers above 1 in the middle of two elements of bf16, f16 or f32."""
@@ -253,11 +253,7 @@ def _special(element_type: str) -> list[float]:
 
 
 def draw_numbers(
-    role: Named,
-    call: Drawing,
-    tensor: Tensor,
-    domain: tuple[float, float] | None,
-    other: Tensor | None = None,
+    role: Named, call: Drawing, tensor: Tensor, domain: Domain | None, other: Tensor | None
 ) -> tuple[float, ...]:
     """Draw the elements of a tensor with which an operator computes.
 

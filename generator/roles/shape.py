@@ -50,10 +50,8 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
             return None
         if self.selected_by is None and not call.fact(self.draw_given):
             return None
-        rank, most = (
-            call.fact(self.data.draw_rank),
-            call.fact(self.related(self.into, Role).draw_rank),
-        )
+        rank = call.fact(self.data.draw_rank)
+        most = call.fact(self.related(self.into, Role).draw_rank)
         if most < rank:
             raise Inapplicable("the target has fewer axes than data")
         return sorted(call.sample(self, "places", range(most), rank))

@@ -109,11 +109,8 @@ class TensorsRole(AlongRole, DataRole):
     def draw(self, call: Drawing) -> Any:
         """Return tensors for data patterns to fill, in one layout or in several."""
         element_type, shapes = call.fact(self.draw_type), call.fact(self.draw_shapes)
-        tensors = [Tensor(element_type, shape) for shape in shapes]
-        largest = max(tensors, key=lambda tensor: tensor.size)
-        uniform = self.draw_uniform(call, largest)
-        tensors = [replace(tensor, uniform=uniform) for tensor in tensors]
-        layout, count = call.laid_out(self, largest).layout, len(tensors)
+        largest, count = Tensor(element_type, max(shapes, key=prod)), len(shapes)
+        uniform, layout = self.draw_uniform(call, largest), call.laid_out(self, largest).layout
         layouts = [layout] * count
         if count > 1 and layout != C_ORDER:
             places_of = {"all": range(count), "the first": range(1)}
@@ -124,8 +121,10 @@ class TensorsRole(AlongRole, DataRole):
                 others = layout, call.laid_out(self, largest, "other layout").layout, C_ORDER
                 numbers = call.choices.integers(f"{self.name} layouts", 0, 2, count)
                 layouts = [others[number] for number in numbers]
-        pairs = zip(tensors, layouts, strict=True)
-        return tuple(replace(tensor, layout=own) for tensor, own in pairs)
+        return tuple(
+            Tensor(element_type, shape, uniform=uniform, layout=own)
+            for shape, own in zip(shapes, layouts, strict=True)
+        )
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield one type, one rank, and the same extents off the axis."""
