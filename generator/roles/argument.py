@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
@@ -53,6 +53,9 @@ class SpecModel(BaseModel):
 class Argument(SpecModel):
     """An input or an attribute. `range` is [least, greatest]; cases use both ends."""
 
+    # Whether it may be a list of tensors.
+    can_be_variadic: ClassVar[bool] = False
+
     name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
     type: str
     required: bool
@@ -85,6 +88,8 @@ def is_plain_value(value: Any, kind: str) -> bool:
 
 class Input(Argument):
     """A tensor, whose type is a symbol among `types`; `rank` is [least, greatest]."""
+
+    can_be_variadic: ClassVar = True
 
     rank: BoundExpressions
 

@@ -75,8 +75,6 @@ class Role(Argument):
     relations: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     # Whether its integers are axes of data, or numbers of axes.
     counts_axes: ClassVar[bool] = False
-    # Whether the role describes a list of tensors.
-    can_be_variadic: ClassVar[bool] = False
     # What the elements of a list attribute are.
     elements: ClassVar[ElementKind | None] = None
 
@@ -246,9 +244,8 @@ class Role(Argument):
             is_any = set(types) == set(INTEGERS)
             names = "INTEGERS" if is_any else str(list(types))
             kind = "an integer type" if is_any else f"one of the types {', '.join(types)}"
-            yield self.requirement(
-                "type", f"{self.name} is of {kind}.", f"{self.name}.type in {names}"
-            )
+            text, holds = f"{self.name} is of {kind}.", f"{self.name}.type in {names}"
+            yield self.requirement("type", text, holds)
 
     def requirement(
         self, aspect: str, text: str, holds: str, *prerequisites: str, when: str | None = None
@@ -257,13 +254,9 @@ class Role(Argument):
 
         Prerequisites are other aspects of it, or keys of requirements on other arguments.
         """
-        return Requirement(
-            f"{self.name}.{aspect}",
-            text,
-            holds,
-            self.given_expr if when is None else when,
-            tuple(key if "." in key else f"{self.name}.{key}" for key in prerequisites),
-        )
+        when = self.given_expr if when is None else when
+        keys = tuple(key if "." in key else f"{self.name}.{key}" for key in prerequisites)
+        return Requirement(f"{self.name}.{aspect}", text, holds, when, keys)
 
     def same_type(self, other: str, *keys: str, when: str | None = None) -> Requirement:
         """Return the requirement that it has the type of another tensor."""

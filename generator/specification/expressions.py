@@ -102,8 +102,7 @@ def _attribute_mistakes(
 
 def _function_mistakes(call: ast.Call, functions: Functions, context: str) -> list[str]:
     if not isinstance(call.func, ast.Name):
-        is_method = isinstance(call.func, ast.Attribute)
-        callee = f"'.{call.func.attr}()'" if is_method else "a value"  # type: ignore[attr-defined]
+        callee = f"'.{call.func.attr}()'" if isinstance(call.func, ast.Attribute) else "a value"
         return [f"a call of {callee}{context}; only functions can be called"]
     name = call.func.id
     if name in functions:
@@ -287,9 +286,8 @@ def _elements(word: str) -> list[bool | int | float]:
     try:
         if dots:
             return list(range(int(first), int(last) + 1))
-        constant = {"true": True, "false": False}.get(word)
-        if constant is not None:
-            return [constant]
+        if word in ("true", "false"):
+            return [word == "true"]
         return [float(word) if {".", "e", "n"} & set(word.lower()) else int(word)]
     except ValueError:
         raise ValueError("elements such as 1, -2.5, true or 1..6") from None

@@ -126,10 +126,7 @@ def _variadic_mistakes(path: YamlPath, argument: Argument) -> Mistakes:
     if argument.variadic is None:
         return
     least, most = argument.variadic
-    can_be_variadic = not isinstance(argument, Attribute) and (
-        not isinstance(argument, Role) or argument.can_be_variadic
-    )
-    if not can_be_variadic:
+    if not argument.can_be_variadic:
         text = f"'variadic' of '{argument.name}'; only an input of the role 'tensors', or without a"
         yield (*path, KEY_STEP), f"{text} role, can be a list of tensors"
     elif not 0 <= least <= most:
@@ -263,9 +260,8 @@ def _ambiguity_mistakes(spec: Spec) -> Mistakes:
 
 
 def _erratum_mistakes(spec: Spec) -> Mistakes:
-    known = [rule.id for rule in spec.rules]
-    known += [ambiguity.id for ambiguity in spec.ambiguities]
-    known += [example.id for example in spec.examples]
+    parts = ("rules", "ambiguities", "examples")
+    known = [part.id for key in parts for part in getattr(spec, key)]
     for i, erratum in enumerate(spec.errata):
         for j, name in enumerate(erratum.affects):
             path = ("errata", i, "affects", j)
