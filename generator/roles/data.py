@@ -15,7 +15,7 @@ from opcert.errors import Inapplicable, listed
 from opcert.roles.argument import ExpressionText, RankBounds
 from opcert.roles.drawing import Drawing
 from opcert.roles.numbers import CONVERTED, Domain, draw_converted, draw_numbers
-from opcert.roles.plain_values import ModeRole
+from opcert.roles.plain_values import ModeRole, OfModeRole
 from opcert.roles.role import ListRole, Requirement, Role
 
 # How many elements are read, in most draws and in a few: formulas may read all of them for each
@@ -114,7 +114,7 @@ class DataRole(Role):
         return iter(())
 
 
-class PlainDataRole(DataRole):
+class PlainDataRole(DataRole, OfModeRole):
     """The role `data`: one tensor.
 
     It may have the type of other data (`type_of`). Its shape is drawn, or that of an expression
@@ -129,7 +129,6 @@ class PlainDataRole(DataRole):
     type_of: str | None = None
     shape: ExpressionText | None = None
     broadcasts_with: str | None = None
-    mode: str | None = None
     ways: dict[str, Literal["both", "onto", "none"]] = Field(default_factory=dict)
     read: bool = False
 
@@ -140,7 +139,7 @@ class PlainDataRole(DataRole):
         if self._partners and self._partners[0].broadcasts_with is not None:
             text = f"'{self.broadcasts_with}' names data that it broadcasts with, too"
             yield "broadcasts_with", f"{text}; expected data without this key"
-        words = () if self._mode is None else self._mode.one_of
+        words = () if self.mode_role is None else self.mode_role.one_of
         if self.ways.keys() != {*words} or (words and self.broadcasts_with is None):
             text = "ways of other words than the mode has, or without other data"
             yield "ways", f"{text}; expected 'broadcasts_with', and ways of {[*words]}"
@@ -156,10 +155,6 @@ class PlainDataRole(DataRole):
         first = self.related(self.broadcasts_with or self.name, PlainDataRole)
         others = first.referrers("broadcasts_with", PlainDataRole)
         return [first, *others] if others else []
-
-    @property
-    def _mode(self) -> ModeRole | None:
-        return None if self.mode is None else self.related(self.mode, ModeRole)
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw its rank."""
@@ -224,7 +219,7 @@ class PlainDataRole(DataRole):
 
     def draw_way(self, call: Drawing) -> str:
         """Draw how it broadcasts with other data."""
-        return "both" if self._mode is None else self.ways[call.fact(self._mode.draw_meant)]
+        return "both" if self.mode_role is None else self.ways[call.fact(self.mode_role.draw_meant)]
 
     def _draw_result_shape(self, call: Drawing) -> tuple[int, ...]:
         # Only extents above 1 show what is repeated: most shapes have several.
@@ -292,7 +287,7 @@ class PlainDataRole(DataRole):
 
     def _broadcasting(self, first: str) -> Iterator[Requirement]:
         """Yield that it broadcasts with other data in each way that it may."""
-        name, mode = self.name, self._mode
+        name, mode = self.name, self.mode_role
         names = [role.name for role in self._partners]
         names = names[: names.index(name) + 1]
         shapes = f"[{', '.join(f'{each}.shape' for each in names)}]"

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import INTEGERS, fits, highest, lowest
 from opcert.arrays.tensor_functions import vector
-from opcert.errors import Inapplicable, did_you_mean
+from opcert.errors import Inapplicable
 from opcert.roles.axes import AlongRole, AxisRole
 from opcert.roles.data import OfDataRole, PerAxis
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, distinct, draw_parts, near, parted, places
-from opcert.roles.plain_values import ModeRole
+from opcert.roles.plain_values import OfModeRole
 from opcert.roles.role import ListRole, Requirement
 
 
@@ -191,7 +191,7 @@ class LengthsRole(AlongRole, ListRole):
 _MAX_CHANGED = 1 << 19
 
 
-class CountsRole(PerAxis):
+class CountsRole(PerAxis, OfModeRole):
     """For each axis of data, how often it is repeated or how much is added at one end.
 
     `zero` is the meaning of a 0: it `keeps` the axis (nothing is added), `empties` it (it is
@@ -209,19 +209,16 @@ class CountsRole(PerAxis):
     zero: Literal["keeps", "empties", "invalid"]
     negative: Literal["crops", "invalid"] = "invalid"
     aligned: bool = False
-    mode: str | None = None
     limits: Mapping[str, int] = {}
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report unknown words of the mode, and limits without a mode."""
         yield from super().mistakes()
-        if self.limits and self.mode is None:
+        if self.mode_role is not None:
+            for word in self.limits.keys() - {*self.mode_role.one_of}:
+                yield "limits", self.mode_role.unknown(word)
+        elif self.limits:
             yield "limits", "missing key 'mode'; expected it together with 'limits'"
-        elif self.mode is not None:
-            words = self.related(self.mode, ModeRole).one_of
-            for word in self.limits.keys() - {*words}:
-                near = did_you_mean(word, [*words])
-                yield "limits", f"unknown word '{word}' of '{self.mode}'{near}"
 
     @property
     def neutral(self) -> int:
@@ -296,8 +293,8 @@ class CountsRole(PerAxis):
         most = _MAX_CHANGED
         if not self.is_attribute:
             most = min(most, highest(call.fact(self.draw_type)))
-        if self.mode is not None:
-            word = call.fact(self.related(self.mode, ModeRole).draw_meant)
+        if self.mode_role is not None:
+            word = call.fact(self.mode_role.draw_meant)
             if word in self.limits:
                 return [min(most, n + self.limits[str(word)]) for n in extents]
         return [most] * len(extents)
@@ -332,9 +329,9 @@ class CountsRole(PerAxis):
             holds = f"all(count >= {self.least} for count in {self.values_expr})"
             text = f"None of {name} is below {self.least}."
             yield self.requirement("least", text, holds, *self.list_keys)
-        if self.mode is None:
+        mode = self.mode_role
+        if mode is None:
             return
-        mode = self.related(self.mode, ModeRole)
         for word, offset in self.limits.items():
             limit = f"n + {offset}" if offset > 0 else f"n - {-offset}" if offset else "n"
             of = "from their ends, " if self.aligned else ""

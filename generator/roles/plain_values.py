@@ -103,6 +103,10 @@ class ModeRole(WordRole):
         """The key of the requirement on its word."""
         return f"{self.name}.word"
 
+    def unknown(self, word: str) -> str:
+        """Return the message that it has no such word."""
+        return f"unknown word '{word}' of '{self.name}'{did_you_mean(word, [*self.one_of])}"
+
     def is_one_of(self, words: Sequence[str]) -> str:
         """Return the condition that the mode is one of `words`."""
         return f"{self.name} == '{words[0]}'" if len(words) == 1 else f"{self.name} in {[*words]}"
@@ -114,48 +118,52 @@ class ModeRole(WordRole):
         yield self.requirement("word", text, f"{self.name} in {[*words]}")
 
 
-class SelectedRole(Role):
-    """The base class of roles with the key `mode`: given only if that mode is `mode_is`."""
+class OfModeRole(Role):
+    """The base class of roles that may depend on a mode, which `mode` names."""
 
     mode: str | None = None
-    mode_is: str | None = None
 
     @property
-    def selected_by(self) -> ModeRole | None:
-        """The mode that determines whether it is given, if there is one."""
+    def mode_role(self) -> ModeRole | None:
+        """The mode that it depends on, if there is one."""
         return None if self.mode is None else self.related(self.mode, ModeRole)
+
+
+class SelectedRole(OfModeRole):
+    """The base class of roles that are given only if their mode, if there is one, is `mode_is`."""
+
+    mode_is: str | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """Report an unknown word of the mode, and missing or superfluous keys."""
         yield from super().mistakes()
-        mode, word = self.selected_by, self.mode_is
+        mode, word = self.mode_role, self.mode_is
         if mode is None:
             if word is not None:
                 yield "mode_is", "missing key 'mode'; expected it together with 'mode_is'"
         elif word is None:
             yield "mode", f"missing key 'mode_is'; expected {' or '.join(mode.one_of)}"
         elif word not in mode.one_of:
-            near = did_you_mean(word, [*mode.one_of])
-            yield "mode_is", f"unknown word '{word}' of '{mode.name}'{near}"
+            yield "mode_is", mode.unknown(word)
         elif self.required:
             text = f"required in every mode, but given only if '{mode.name}' is {word}"
             yield "mode", f"{text}; expected 'required: false'"
 
     def is_selected(self, call: Drawing) -> bool:
         """Draw whether the mode, if there is one, has a use for it."""
-        mode = self.selected_by
+        mode = self.mode_role
         return mode is None or call.fact(mode.draw_meant) == self.mode_is
 
     @property
     def used_expr(self) -> str:
         """The condition that it is given where the mode has a use for it."""
-        mode, given = self.selected_by, self.given_expr
+        mode, given = self.mode_role, self.given_expr
         return given if mode is None else f"{mode.is_one_of([str(self.mode_is)])} and {given}"
 
     @property
     def selected_keys(self) -> tuple[str, ...]:
         """The keys of the requirements that this condition relies on."""
-        return () if self.selected_by is None else (self.selected_by.word_requirement,)
+        return () if self.mode_role is None else (self.mode_role.word_requirement,)
 
 
 class NumberRole(ListRole, OneElementRole):

@@ -38,7 +38,7 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
     @property
     def aligned(self) -> tuple[str, str, tuple[str, ...]]:
         """The condition that data aligns at the end, the words for it, and its prerequisites."""
-        mode = self.selected_by
+        mode = self.mode_role
         if mode is None:
             return f"{self.name} is None", f"Without {self.name}, ", ()
         words = [word for word in mode.one_of if word != self.mode_is]
@@ -48,7 +48,7 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
         """Draw the axes of the target, in ascending order; None if data aligns at the end."""
         if not self.is_selected(call):
             return None
-        if self.selected_by is None and not call.fact(self.draw_given):
+        if self.mode_role is None and not call.fact(self.draw_given):
             return None
         rank = call.fact(self.data.draw_rank)
         most = call.fact(self.related(self.into, Role).draw_rank)
@@ -70,7 +70,7 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
         """Yield its presence, its form, its range and order, and the extents of data."""
         name, of, into, when = self.name, self.of, self.into, self.used_expr
         values, form = f"{name}.values", (f"{into}.type", f"{into}.rank")
-        begin, mode = "", self.selected_by
+        begin, mode = "", self.mode_role
         if mode is not None:
             begin = f"In mode {self.mode_is}, "
             text, holds = f"{begin}{name} is given.", f"{name} is not None"
