@@ -371,14 +371,11 @@ def expression_mistakes(
 def call_names(spec: Spec) -> KnownNames:
     """Return the names that a condition on a call can use."""
     constants = (*EXPRESSION_CONSTANTS, *spec.constants, *spec.types, "omitted")
+    # A variadic input is a list, whose tensors have the attributes.
+    tensors = [argument.name for argument in spec.inputs if argument.variadic is None]
     return {
-        **dict.fromkeys(constants, ()),
-        # A variadic input is a list, whose tensors have the attributes.
-        **{
-            argument.name: TENSOR_ATTRIBUTES if argument.variadic is None else ()
-            for argument in spec.inputs
-        },
-        **dict.fromkeys((*(argument.name for argument in spec.attributes), *spec.names), ()),
+        **dict.fromkeys((*constants, *spec.defaults, *spec.names), ()),
+        **dict.fromkeys(tensors, TENSOR_ATTRIBUTES),
     }
 
 

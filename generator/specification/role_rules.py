@@ -54,12 +54,9 @@ def _relation_mistakes(spec: Spec) -> Mistakes:
     for path, role in _roles_with_paths(spec):
         for key, expected in role.relations.items():
             name = getattr(role, key)
-            if name is None:
-                continue
-            argument = arguments.get(name)
-            if argument is None:
+            if name is not None:
                 yield from unknown_name((*path, key), "argument", name, arguments)
-            elif not isinstance(argument, Role) or argument.role not in expected:
+            if name in arguments and getattr(arguments[name], "role", None) not in expected:
                 text = f"'{name}' does not have the role {' or '.join(expected)}"
                 yield (*path, key), text
 

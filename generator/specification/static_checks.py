@@ -56,8 +56,8 @@ def static_mistakes(spec: Spec) -> Mistakes:
 
 
 def _type_mistakes(spec: Spec) -> Mistakes:
-    for symbol, types in spec.types.items():
-        for i, name in enumerate(types if isinstance(types, tuple) else ()):
+    for symbol, types in spec.type_sets.items():
+        for i, name in enumerate(types):
             yield from unknown_name(("types", symbol, i), "element type", name, ELEMENT_TYPES)
     # An output with a type symbol takes its type from an input that is always present.
     symbols = list(dict.fromkeys(argument.type for argument in spec.inputs if argument.required))
