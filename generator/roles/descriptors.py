@@ -170,8 +170,7 @@ class DescriptorRole(RecordRole):
 
     def values_in(self, call: Call) -> Sequence[int]:
         """Return the sizes of the described tensor."""
-        sizes: Sequence[int] = call.attributes[self.name][self.sizes]
-        return sizes
+        return [*call.attributes[self.name][self.sizes]]
 
     def draw(self, call: Drawing) -> dict[str, Any]:
         """Return the record of the output: what windows reach, or less of it."""

@@ -63,17 +63,16 @@ class Drawing:
             OpcertError: the fact depends on itself.
         """
         key = draw.__self__.name, draw.__name__  # type: ignore[attr-defined]
-        if key in self._facts:
-            drawn: Fact = self._facts[key]
-            return drawn
-        if key in self._open:
-            circle = [*self._open[self._open.index(key) :], key]
-            names = " -> ".join(f"{name} ({fact})" for name, fact in circle)
-            raise OpcertError(f"arguments depend on one another in a circle: {names}")
-        self._open.append(key)
-        self._facts[key] = value = draw(self)
-        self._open.pop()
-        return value
+        if key not in self._facts:
+            if key in self._open:
+                circle = [*self._open[self._open.index(key) :], key]
+                names = " -> ".join(f"{name} ({fact})" for name, fact in circle)
+                raise OpcertError(f"arguments depend on one another in a circle: {names}")
+            self._open.append(key)
+            self._facts[key] = draw(self)
+            self._open.pop()
+        drawn: Fact = self._facts[key]
+        return drawn
 
     def evaluate_integers(self, text: str) -> tuple[int, ...]:
         """Return the value of an expression, a list of integers.

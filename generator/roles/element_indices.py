@@ -199,8 +199,7 @@ class CoordinatesRole(Role):
         left = len(data) - shared
         counts = {"all": left, "1": 1, "all but one": left - 1}
         count = call.one(self, "coordinates", {k: n for k, n in counts.items() if 0 < n <= left})
-        least, most = map(int, self.rank)
-        rank = call.one(self, "rank", [*range(max(least, shared + 1), most + 1)])
+        rank = call.one(self, "rank", [n for n in self.ranks if n > shared])
         own = call.extents(self, rank - shared - 1, 64)
         shape = (*data[:shared], *own, count)
         sizes, rows = data[shared : shared + count], prod(shape[:-1])

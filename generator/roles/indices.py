@@ -255,11 +255,9 @@ class IndicesRole(IndexingRole):
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw its rank, with which the output does not have too many dimensions."""
-        least, most = map(int, self.rank)
         rank = call.fact(self.data.draw_rank)
         shared = 0 if self._leading is None else call.fact(self._leading.axis.draw_axis)
-        ranks = range(least, most + 1)
-        fitting = [n for n in ranks if rank - 1 + n - min(n, shared) <= MAX_OUTPUT_RANK]
+        fitting = [n for n in self.ranks if rank - 1 + n - min(n, shared) <= MAX_OUTPUT_RANK]
         return call.one(self, "rank", fitting)
 
     def draw_shape(self, call: Drawing) -> tuple[int, ...]:

@@ -221,6 +221,12 @@ class Role(Argument):
         """Draw whether the call passes it."""
         return self.required or call.one(self, "given", {"given": True, OMITTED: False})
 
+    @property
+    def ranks(self) -> range:
+        """The ranks that its tensor may have."""
+        least, most = map(int, self.rank)
+        return range(least, most + 1)
+
     def draw_rank(self, call: Drawing) -> int:
         """Draw the rank of its tensor."""
         return len(call.fact(self.draw_shape))

@@ -9,7 +9,7 @@ from opcert.arrays.calls import Call, Tensor, insert, tensors_in
 from opcert.arrays.layouts import C_ORDER
 from opcert.roles.axes import AlongRole
 from opcert.roles.data import DataRole
-from opcert.roles.drawing import Drawing, places
+from opcert.roles.drawing import Drawing, parted, places
 from opcert.roles.plain_values import FlagRole, OneElementRole, SelectedRole
 from opcert.roles.role import Requirement
 
@@ -43,8 +43,7 @@ class TensorsRole(AlongRole, DataRole):
 
     def draw_rank(self, call: Drawing) -> int:
         """Draw the rank of all of them."""
-        least, most = map(int, self.rank)
-        return call.one(self, "rank", range(least, most + 1))
+        return call.one(self, "rank", self.ranks)
 
     def draw_count(self, call: Drawing) -> int:
         """Draw how many tensors there are; a single one has nothing to be joined to."""
@@ -188,9 +187,8 @@ class MatricesRole(DataRole):
         return shapes[0], shapes[1]
 
     def _draw_usual_rank(self, call: Drawing) -> int:
-        least, most = map(int, self.rank)
-        usual = min(most, 4)
-        return call.one(self, "rank", range(least, usual + 1), range(usual + 1, most + 1))
+        usual, unusual = parted({str(n): n for n in self.ranks}, lambda n: n <= 4)
+        return call.one(self, "rank", usual, unusual)
 
     @property
     def _columns(self) -> str:
