@@ -235,12 +235,10 @@ class AxesRole(ListRole, OfDataRole):
         name, rank, values = self.name, f"{self.of}.rank", self.values_expr
         least = f"-{rank}" if self.negative else "0"
         text = f"Each of {name} is an axis that {self.of} has."
-        holds = f"all({least} <= axis < {rank} for axis in {values})"
-        yield self.requirement("range", text, holds, *self.list_keys)
+        yield self.of_each("range", text, "axis", f"{least} <= axis < {rank}")
         if self.single:
-            holds = f"all({self.of}.shape[axis] == 1 for axis in {values})"
-            text = f"Each of {name} has one element."
-            yield self.requirement("single", text, holds, *self.list_keys, "range")
+            text, holds = f"Each of {name} has one element.", f"{self.of}.shape[axis] == 1"
+            yield self.of_each("single", text, "axis", holds, "range")
         if self.unique:
             wrapped = f"wrap(axis, {rank})" if self.negative else "axis"
             holds = f"len(set({wrapped} for axis in {values})) == {self.length_expr}"
@@ -304,8 +302,7 @@ class PermutationRole(PerAxis):
         """Yield its form, its range and its uniqueness."""
         yield from super().requirements()
         text = f"Each of {self.name} is an axis that {self.of} has."
-        holds = f"all(0 <= axis < {self.of}.rank for axis in {self.values_expr})"
-        yield self.requirement("range", text, holds, *self.list_keys)
+        yield self.of_each("range", text, "axis", f"0 <= axis < {self.of}.rank")
         holds = f"len(set({self.values_expr})) == {self.length_expr}"
         yield self.requirement("unique", "No axis is listed twice.", holds, *self.list_keys)
 

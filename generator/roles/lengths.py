@@ -51,8 +51,8 @@ class PartitionRole(AlongRole, ListRole):
         yield from super().requirements()
         values, size, along = f"{self.name}.values", self.axis.size_expr, f"{self.along}.range"
         least = -1 if self.remainder else 0 if self.empty else 1
-        holds = f"all(length >= {least} for length in {values})"
-        yield self.requirement("least", f"No length is below {least}.", holds, *self.list_keys)
+        text = f"No length is below {least}."
+        yield self.of_each("least", text, "length", f"length >= {least}")
         holds = f"sum({values}) == {size}"
         if not self.remainder:
             text = f"The lengths sum to the size of the axis of {self.of}."
@@ -326,9 +326,8 @@ class CountsRole(PerAxis, OfModeRole):
         yield from super().requirements()
         name = self.name
         if self.least is not None:
-            holds = f"all(count >= {self.least} for count in {self.values_expr})"
             text = f"None of {name} is below {self.least}."
-            yield self.requirement("least", text, holds, *self.list_keys)
+            yield self.of_each("least", text, "count", f"count >= {self.least}")
         mode = self.mode_role
         if mode is None:
             return

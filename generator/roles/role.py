@@ -306,6 +306,11 @@ class ListRole(Role):
         """The keys of the requirements that make it a list; an attribute is one anyway."""
         return () if self.is_attribute else (f"{self.name}.type", f"{self.name}.rank")
 
+    def of_each(self, aspect: str, text: str, item: str, holds: str, *keys: str) -> Requirement:
+        """Return the requirement that a condition holds of each of its integers, by name `item`."""
+        condition = f"all({holds} for {item} in {self.values_expr})"
+        return self.requirement(aspect, text, condition, *self.list_keys, *keys)
+
     def requirements(self) -> Iterator[Requirement]:
         """Yield the type and the rank of a tensor."""
         yield from super().requirements()

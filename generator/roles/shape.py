@@ -158,8 +158,7 @@ class ShapeRole(ListRole, OfDataRole):
         yield from super().requirements()
         name, of, values = self.name, self.of, f"{self.name}.values"
         text = f"{name} lists sizes, none of them negative."
-        holds = f"all(size >= 0 for size in {values})"
-        yield self.requirement("least", text, holds, *self.list_keys)
+        yield self.of_each("least", text, "size", "size >= 0")
         mapping, when, begin = self.mapping, "True", ""
         prerequisites: tuple[str, ...] = ()
         if mapping is not None:
@@ -291,8 +290,7 @@ class ReshapeRole(ListRole, OfDataRole):
         yield from super().requirements()
         name, of, values = self.name, self.of, f"{self.name}.values"
         text = f"{name} lists sizes; no element is less than -1."
-        holds = f"all(size >= -1 for size in {values})"
-        yield self.requirement("least", text, holds, *self.list_keys)
+        yield self.of_each("least", text, "size", "size >= -1")
         text = f"At most one element of {name} is -1."
         holds = f"sum(size == -1 for size in {values}) <= 1"
         yield self.requirement("one-inferred", text, holds, *self.list_keys, "least")
