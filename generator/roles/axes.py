@@ -69,8 +69,7 @@ class AxisRole(OneElementRole, OfDataRole):
         if self.data.draws_own_shape:
             # An axis of one element shows little.
             shape = call.fact(self.data.draw_shape)
-            if any(shape[place] != 1 for place in named.values()):
-                return call.one(self, "position", *parted(named, lambda axis: shape[axis] != 1))
+            return call.one(self, "position", *parted(named, lambda axis: shape[axis] != 1))
         return call.one(self, "position", named)
 
     def draw(self, call: Drawing) -> Any:
@@ -233,7 +232,7 @@ class AxesRole(ListRole, OfDataRole):
         """Yield its type, its rank, its range and its uniqueness."""
         yield from super().requirements()
         name, rank, values = self.name, f"{self.of}.rank", self.values_expr
-        least = f"-{rank}" if self.negative else "0"
+        least, _ = self.bounds()
         text = f"Each of {name} is an axis that {self.of} has."
         yield self.of_each("range", text, "axis", f"{least} <= axis < {rank}")
         if self.single:

@@ -153,7 +153,7 @@ class LengthsRole(AlongRole, ListRole):
         # Floating-point types have gaps between the integers that they hold.
         valid = {k: v for k, v in near(n, "i64").items() if 1 <= v <= n and fits(element_type, v)}
         # To reverse one element changes nothing.
-        value = call.one(self, "value", *parted(valid, lambda v: v > 1 or n == 1))
+        value = call.one(self, "value", *parted(valid, lambda v: v > 1))
         place = call.one(self, "place", places(count))
         others = call.one(self, "others", ["any", "rising", "falling", "alike", "all but it are 1"])
         drawn = {"any": count, "rising": 1, "falling": 1}.get(others, 0)
@@ -274,8 +274,7 @@ class CountsRole(PerAxis, OfModeRole):
         room = max(2, call.one(self, "size", *rooms) // size)
         tested = call.one(self, "place", places(count))
         others = [k for k in call.sample(self, "order", range(count), count) if k != tested]
-        also = {"only it": 0, "one more": 1, "all": count - 1}
-        also = {name: k for name, k in also.items() if k < count and (name != "all" or k > 1)}
+        also = distinct({"only it": 0, "one more": min(1, count - 1), "all": count - 1})
         numbers = [self.neutral] * count
         for k in [tested, *others[: call.one(self, "changed", also)]]:
             n = max(1, extents[k])
@@ -290,9 +289,7 @@ class CountsRole(PerAxis, OfModeRole):
 
     def _limits(self, call: Drawing, extents: Sequence[int]) -> list[int]:
         """Return the greatest counts that the mode and the type allow."""
-        most = _MAX_CHANGED
-        if not self.is_attribute:
-            most = min(most, highest(call.fact(self.draw_type)))
+        most = min(_MAX_CHANGED, highest(call.fact(self.draw_type)))
         if self.mode_role is not None:
             word = call.fact(self.mode_role.draw_meant)
             if word in self.limits:

@@ -271,9 +271,9 @@ class ReshapeRole(ListRole, OfDataRole):
             values[inferred] = -1
         copied = [k for k, n in enumerate(shape[: len(values)]) if copies and values[k] == n]
         if copied:
-            numbers = {len(copied) - 1: "all but one", len(copied): "all", 1: "one", 0: "none"}
-            number = call.one(self, "copied", {numbers[k]: k for k in sorted(numbers)})
-            for k in call.sample(self, "copies", copied, number):
+            n = len(copied)
+            numbers = distinct({"none": 0, "one": 1, "all but one": n - 1, "all": n})
+            for k in call.sample(self, "copies", copied, call.one(self, "copied", numbers)):
                 values[k] = 0
         # A size that its type cannot hold is copied in any case.
         for k in copied:

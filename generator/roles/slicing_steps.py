@@ -9,7 +9,7 @@ from opcert.arrays.calls import Call, python_slice
 from opcert.arrays.element_types import fits, highest, lowest
 from opcert.errors import listed
 from opcert.roles.argument import ElementKind
-from opcert.roles.drawing import Drawing, near, parted, places
+from opcert.roles.drawing import Drawing, distinct, near, parted, places
 from opcert.roles.role import ListRole, Requirement, Role
 from opcert.roles.spans import SlicePartRole
 
@@ -57,8 +57,8 @@ class SlicingStepsRole(SlicePartRole):
         shape, single = call.fact(self.data.draw_shape), self.masks["single"]
         skipped = self._draw_skipped(call, shape)
         free = [axis for axis in range(len(shape)) if skipped is None or axis not in skipped]
-        numbers = {len(free) - 1: "all but one", 1: "one", 0: "none"}
-        common = {numbers[k]: k for k in sorted(numbers) if 0 <= k < max(1, len(free))}
+        most = max(0, len(free) - 1)
+        common = distinct({"none": 0, "one": min(1, most), "all but one": most})
         number = call.one(single, "number", common, {"all": len(free)} if free else {})
         removed = sorted(call.sample(single, "axes", free, number))
         sliced = [axis for axis in free if axis not in removed]
