@@ -36,11 +36,11 @@ class OneElementRole(Role):
         """Draw the shape of its tensor."""
         return FORMS[call.one(self, "form", self.form)]
 
-    def form_requirement(self, *prerequisites: str, when: str | None = None) -> Requirement:
+    def form_requirement(self, *prerequisites: str) -> Requirement:
         """Return the requirement that it has one of its forms."""
         text = f"{self.name} is {' or '.join(_FORM_WORDS[form] for form in self.form)}."
         holds = f"{self.name}.shape in {[FORMS[form] for form in self.form]}"
-        return self.requirement("shape", text, holds, *prerequisites, when=when)
+        return self.requirement("shape", text, holds, *prerequisites)
 
 
 class WordRole(Role):
@@ -155,9 +155,9 @@ class SelectedRole(OfModeRole):
         return mode is None or call.fact(mode.draw_meant) == self.mode_is
 
     @property
-    def used_expr(self) -> str:
+    def given_expr(self) -> str:
         """The condition that it is given where the mode has a use for it."""
-        mode, given = self.mode_role, self.given_expr
+        mode, given = self.mode_role, super().given_expr
         return given if mode is None else f"{mode.is_one_of([str(self.mode_is)])} and {given}"
 
     @property

@@ -264,10 +264,10 @@ class Role(Argument):
         keys = tuple(key if "." in key else f"{self.name}.{key}" for key in prerequisites)
         return Requirement(f"{self.name}.{aspect}", text, holds, when, keys)
 
-    def same_type(self, other: str, *keys: str, when: str | None = None) -> Requirement:
+    def same_type(self, other: str, *keys: str) -> Requirement:
         """Return the requirement that it has the type of another tensor."""
         text, holds = f"{self.name} has the type of {other}.", f"{self.name}.type == {other}.type"
-        return self.requirement("type", text, holds, *keys, when=when)
+        return self.requirement("type", text, holds, *keys)
 
     def ambiguities(self) -> Iterator[DerivedAmbiguity]:
         """Yield the ambiguities that follow from what the spec declares."""

@@ -68,7 +68,7 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its presence, its form, its range and order, and the extents of data."""
-        name, of, into, when = self.name, self.of, self.into, self.used_expr
+        name, of, into = self.name, self.of, self.into
         values, form = f"{name}.values", (f"{into}.type", f"{into}.rank")
         begin, mode = "", self.mode_role
         if mode is not None:
@@ -79,23 +79,22 @@ class MappingRole(ListRole, OfDataRole, SelectedRole):
                 "given", text, holds, *keys, when=mode.is_one_of([str(self.mode_is)])
             )
         for requirement in super().requirements():
-            yield dataclasses.replace(requirement, when=when, prerequisites=self.selected_keys)
+            yield dataclasses.replace(requirement, prerequisites=self.selected_keys)
         text = f"{name} has as many elements as {of} has dimensions."
-        yield self.requirement("size", text, f"{name}.size == {of}.rank", "rank", when=when)
+        yield self.requirement("size", text, f"{name}.size == {of}.rank", "rank")
         least, _ = self.range or self.bounds()
         holds = f"all({least} <= axis < {into}.size for axis in {values})"
         text = f"{name} lists axes of the output."
-        keys = *form, "type", "rank", "size"
-        yield self.requirement("range", text, holds, *keys, when=when)
+        yield self.requirement("range", text, holds, *form, "type", "rank", "size")
         text, holds = f"{name} is in ascending order.", f"tuple(sorted(set({values}))) == {values}"
-        yield self.requirement("order", text, holds, "range", when=when)
+        yield self.requirement("order", text, holds, "range")
         one, or_one = ("1, ", "1 or ") if self.ones != "kept" else ("", "")
         target = f"that of the axis of the output that {name} maps it to"
         text = f"{begin}each size of {of} is {or_one}{target}."
         sizes = f"[{one}{into}.values[axis]]"
         holds = f"all(n in {sizes} for n, axis in zip({of}.shape, {values}))"
         keys = f"{into}.least", "given", "size", "range", "order"
-        yield self.requirement("extents", text, holds, *keys, when=when)
+        yield self.requirement("extents", text, holds, *keys)
 
 
 class ShapeRole(ListRole, OfDataRole):

@@ -247,7 +247,6 @@ class FillRole(SelectedRole, OneElementRole):
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield its type and its form."""
-        keys, when = self.selected_keys, self.used_expr
-        yield self.same_type(self.like, *keys, when=when)
+        yield self.same_type(self.like, *self.selected_keys)
         text = f"{self.name} is one element, given as {' or '.join(self.form).replace('_', ' ')}."
-        yield replace(self.form_requirement(*keys, when=when), text=text)
+        yield replace(self.form_requirement(*self.selected_keys), text=text)
