@@ -83,18 +83,24 @@ class Output(SpecModel):
         return self.element is not None and "one_of(" in self.element
 
 
-class Rule(SpecModel):
-    """One normative statement: a requirement (`holds`) or a behaviour (`when`)."""
+class Passage(SpecModel):
+    """What a spec takes from a place in the document; the base class of all that has an id."""
 
     id: KebabCaseId
+    clause: str = Field(description="The place in the document.")
+    text: str
+
+
+class Rule(Passage):
+    """One normative statement: a requirement (`holds`) or a behaviour (`when`)."""
+
+    text: str = ""
     kind: Literal["requirement", "behaviour"] = "behaviour"
     derived: str | None = Field(
         None,
         alias="from",
         description="A requirement of a role, such as axis.range; text and condition follow.",
     )
-    clause: str = Field(description="The place in the document.")
-    text: str = ""
     when: ExpressionText = Field("True", description="The calls to which the rule applies.")
     holds: ExpressionText | None = Field(
         None, description="A condition on inputs and attributes, of a behaviour also on `outputs`."
@@ -115,15 +121,12 @@ class Readings(SpecModel):
     invalid: str = Field(description="Why the call must be rejected.")
 
 
-class Ambiguity(SpecModel):
+class Ambiguity(Passage):
     """A question that the document leaves open; it never decides a certificate.
 
     The reference takes the reading that follows from the rules: a call that violates none is valid.
     """
 
-    id: KebabCaseId
-    clause: str
-    text: str
     readings: Readings | None = None
     elements: str = Field(
         "",
@@ -147,24 +150,18 @@ class Ambiguity(SpecModel):
     )
 
 
-class Erratum(SpecModel):
+class Erratum(Passage):
     """A contradiction in the document, and how it is read."""
 
-    id: KebabCaseId
-    clause: str
-    text: str
     reading: str
     affects: tuple[KebabCaseId, ...] = Field(
         min_length=1, description="The rules, ambiguities and examples that rest on the reading."
     )
 
 
-class Example(SpecModel):
+class Example(Passage):
     """A call in the document, with its outputs."""
 
-    id: KebabCaseId
-    clause: str
-    text: str
     inputs: dict[str, WrittenInput]
     attributes: dict[str, JsonValue] = Field(default_factory=dict)
     outputs: tuple[WrittenTensor, ...]
@@ -180,12 +177,10 @@ class LawCall(SpecModel):
     attributes: dict[str, ExpressionText] = Field(default_factory=dict)
 
 
-class Law(SpecModel):
+class Law(Passage):
     """A relation of outputs to inputs, or to the outputs of further calls."""
 
-    id: KebabCaseId
     clause: str = Field(description="The place in the document that the law follows from.")
-    text: str
     when: ExpressionText = Field("True", description="The calls to which the law applies.")
     calls: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], LawCall] = Field(
         default_factory=dict, description="Further calls by name; the name then has their outputs."
