@@ -40,10 +40,8 @@ def _refuse(element: FloatElement, *_: object) -> None:
     raise TypeError(text)
 
 
-for _operation in ("add", "sub", "mul", "floordiv", "mod", "pow"):
-    setattr(FloatElement, f"__{_operation}__", _refuse)
-    setattr(FloatElement, f"__r{_operation}__", _refuse)
-for _operation in ("neg", "abs"):
+_BINARY = ("add", "sub", "mul", "floordiv", "mod", "pow")
+for _operation in (*_BINARY, *(f"r{name}" for name in _BINARY), "neg", "abs"):
     setattr(FloatElement, f"__{_operation}__", _refuse)
 
 

@@ -332,9 +332,8 @@ def _require_role(value: dict[str, Any], plain: type[SpecModel]) -> None:
     of_roles = {key for role in ROLES.values() for key in role.model_fields}
     for key in value.keys() - plain.model_fields.keys():
         if get_close_matches("role", [str(key)]):
-            raise PydanticCustomError(
-                VERBATIM, "unknown key '{key}'; expected 'role'", {"key": key}
-            )
+            text = "unknown key '{key}'; expected 'role'"
+            raise PydanticCustomError(VERBATIM, text, {"key": key})
         if key in of_roles:
             text = "missing key 'role', to which the key '{key}' belongs"
             raise PydanticCustomError(VERBATIM, text, {"key": key})
