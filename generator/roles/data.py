@@ -270,7 +270,7 @@ class PlainDataRole(DataRole, OfModeRole):
             "ones": [1],
         }
         pool = call.one(self, "values", pools, {"zeros": [0]})
-        numbers = call.choices.integers(f"{self.name} numbers", 0, len(pool) - 1, tensor.size)
+        numbers = call.integers(self, "numbers", 0, len(pool) - 1, tensor.size)
         return tuple(pool[number] for number in numbers)
 
     def requirements(self) -> Iterator[Requirement]:

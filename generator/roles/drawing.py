@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
@@ -38,6 +38,7 @@ class Named(Protocol):
     name: str
 
 
+@dataclass(eq=False)
 class Drawing:
     """A call that is being drawn.
 
@@ -47,14 +48,11 @@ class Drawing:
     tensors of up to 2^22 elements.
     """
 
-    def __init__(
-        self, choices: Choices, evaluate: Callable[[str], Any], *, large: bool = False
-    ) -> None:
-        self.choices = choices
-        self.evaluate = evaluate
-        self._is_large = large
-        self._facts: dict[tuple[str, str], Any] = {}
-        self._open: list[tuple[str, str]] = []
+    choices: Choices
+    evaluate: Callable[[str], Any]
+    large: bool = field(default=False, kw_only=True)
+    _facts: dict[tuple[str, str], Any] = field(default_factory=dict, init=False)
+    _open: list[tuple[str, str]] = field(default_factory=list, init=False)
 
     def fact(self, draw: Callable[["Drawing"], Fact]) -> Fact:
         """Return what a method of a role draws for this call.
@@ -95,6 +93,10 @@ class Drawing:
         """Return an integer from `low` to `high`, both included; it is no level."""
         return self.choices.integer(f"{role.name} {aspect}", low, high)
 
+    def integers(self, role: Named, aspect: str, low: int, high: int, count: int) -> list[int]:
+        """Return `count` integers from `low` to `high`, both included; they are no level."""
+        return self.choices.integers(f"{role.name} {aspect}", low, high, count)
+
     def one_near(self, role: Named, aspect: str, *options: Mapping[str, int]) -> int:
         """Return one of the integers of `near`; a limit of their type in one of three draws.
 
@@ -132,7 +134,7 @@ class Drawing:
 
     def room(self, role: Named) -> int:
         """Return how many elements a tensor may have."""
-        common, rare = (_LARGE_ROOMS, {}) if self._is_large else (_ROOMS, _RARE_ROOMS)
+        common, rare = (_LARGE_ROOMS, {}) if self.large else (_ROOMS, _RARE_ROOMS)
         return self.one(role, "size", common, rare)
 
     def extents(
@@ -339,6 +341,6 @@ def draw_parts(role: Named, call: Drawing, n: int, *, empty: bool) -> list[int]:
         return [n if k == whole else 0 for k in range(count)]
     least = 0 if kind == "some empty" or count > n else 1
     # Where the parts begin, in any order.
-    cuts = call.choices.integers(f"{role.name} cuts", 0, n - least * count, count - 1)
+    cuts = call.integers(role, "cuts", 0, n - least * count, count - 1)
     ends = [0, *sorted(cuts), n - least * count]
     return [b - a + least for a, b in pairwise(ends)]

@@ -114,7 +114,7 @@ class ElementIndicesRole(IndexingRole):
         valid = {k: v for k, v in near(n, element_type).items() if self.is_inside(v, n)}
         value, place = call.one_near(self, "value", valid), call.one(self, "place", places(count))
         order = call.one(self, "others", ["any", "rising", "falling"], ["repeated"])
-        period = call.choices.integers(f"{self.name} values", 0, most - 1, min(count, _PERIOD))
+        period = call.integers(self, "values", 0, most - 1, min(count, _PERIOD))
         drawn = [*islice(cycle(period), count)]
         for start in range(0, count, length):
             line = drawn[start : start + length]
@@ -131,7 +131,7 @@ class ElementIndicesRole(IndexingRole):
                 line[place - start] = value % n
             drawn[start : start + length] = line
         if self.negative:
-            period = call.choices.integers(f"{self.name} signs", 0, 1, min(count, _PERIOD))
+            period = call.integers(self, "signs", 0, 1, min(count, _PERIOD))
             signs = zip(drawn, cycle(period), strict=False)
             drawn = [i - n if sign and i - n >= least else i for i, sign in signs]
         drawn[place] = value
@@ -209,7 +209,7 @@ class CoordinatesRole(Role):
             raise Inapplicable("there are too many coordinates")
         element_type = call.fact(self.draw_type)
         is_signed = self.negative and lowest(element_type) < 0
-        numbers = call.choices.integers(f"{self.name} values", 0, 1 << 16, rows * count)
+        numbers = call.integers(self, "values", 0, 1 << 16, rows * count)
         values = [
             number % n - (n if is_signed and number % 3 == 0 else 0)
             for n, number in zip([*sizes] * rows, numbers, strict=True)

@@ -192,7 +192,7 @@ class IndexingRole(Role):
         order = call.one(self, "others", orders, ["outside"] if outside else [])
         if order == "alike":
             return [value] * count
-        drawn = call.choices.integers(f"{self.name} values", min(0, least), most, count)
+        drawn = call.integers(self, "values", min(0, least), most, count)
         if order in ("rising", "falling"):
             sign = 1 if order == "rising" else -1
             # All of the axis in its order, or backwards, shows what takes it for data itself.

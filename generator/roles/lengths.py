@@ -157,7 +157,7 @@ class LengthsRole(AlongRole, ListRole):
         place = call.one(self, "place", places(count))
         others = call.one(self, "others", ["any", "rising", "falling", "alike", "all but it are 1"])
         drawn = {"any": count, "rising": 1, "falling": 1}.get(others, 0)
-        lengths = call.choices.integers(f"{self.name} values", 1, n, drawn)
+        lengths = call.integers(self, "values", 1, n, drawn)
         if others in ("rising", "falling"):
             sign = 1 if others == "rising" else -1
             lengths = [(lengths[0] + sign * k) % n + 1 for k in range(count)]

@@ -133,7 +133,7 @@ def draw_converted(role: Named, call: Drawing, tensor: Tensor, into: str) -> tup
     """
 
     def integers(aspect: str, low: int, high: int) -> list[int]:
-        return call.choices.integers(f"{role.name} {aspect}", low, high, tensor.size)
+        return call.integers(role, aspect, low, high, tensor.size)
 
     if tensor.type == "boolean":
         return tuple(map(bool, integers("truth", 0, 1)))
@@ -193,8 +193,7 @@ class _Draws:
 
     def integers(self, aspect: str, low: int, high: int) -> Numbers:
         """Return whole numbers from `low` to `high`, both included."""
-        name = f"{self._role.name} {aspect}"
-        return np.array(self._call.choices.integers(name, low, high, self._size), np.float64)
+        return np.array(self._call.integers(self._role, aspect, low, high, self._size), np.float64)
 
     def signs(self) -> Numbers:
         """Return numbers 1 and -1."""
@@ -301,10 +300,9 @@ def _draw_integers(role: Named, call: Drawing, tensor: Tensor, draws: _Draws) ->
     ranges["large"] = least // 64, most // 64
     wide = {"near the limits": (least, most)}
     low, high = call.one(role, "values", ranges, wide)
-    name = f"{role.name} whole"
-    numbers = call.choices.integers(name, max(low, least), min(high, most), tensor.size)
+    numbers = call.integers(role, "whole", max(low, least), min(high, most), tensor.size)
     if (low, high) == (least, most):
-        ends = call.choices.integers(f"{role.name} ends", 0, 3, tensor.size)
+        ends = call.integers(role, "ends", 0, 3, tensor.size)
         near = (least, most, most - 1)
         numbers = [n if end == 3 else near[end] for n, end in zip(numbers, ends, strict=True)]
     return tuple(numbers)

@@ -213,7 +213,7 @@ class ReshapeRole(ListRole, OfDataRole):
         if size:
             target = [1] * count
             factors = [factor for n in shape for factor in _prime_factors(n)]
-            drawn = call.choices.integers(f"{self.name} factors", 0, count - 1, len(factors))
+            drawn = call.integers(self, "factors", 0, count - 1, len(factors))
             for factor, k in zip(factors, drawn, strict=True):
                 target[k] *= factor
             yield "factors in other places", target

@@ -88,7 +88,7 @@ class SlicingStepsRole(SlicePartRole):
     def _draw_skipped(self, call: Drawing, shape: Sequence[int]) -> range | None:
         """Draw the axes that one step skips, perhaps none; None if there is no such step."""
         rank, rest = len(shape), self.masks["rest"]
-        first, last = sorted(call.choices.integers(f"{rest.name} ends", 0, rank, 2))
+        first, last = sorted(call.integers(rest, "ends", 0, rank, 2))
         if 0 in shape:
             # What a slice selects of an empty axis is open.
             empty = shape.index(0)
@@ -164,14 +164,14 @@ class SlicingStepsRole(SlicePartRole):
         start, stop, step = self.parts
         element_type = call.fact(self.draw_type)
         if kind == "whole":
-            begin, end = call.choices.integers(f"{start.name} masked {axis}", 0, 9, 2)
+            begin, end = call.integers(start, f"masked {axis}", 0, 9, 2)
             return SlicingStep(begin, end, 1, ("start", "stop"))
         sign = -1 if kind == "backwards" else 1
         if kind == "any" and self._can_be_backwards(call):
             sign = call.pick(step, f"direction {axis}", (1, -1))
         size = call.pick(step, f"size {axis}", (1, 1, 2, 3)) if call.fact(step.draw_given) else 1
         most = min(n, highest(element_type)) - 1
-        low, high = sorted(call.choices.integers(f"{start.name} ends {axis}", 0, most, 2))
+        low, high = sorted(call.integers(start, f"ends {axis}", 0, most, 2))
         begin, end = (low, high + 1) if sign > 0 else (high, low - 1)
         if end < 0:
             # No other number than these means that the first element is included.
@@ -240,7 +240,7 @@ class MaskRole(ListRole):
         if length == "shorter":
             return mask[: call.integer(self, "short", marked, len(mask) - 1)]
         if length == "longer":
-            further = call.choices.integers(f"{self.name} further", 0, 1, 3)
+            further = call.integers(self, "further", 0, 1, 3)
             if self.marks == "rest":
                 # Whether a second mark of the rest counts where it is ignored is open.
                 further = [0, int(not any(mask)), 0]

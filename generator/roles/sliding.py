@@ -98,7 +98,7 @@ class WindowsRole(PerAxis, PartRole):
     def _draw_other_window(self, call: Drawing, n: int, axis: int) -> Interval:
         """Draw a window of an axis of `n`; half of them are whole, so that outputs stay large."""
         offset, _, stride = self.parts
-        first, last = sorted(call.choices.integers(f"{offset.name} ends {axis}", 0, n - 1, 2))
+        first, last = sorted(call.integers(offset, f"ends {axis}", 0, n - 1, 2))
         if call.integer(offset, f"whole {axis}", 0, 1):
             first, last = 0, n - 1
         return first, last + 1 - first, call.pick(stride, f"other {axis}", (1, 1, 2, -1, -2, 3))
@@ -191,7 +191,7 @@ class SlidingRole(PartRole):
         parts = {role.part for role in self.group}
 
         def numbers(aspect: str, least: int, most: int) -> list[int]:
-            return call.choices.integers(f"{self.name} {aspect}", least, most, len(space))
+            return call.integers(self, aspect, least, most, len(space))
 
         sizes = {"up to 3": 3, "1": 1, "up to 6": 6}
         # Those of a filter are no part.

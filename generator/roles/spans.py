@@ -147,7 +147,7 @@ class SpansRole(SlicePartRole):
     def _draw_other_span(self, call: Drawing, n: int, k: int) -> Span:
         """Draw a slice of an axis of `n` that selects something, unless the axis is empty."""
         start, stop, step = self.parts
-        first, last = sorted(call.choices.integers(f"{start.name} ends {k}", 0, max(0, n - 1), 2))
+        first, last = sorted(call.integers(start, f"ends {k}", 0, max(0, n - 1), 2))
         begin, end, by = (first, first - n), (last + 1, last + 1 - n), 1
         if last + 1 == n:
             # Counted from the end, 0 would be the first element.

@@ -79,10 +79,10 @@ class TensorsRole(AlongRole, DataRole):
         kind = call.one(self, "lengths", [*kinds, *common], rare)
         if kind in ("equal", "all empty"):
             return [call.extent(self, "length", most) if kind == "equal" else 0] * count
-        lengths = call.choices.integers(f"{self.name} lengths", 1, most, count)
+        lengths = call.integers(self, "lengths", 1, most, count)
         place = call.one(self, "place", places(count))
         if kind == "some empty":
-            are_empty = call.choices.integers(f"{self.name} empty", 0, 2, count)
+            are_empty = call.integers(self, "empty", 0, 2, count)
             lengths = [n * bool(rest) for n, rest in zip(lengths, are_empty, strict=True)]
             lengths[place] = 0
         elif kind == "different" and len(set(lengths)) == 1:
@@ -118,7 +118,7 @@ class TensorsRole(AlongRole, DataRole):
             layouts = [layout if k in laid_out else C_ORDER for k in range(count)]
             if not laid_out:
                 others = layout, call.laid_out(self, largest, "other layout").layout, C_ORDER
-                numbers = call.choices.integers(f"{self.name} layouts", 0, 2, count)
+                numbers = call.integers(self, "layouts", 0, 2, count)
                 layouts = [others[number] for number in numbers]
         return tuple(
             Tensor(element_type, shape, uniform=uniform, layout=own)
