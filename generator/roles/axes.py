@@ -129,6 +129,12 @@ class AlongRole(Role):
         return self.axis.axis_in(call)
 
 
+class DividingRole(AlongRole, OfDataRole):
+    """The base class of roles that divide an axis of data into parts."""
+
+    relations: ClassVar = {**OfDataRole.relations, **AlongRole.relations}
+
+
 class AxesRole(ListRole, OfDataRole):
     """A list of axes of data in any order: a tensor, or an attribute.
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from opcert.arrays.calls import Call, replace
 from opcert.errors import did_you_mean
 from opcert.roles.argument import ExpressionText
-from opcert.roles.axes import AlongRole
+from opcert.roles.axes import DividingRole
 from opcert.roles.data import OfDataRole
 from opcert.roles.drawing import Drawing, distinct, draw_parts
 from opcert.roles.role import Requirement, Role
@@ -93,14 +93,12 @@ class RecordRole(OfDataRole):
         yield self.requirement("element-type", text, holds, *keys)
 
 
-class DescriptorsRole(AlongRole, RecordRole):
+class DescriptorsRole(DividingRole, RecordRole):
     """Records with the sizes and the element type of each output: a list attribute.
 
     The outputs divide an axis of data, none of them is empty, and their other sizes are those of
     data.
     """
-
-    relations: ClassVar = {"of": ("data",), "along": ("axis",)}
 
     role: Literal["descriptors"]
     type: Literal["list"]

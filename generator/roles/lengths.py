@@ -8,24 +8,21 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import INTEGERS, fits, highest, lowest
 from opcert.arrays.tensor_functions import vector
 from opcert.errors import Inapplicable
-from opcert.roles.axes import AlongRole, AxisRole
-from opcert.roles.data import OfDataRole, PerAxis
+from opcert.roles.axes import AlongRole, AxisRole, DividingRole
+from opcert.roles.data import PerAxis
 from opcert.roles.drawing import MAX_OUTPUTS, Drawing, distinct, draw_parts, near, parted, places
 from opcert.roles.plain_values import OfModeRole
 from opcert.roles.role import ListRole, Requirement
 
 
-class PartitionRole(AlongRole, ListRole):
+class PartitionRole(DividingRole, ListRole):
     """Lengths that sum to the size of an axis.
 
     With `remainder`, one of them may be -1, which means the rest of the axis. A length may be 0
     unless `empty` is false.
     """
 
-    relations: ClassVar = {"of": ("data",), "along": ("axis",)}
-
     role: Literal["partition"]
-    of: str
     remainder: bool = False
     empty: bool = True
 
@@ -73,13 +70,11 @@ class PartitionRole(AlongRole, ListRole):
 _MOST_PARTS = 1000
 
 
-class PartsRole(AlongRole, OfDataRole):
+class PartsRole(DividingRole):
     """The number of equal parts of an axis of data: an attribute that divides the size.
 
     Unless `empty` is false, an axis of size 0 has any number of parts.
     """
-
-    relations: ClassVar = {"of": ("data",), "along": ("axis",)}
 
     role: Literal["parts"]
     type: Literal["int"]

@@ -24,7 +24,6 @@ class TensorsRole(AlongRole, DataRole):
     differ; unless `empty` is false, an extent may be 0.
     """
 
-    relations: ClassVar = {"along": ("axis",)}
     can_be_variadic: ClassVar = True
 
     role: Literal["tensors"]
