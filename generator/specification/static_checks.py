@@ -57,8 +57,7 @@ def static_mistakes(spec: Spec) -> Mistakes:
 
 def _type_mistakes(spec: Spec) -> Mistakes:
     for symbol, types in spec.type_sets.items():
-        for i, name in enumerate(types):
-            yield from unknown_name(("types", symbol, i), "element type", name, ELEMENT_TYPES)
+        yield from _unknown_in(("types", symbol), "element type", types, ELEMENT_TYPES)
     # An output with a type symbol takes its type from an input that is always present.
     symbols = list(dict.fromkeys(argument.type for argument in spec.inputs if argument.required))
     for i, output in enumerate(spec.outputs):
@@ -71,9 +70,14 @@ def _type_mistakes(spec: Spec) -> Mistakes:
         else:
             yield from expression_mistakes(here, output.type, {**call_names(spec), "i": ()})
     for i, level in enumerate(spec.feature_levels):
-        for j, name in enumerate(level.types):
-            path = ("feature_levels", i, "types", j)
-            yield from unknown_name(path, "element type", name, ELEMENT_TYPES)
+        here = ("feature_levels", i, "types")
+        yield from _unknown_in(here, "element type", level.types, ELEMENT_TYPES)
+
+
+def _unknown_in(path: YamlPath, kind: str, names: Iterable[str], known: Iterable[str]) -> Mistakes:
+    """Yield a mistake for each of the names in the list at `path` that is not known."""
+    for i, name in enumerate(names):
+        yield from unknown_name((*path, i), kind, name, known)
 
 
 def _name_mistakes(spec: Spec) -> Mistakes:
@@ -198,9 +202,8 @@ def _rule_mistakes(spec: Spec) -> Mistakes:
             yield from _violation_mistakes(spec, (*path, "violations"), rule.violations)
             # The rules that follow from roles may be in any order.
             earlier = _requirement_ids(spec.rules if rule.derived else spec.rules[:i])
-            for j, name in enumerate(rule.prerequisites):
-                here = (*path, "prerequisites", j)
-                yield from unknown_name(here, "earlier requirement", name, earlier)
+            here = (*path, "prerequisites")
+            yield from _unknown_in(here, "earlier requirement", rule.prerequisites, earlier)
         # Without a text it may lack its `from`; with an unknown one, it is a requirement.
         elif rule.text and rule.derived is None:
             for key in ("violations", "prerequisites"):
@@ -263,9 +266,8 @@ def _erratum_mistakes(spec: Spec) -> Mistakes:
     parts = ("rules", "ambiguities", "examples")
     known = [part.id for key in parts for part in getattr(spec, key)]
     for i, erratum in enumerate(spec.errata):
-        for j, name in enumerate(erratum.affects):
-            path = ("errata", i, "affects", j)
-            yield from unknown_name(path, "rule, ambiguity or example", name, known)
+        path = ("errata", i, "affects")
+        yield from _unknown_in(path, "rule, ambiguity or example", erratum.affects, known)
 
 
 # -- laws
