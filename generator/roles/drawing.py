@@ -205,7 +205,7 @@ class Drawing:
             differs = self.choices.rarely(f"{name} differs", one_in.get(part, 4))
             # To list the others takes time, and most parts do not differ.
             others = _other_layouts(part, axes, tensor) if differs else {}
-            chosen = self.choices.one(name, {**plain, **others})
+            chosen = self.choices.one(name, {plain: (), **others})
             if chosen is None and part == "offset":
                 chosen = self.integer(role, f"{aspect} any", 2, 64)
             elif chosen is None:
@@ -216,14 +216,8 @@ class Drawing:
         return replace(tensor, layout=Layout(**layout).of_shape(tensor.shape)) if layout else tensor
 
 
-# Each part of a layout with its level in C order.
-_PLAIN: Mapping[str, Mapping[str, Any]] = {
-    "offset": {"0": 0},
-    "gaps": {"none": ()},
-    "backwards": {"none": ()},
-    "order": {"C": ()},
-    "repeated": {"none": ()},
-}
+# Each part of a layout, and its level in C order.
+_PLAIN = {"offset": "0", "gaps": "none", "backwards": "none", "order": "C", "repeated": "none"}
 
 
 def _other_layouts(part: str, axes: tuple[int, ...], tensor: Tensor) -> Mapping[str, Any]:
