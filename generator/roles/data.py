@@ -6,8 +6,6 @@ from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field
-
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.element_types import FLOATS, INTEGERS, fits
 from opcert.arrays.patterns import MAX_STORED_BYTES
@@ -129,7 +127,7 @@ class PlainDataRole(DataRole, OfModeRole):
     type_of: str | None = None
     shape: ExpressionText | None = None
     broadcasts_with: str | None = None
-    ways: dict[str, Literal["both", "onto", "none"]] = Field(default_factory=dict)
+    ways: Mapping[str, Literal["both", "onto", "none"]] = {}
     read: bool = False
 
     def mistakes(self) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,8 @@ from opcert.specification.expressions import (
 )
 from opcert.yaml_files import YamlPath
 
+# A name in expressions for a value that a spec defines.
+ValueName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Violations = dict[KebabCaseId, dict[str, ExpressionText]]
 
 
@@ -60,7 +62,7 @@ class Output(SpecModel):
         "output `i`: an element of an input, such as `data[at]`, or a number. It is evaluated "
         "independently of the reference and compared with its outputs.",
     )
-    where: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ExpressionText] = Field(
+    where: dict[ValueName, ExpressionText] = Field(
         default_factory=dict,
         description="Names for use in `element`; each can use those before it.",
     )
@@ -182,7 +184,7 @@ class Law(Passage):
 
     clause: str = Field(description="The place in the document that the law follows from.")
     when: ExpressionText = Field("True", description="The calls to which the law applies.")
-    calls: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], LawCall] = Field(
+    calls: dict[ValueName, LawCall] = Field(
         default_factory=dict, description="Further calls by name; the name then has their outputs."
     )
     holds: ExpressionText = Field(
@@ -217,7 +219,7 @@ class Spec(SpecModel):
         description="Custom roles by name: module:Class, or file.py:Class next to the spec.",
     )
     constants: dict[str, dict[str, str]] = Field(default_factory=dict)
-    names: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ExpressionText] = Field(
+    names: dict[ValueName, ExpressionText] = Field(
         default_factory=dict,
         description="Names for values of a call, for use in conditions, shapes and formulas; each "
         "can use those before it.",
