@@ -92,22 +92,20 @@ class Role(Argument):
         # Draws read it dozens of times, and pydantic takes long to find a private attribute.
         return self._bound
 
-    def bound_to(self, signature: Signature) -> "Role":
-        """Return the role with a signature, and with the rank and range that follow from it."""
-        role = self.model_copy()
-        role.bind_to(signature)
-        # Only integers have a range: a list has none.
-        bounds = None if role.type == "list" else role.bounds()
-        derived = {"rank": role.rank_bounds(), "range": bounds}
-        unwritten = derived.keys() - self.model_fields_set
-        return role.model_copy(update={key: derived[key] for key in unwritten})
-
     def bind_to(self, signature: Signature) -> None:
         """Set the signature that the role is part of."""
         self._bound = signature
         # Cached properties depend on the former signature.
         for name in self.__dict__.keys() - type(self).model_fields.keys():
             del self.__dict__[name]
+
+    def completed(self) -> "Role":
+        """Return the role with the rank and range that follow from its signature."""
+        # Only integers have a range: a list has none.
+        bounds = None if self.type == "list" else self.bounds()
+        derived = {"rank": self.rank_bounds(), "range": bounds}
+        unwritten = derived.keys() - self.model_fields_set
+        return self.model_copy(update={key: derived[key] for key in unwritten})
 
     def related(self, name: str, kind: type[RelatedRole]) -> RelatedRole:
         """Return the argument `name`, whose role is of the class `kind`."""

@@ -30,18 +30,19 @@ def role_mistakes(spec: Spec) -> Mistakes:
         here = ("inputs", i, "type")
         mistakes += unknown_name(here, "type symbol", argument.type, spec.types)
     if not mistakes:
-        signature = _signature(spec)
-        for role in spec.bound_roles:
-            role.bind_to(signature)
+        _bind_roles(spec)
         for path, role in _roles_with_paths(spec):
             mistakes += [((*path, key), text) for key, text in role.mistakes()]
     yield from mistakes
 
 
-def _signature(spec: Spec) -> Signature:
+def _bind_roles(spec: Spec) -> None:
+    """Set the signature of each role."""
     arguments = {argument.name: argument for argument in spec.arguments}
     computed_types = [output.type for output in spec.outputs if output.computed]
-    return Signature(arguments, spec.type_sets, spec.constants, computed_types)
+    signature = Signature(arguments, spec.type_sets, spec.constants, computed_types)
+    for role in spec.bound_roles:
+        role.bind_to(signature)
 
 
 def _roles_with_paths(spec: Spec) -> list[tuple[tuple[str, int], Role]]:
@@ -63,16 +64,14 @@ def _relation_mistakes(spec: Spec) -> Mistakes:
 
 def complete_from_roles(spec: Spec) -> Spec:
     """Return the spec with its roles bound to each other and its rules completed from them."""
-    signature = _signature(spec)
-    roles = {role.name: role.bound_to(signature) for role in spec.bound_roles}
+    _bind_roles(spec)
+    roles = {role.name: role.completed() for role in spec.bound_roles}
     spec = spec.with_parts(
         inputs=tuple(roles.get(argument.name, argument) for argument in spec.inputs),
         attributes=tuple(roles.get(argument.name, argument) for argument in spec.attributes),
     )
     # Bound a second time, so that each role sees the others with their ranks and ranges.
-    signature = _signature(spec)
-    for role in roles.values():
-        role.bind_to(signature)
+    _bind_roles(spec)
     requirements = derived_requirements(spec)
     ids = {rule.derived: rule.id for rule in spec.rules if rule.derived is not None}
     rules = [
