@@ -104,8 +104,7 @@ class DataRole(Role):
         """Draw whether all elements are alike: a pack stores such a tensor whole."""
         if tensor.size < 2 or tensor.nbytes > MAX_STORED_BYTES:
             return "no"
-        are_alike = call.one(self, "elements", {"different": False}, {"all alike": True})
-        return "some" if are_alike else "no"
+        return call.one(self, "elements", {"different": "no"}, {"all alike": "some"})
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield none: a spec states which types and ranks there are."""

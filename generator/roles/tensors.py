@@ -240,8 +240,7 @@ class FillRole(SelectedRole, OneElementRole):
             return None
         shape = self.draw_form(call)
         # An element of 0 looks like an omitted one.
-        is_zero = call.one(self, "element", {"any": False}, {"0": True})
-        uniform: Literal["no", "zero"] = "zero" if is_zero else "no"
+        uniform: Literal["no", "zero"] = call.one(self, "element", {"any": "no"}, {"0": "zero"})
         return call.laid_out(self, Tensor(call.fact(self.draw_type), shape, uniform=uniform))
 
     def requirements(self) -> Iterator[Requirement]:

@@ -379,9 +379,3 @@ def call_names(spec: Spec) -> KnownNames:
 def is_misspelt_as(name: str, written: Iterable[str], known: Collection[str]) -> bool:
     """Whether the missing `name` resembles an unknown name in `written`, so is misspelt there."""
     return bool(get_close_matches(name, [other for other in written if other not in known]))
-
-
-def taken_name(path: YamlPath, name: str, taken: Collection[str]) -> Mistakes:
-    """Yield a mistake if `name` is among the names that are `taken`."""
-    if name in taken:
-        yield path, f"'{name}' already has a meaning in expressions; choose another name"

@@ -1,6 +1,6 @@
 """The checks of a spec that need no call: names, ids, types, expressions, examples."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from math import prod
 
 from pydantic import JsonValue
@@ -28,7 +28,6 @@ from opcert.specification.model import (
     call_names,
     expression_mistakes,
     is_misspelt_as,
-    taken_name,
     unknown_name,
 )
 from opcert.yaml_files import KEY_STEP, YamlPath
@@ -80,6 +79,12 @@ def _unknown_in(path: YamlPath, kind: str, names: Iterable[str], known: Iterable
         yield from unknown_name((*path, i), kind, name, known)
 
 
+def _taken_name(path: YamlPath, name: str, taken: Collection[str]) -> Mistakes:
+    """Yield a mistake if `name` is among the names that are `taken`."""
+    if name in taken:
+        yield path, f"'{name}' already has a meaning in expressions; choose another name"
+
+
 def _name_mistakes(spec: Spec) -> Mistakes:
     arguments: list[tuple[YamlPath, str]] = [
         ((*path, "name"), argument.name) for path, argument in spec.located_arguments
@@ -93,13 +98,13 @@ def _name_mistakes(spec: Spec) -> Mistakes:
             yield path, f"duplicate id '{name}'; ids and names of arguments must be unique"
     constants = {*EXPRESSION_CONSTANTS, *spec.constants, *spec.types}
     for path, name in arguments:
-        yield from taken_name(path, name, {*constants, "omitted", "outputs", "i"})
+        yield from _taken_name(path, name, {*constants, "omitted", "outputs", "i"})
 
 
 def _named_value_mistakes(spec: Spec) -> Mistakes:
     known = {**call_names(spec.with_parts(names={}))}
     for name, text in spec.names.items():
-        yield from taken_name(("names", name, KEY_STEP), name, {*known, "outputs", "i", "at"})
+        yield from _taken_name(("names", name, KEY_STEP), name, {*known, "outputs", "i", "at"})
         yield from expression_mistakes(("names", name), text, known)
         known[name] = ()
 
@@ -174,7 +179,7 @@ def _formula_mistakes(path: YamlPath, output: Output, numbered: KnownNames) -> M
         yield (*path, "element", KEY_STEP), text
     known = {**numbered, "at": ()}
     for name, text in output.where.items():
-        yield from taken_name((*path, "where", name, KEY_STEP), name, known)
+        yield from _taken_name((*path, "where", name, KEY_STEP), name, known)
         yield from expression_mistakes((*path, "where", name), text, known, FORMULA_FUNCTIONS)
         known[name] = ()
     yield from expression_mistakes((*path, "element"), output.element, known, FORMULA_FUNCTIONS)
@@ -281,7 +286,7 @@ def _law_mistakes(spec: Spec) -> Mistakes:
         known = {**known, "outputs": ()}
         for name, call in law.calls.items():
             here = (*path, "calls", name)
-            yield from taken_name((*here, KEY_STEP), name, known)
+            yield from _taken_name((*here, KEY_STEP), name, known)
             yield from _law_call_mistakes(spec, here, call, known)
             known = {**known, name: ()}
         functions = {**EXPRESSION_FUNCTIONS, **LAW_FUNCTIONS}
