@@ -29,6 +29,8 @@ from opcert.yaml_files import YamlPath
 
 # A name in expressions for a value that a spec defines.
 ValueName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+# The attributes that each known name has in expressions.
+KnownNames: TypeAlias = Mapping[str, tuple[str, ...]]
 Violations = dict[KebabCaseId, dict[str, ExpressionText]]
 
 
@@ -300,6 +302,17 @@ class Spec(SpecModel):
         return inputs | {attribute.name: attribute.default for attribute in self.attributes}
 
     @cached_property
+    def call_names(self) -> KnownNames:
+        """The names that a condition on a call can use."""
+        constants = (*EXPRESSION_CONSTANTS, *self.constants, *self.types, "omitted")
+        # A variadic input is a list, whose tensors have the attributes.
+        tensors = [argument.name for argument in self.inputs if argument.variadic is None]
+        return {
+            **dict.fromkeys((*constants, *self.defaults, *self.names), ()),
+            **dict.fromkeys(tensors, TENSOR_ATTRIBUTES),
+        }
+
+    @cached_property
     def requirements(self) -> dict[str, Rule]:
         """The requirements by id, in the order of the spec, but after their prerequisites."""
         named = {rule.id: rule for rule in self.rules if rule.kind == "requirement"}
@@ -343,8 +356,6 @@ class Spec(SpecModel):
 
 # Each mistake is a path into the spec and a text.
 Mistakes: TypeAlias = Iterator[tuple[YamlPath, str]]
-# The attributes that each known name has in expressions.
-KnownNames: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 def unknown_name(path: YamlPath, kind: str, name: str, known: Iterable[str]) -> Mistakes:
@@ -363,17 +374,6 @@ def expression_mistakes(
         messages = [str(error)]
     for message in messages:
         yield path, message
-
-
-def call_names(spec: Spec) -> KnownNames:
-    """Return the names that a condition on a call can use."""
-    constants = (*EXPRESSION_CONSTANTS, *spec.constants, *spec.types, "omitted")
-    # A variadic input is a list, whose tensors have the attributes.
-    tensors = [argument.name for argument in spec.inputs if argument.variadic is None]
-    return {
-        **dict.fromkeys((*constants, *spec.defaults, *spec.names), ()),
-        **dict.fromkeys(tensors, TENSOR_ATTRIBUTES),
-    }
 
 
 def is_misspelt_as(name: str, written: Iterable[str], known: Collection[str]) -> bool:

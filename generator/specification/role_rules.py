@@ -12,7 +12,6 @@ from opcert.specification.model import (
     Mistakes,
     Rule,
     Spec,
-    call_names,
     expression_mistakes,
     is_misspelt_as,
     unknown_name,
@@ -178,7 +177,7 @@ def _unknown_mistakes(
 
 def value_mistakes(spec: Spec) -> Mistakes:
     """Yield each argument that nothing draws: it has no role, and no value in its place."""
-    arguments = call_names(spec)
+    arguments = spec.call_names
     known: KnownNames = {
         **dict.fromkeys(spec.fixed_names, ()),
         **{role.name: arguments[role.name] for role in spec.bound_roles},

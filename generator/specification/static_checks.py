@@ -25,7 +25,6 @@ from opcert.specification.model import (
     Rule,
     Spec,
     Violations,
-    call_names,
     expression_mistakes,
     is_misspelt_as,
     unknown_name,
@@ -63,11 +62,11 @@ def _type_mistakes(spec: Spec) -> Mistakes:
         here: YamlPath = ("outputs", i, "type")
         if output.type in {*symbols, *ELEMENT_TYPES}:
             continue
-        if output.type.isidentifier() and output.type not in call_names(spec).keys() - spec.types:
+        if output.type.isidentifier() and output.type not in spec.call_names.keys() - spec.types:
             text = f"no required input has the type symbol '{output.type}'"
             yield here, f"{text}{did_you_mean(output.type, symbols)}"
         else:
-            yield from expression_mistakes(here, output.type, {**call_names(spec), "i": ()})
+            yield from expression_mistakes(here, output.type, {**spec.call_names, "i": ()})
     for i, level in enumerate(spec.feature_levels):
         here = ("feature_levels", i, "types")
         yield from _unknown_in(here, "element type", level.types, ELEMENT_TYPES)
@@ -102,7 +101,7 @@ def _name_mistakes(spec: Spec) -> Mistakes:
 
 
 def _named_value_mistakes(spec: Spec) -> Mistakes:
-    known = {**call_names(spec.with_parts(names={}))}
+    known = {**spec.with_parts(names={}).call_names}
     for name, text in spec.names.items():
         yield from _taken_name(("names", name, KEY_STEP), name, {*known, "outputs", "i", "at"})
         yield from expression_mistakes(("names", name), text, known)
@@ -110,7 +109,7 @@ def _named_value_mistakes(spec: Spec) -> Mistakes:
 
 
 def _argument_mistakes(spec: Spec) -> Mistakes:
-    known = call_names(spec)
+    known = spec.call_names
     for path, argument in spec.located_arguments:
         yield from _variadic_mistakes((*path, "variadic"), argument)
         for key in ("rank", "range"):
@@ -161,7 +160,7 @@ def _value_mistakes(path: YamlPath, attribute: Attribute | Role, value: JsonValu
 
 
 def _output_mistakes(spec: Spec) -> Mistakes:
-    known = call_names(spec)
+    known = spec.call_names
     numbered = {**known, "i": ()}
     for i, output in enumerate(spec.outputs):
         yield from expression_mistakes(("outputs", i, "count"), output.count, known)
@@ -195,7 +194,7 @@ def _formula_mistakes(path: YamlPath, output: Output, numbered: KnownNames) -> M
 
 
 def _rule_mistakes(spec: Spec) -> Mistakes:
-    known = call_names(spec)
+    known = spec.call_names
     for i, rule in enumerate(spec.rules):
         path = ("rules", i)
         yield from expression_mistakes((*path, "when"), rule.when, known)
@@ -239,7 +238,7 @@ def _violation_mistakes(spec: Spec, path: YamlPath, violations: Violations) -> M
         for argument, text in change.items():
             here = (*path, name, argument)
             yield from unknown_name((*here, KEY_STEP), "input or attribute", argument, arguments)
-            yield from expression_mistakes(here, text, call_names(spec), functions)
+            yield from expression_mistakes(here, text, spec.call_names, functions)
 
 
 def _ambiguity_mistakes(spec: Spec) -> Mistakes:
@@ -256,7 +255,7 @@ def _ambiguity_mistakes(spec: Spec) -> Mistakes:
             yield (*path, "elements"), f"{text}; expected the candidates there"
         if ambiguity.touches:
             condition = ambiguity.touches
-            yield from expression_mistakes((*path, "touches"), condition, call_names(spec))
+            yield from expression_mistakes((*path, "touches"), condition, spec.call_names)
         for j, name in enumerate(ambiguity.breaks):
             here = (*path, "breaks", j)
             known = _requirement_ids(spec.rules)
@@ -281,7 +280,7 @@ def _erratum_mistakes(spec: Spec) -> Mistakes:
 def _law_mistakes(spec: Spec) -> Mistakes:
     for i, law in enumerate(spec.laws):
         path = ("laws", i)
-        known = call_names(spec)
+        known = spec.call_names
         yield from expression_mistakes((*path, "when"), law.when, known)
         known = {**known, "outputs": ()}
         for name, call in law.calls.items():
