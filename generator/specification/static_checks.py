@@ -254,8 +254,7 @@ def _ambiguity_mistakes(spec: Spec) -> Mistakes:
             text = "'elements' without 'one_of' in the 'element' of an output"
             yield (*path, "elements"), f"{text}; expected the candidates there"
         if ambiguity.touches:
-            condition = ambiguity.touches
-            yield from expression_mistakes((*path, "touches"), condition, spec.call_names)
+            yield from expression_mistakes((*path, "touches"), ambiguity.touches, spec.call_names)
         for j, name in enumerate(ambiguity.breaks):
             here = (*path, "breaks", j)
             known = _requirement_ids(spec.rules)
