@@ -189,7 +189,7 @@ TAMPERINGS: dict[str, tuple[Change, str]] = {
         part(
             "fresh", value={SPLIT: [{"number": 0, "anew": "color", "failure": None, "shows": True}]}
         ),
-        rf"fresh, {SPLIT}: found fresh/0/color, which draws no valid call",
+        rf"fresh, {SPLIT}: found fresh/0/color/0, which draws no valid call",
     ),
     "another fresh call": (
         fresh_call_of(SPLIT),

@@ -49,6 +49,12 @@ _PATIENCE = 2000
 MAX_OUTPUT_ELEMENTS = 1 << 21
 
 
+def drawn_number(case: str) -> int | None:
+    """Return the number under which a suite's seed draws a case; None if it does not draw it."""
+    _, _, name = case.rpartition("/")
+    return int(name.rpartition("-")[2]) if name.startswith(DRAWN) else None
+
+
 def draw_call(spec: Spec, choices: Choices, *, large: bool = False) -> Call:
     """Draw one call, which need not be valid.
 

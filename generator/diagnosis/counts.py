@@ -12,15 +12,20 @@ from opcert.diagnosis.table import BoolArray, LevelTable
 # Flags as the bits of words.
 _Words = npt.NDArray[np.uint64]
 _WORD_BITS = 64
-Counts = npt.NDArray[np.int64]
+# Of failing and of passing cases, for each level.
+Counts = npt.NDArray[np.float64]
+# Further cases that fail weigh no more together than the others that fail, or than so many.
+_FEW = 30.0
 
 
 class CaseCounter:
     """Counts cases by their lines, of which a case has one or more.
 
-    `levels` has a row for each level, with a flag for each line. `fails` and `passes` have a 1 for
-    each case that does. The first lines of all cases come first, those of cases with the most lines
-    at the front, then all second lines, and so on: what a case has is a few operations on arrays.
+    `levels` has a row for each level, with a flag for each line. `fails` and `passes` have the
+    weight of each case that does, which is 1 but for further cases that fail: many of these are
+    made from one failing case, and what they share with it by chance must not count more often. The
+    first lines of all cases come first, those of cases with the most lines at the front, then all
+    second lines, and so on: what a case has is a few operations on arrays.
     """
 
     def __init__(self, table: LevelTable, failing: BoolArray, passing: BoolArray) -> None:
@@ -33,9 +38,13 @@ class CaseCounter:
         self._ends = np.cumsum(np.bincount(places)).tolist()
         cases = cases[np.lexsort((cases, -counts))]
         self.levels: BoolArray = np.ascontiguousarray(table.matrix[counted].T)
-        self.fails, self.passes = (mask[cases].astype(np.float32) for mask in (failing, passing))
+        is_further = np.arange(len(failing)) >= table.first_further
+        own, further = ((failing & mask)[cases] for mask in (~is_further, is_further))
+        self._weight = min(1.0, max(_FEW, own.sum()) / max(1, further.sum()))
+        self.fails = (own + self._weight * further).astype(np.float32)
+        self.passes = passing[cases].astype(np.float32)
         self._packed_levels = [_packed(lines) for lines in self._by_place(self.levels)]
-        self._packed_ends = [_packed(mask[cases]) for mask in (failing, passing)]
+        self._packed_ends = [*map(_packed, (own, further, passing[cases]))]
 
     def cases(self, lines: BoolArray) -> BoolArray:
         """Return which cases have a line, for lines or for rows of lines."""
@@ -57,7 +66,7 @@ class CaseCounter:
         """
         counted = np.flatnonzero(self.counts(np.ones(self.levels.shape[1], bool))[0])
         packed = [levels[counted] for levels in self._packed_levels]
-        of_pairs = np.zeros((2, len(self.levels), len(self.levels)), np.int64)
+        of_pairs = np.zeros((2, len(self.levels), len(self.levels)))
         for number, level in enumerate(counted):
             others = [levels[number:] for levels in packed]
             lines = [levels[number] for levels in packed]
@@ -73,9 +82,10 @@ class CaseCounter:
         cases = first & own
         for of_place, lines_at in zip(others, own_others, strict=True):
             cases[:, : of_place.shape[1]] |= of_place & lines_at
-        return np.array(
-            [np.bitwise_count(cases & ends).sum(axis=1) for ends in self._packed_ends], np.int64
+        own, further, passes = (
+            np.bitwise_count(cases & ends).sum(axis=1, dtype=float) for ends in self._packed_ends
         )
+        return np.array([own + self._weight * further, passes])
 
     def _by_place(self, lines: BoolArray) -> Iterator[BoolArray]:
         """Yield the first lines of all cases, then all second lines, and so on."""

@@ -49,14 +49,17 @@ class LevelTable:
         }
         self._column = column
         self._set_lines(*self._lines(cases))
+        # The number of the first of the further cases.
+        self.first_further = len(cases)
 
     def with_cases(self, cases: Sequence[Sequence[Point]]) -> Self:
         """Return the table with further cases; levels that the others lack are left out."""
         table = copy(self)
         owners, matrix = self._lines(cases)
-        first = self.owners[-1] + 1 if len(self.owners) else 0
+        table.first_further = int(self.owners[-1]) + 1 if len(self.owners) else 0
         table._set_lines(
-            np.concatenate([self.owners, first + owners]), np.concatenate([self.matrix, matrix])
+            np.concatenate([self.owners, table.first_further + owners]),
+            np.concatenate([self.matrix, matrix]),
         )
         return table
 

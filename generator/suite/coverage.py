@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice
 
-from opcert.cases.drawn import DRAWN, choices_of, draw_call, drawn_calls
+from opcert.cases.drawn import choices_of, draw_call, drawn_calls, drawn_number
 from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Spec
@@ -66,10 +66,9 @@ Level = tuple[str, str]
 
 def _drawn_levels(spec: Spec, seed: int, case: str, *, large: bool) -> Mapping[str, str]:
     """Return the option that a drawn case takes of each choice; nothing for other cases."""
-    name = case.rpartition("/")[2]
-    if not name.startswith(DRAWN):
+    if (number := drawn_number(case)) is None:
         return {}
-    choices = choices_of(spec, seed, int(name.rpartition("-")[2]))
+    choices = choices_of(spec, seed, number)
     draw_call(spec, choices, large=large)
     return choices.levels
 

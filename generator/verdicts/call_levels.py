@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from itertools import chain
+from functools import cache, partial
+from itertools import chain, product
 from math import prod
 from typing import Any
 
@@ -38,6 +38,8 @@ from opcert.verdicts.reproduction import FreshDraw
 MAX_ELEMENTS, _MAX_FRESH_ELEMENTS = 1 << 18, 1 << 12
 # The seed of fresh calls; suites are not likely to have it.
 _SEED = 0xF4E54
+# How often a choice of a failing call is answered anew.
+_ANSWERS = 4
 # To how many bits integers may be narrowed.
 _WIDTHS = (8, 16, 32, 64)
 # Factors that no spec declares.
@@ -98,6 +100,8 @@ class LevelledCalls:
         self._conditions = Conditions(spec_file.spec)
         self.properties = Properties(self._conditions)
         self._maker, self._golden = StepMaker(spec_file), GoldenCalls(spec_file)
+        # The call that the suite's seed draws under a number, and what was chosen.
+        self._of_suite = cache(self._draw_of_suite)
 
     def fresh(self, fresh: FreshDraw) -> Call | None:
         """Return a fresh call, if its number draws one, and one that is new."""
@@ -113,15 +117,25 @@ class LevelledCalls:
         return None
 
     def replays(self, number: int) -> Iterator[FreshDraw]:
-        """Yield the replays of a drawn call of the suite, one for each choice, in no order."""
+        """Yield the replays of a drawn call of the suite, some for each choice, in no order."""
         # Other specs than those of the suite may not draw it.
         with suppress(Inapplicable, ExpressionError):
             _, answers = self._of_suite(number)
-            for name in sorted(answers.levels, key=partial(call_seed, number)):
-                yield FreshDraw(number=number, anew=name)
+            names = sorted(answers.levels, key=partial(call_seed, number))
+            for answer, name in product(range(_ANSWERS), names):
+                yield FreshDraw(number=number, anew=name, answer=answer)
 
-    def _of_suite(self, number: int) -> tuple[Call, Choices]:
-        """Return the call that the suite's seed draws under a number, and what was chosen."""
+    def changes(self, replay: FreshDraw) -> list[str]:
+        """Return how each argument of a replay that differs from the drawn call does, in words."""
+        (former, _), call = self._of_suite(replay.number), self.fresh(replay)
+        old, new = former.arguments, {} if call is None else call.arguments
+        return [
+            f"{name} {_in_words(new.get(name))} in place of {_in_words(old.get(name))}"
+            for name in {**old, **new}
+            if old.get(name) != new.get(name)
+        ]
+
+    def _draw_of_suite(self, number: int) -> tuple[Call, Choices]:
         choices = choices_of(self._spec, self._seed, number)
         return draw_call(self._spec, choices), choices
 
@@ -234,6 +248,14 @@ class LevelledCalls:
         named = self._conditions.named_arguments(name)
         levels = self.properties.of_changed(call, {*changed, *named})
         return {**levels, COMPARISON: frozenset([compared] if compared else [])}
+
+
+def _in_words(argument: Any) -> str:
+    """Return an argument with its layout, or that it is omitted."""
+    if isinstance(argument, tuple):
+        return f"({'; '.join(map(_in_words, argument))})"
+    layout = argument.layout if isinstance(argument, Tensor) else ""
+    return "omitted" if argument is None else f"{argument} {layout}".rstrip()
 
 
 def width_of(narrowed: str) -> str:

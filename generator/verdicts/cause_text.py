@@ -104,6 +104,8 @@ class Cause:
         statement: The cause in words.
         figures: The numbers above in words; empty if no levels explain the failures.
         elements: What wrong elements of outputs have in common, in words, if they have something.
+        contrast: A call that passes, and how it differs from one that fails, in words, if a fresh
+            call shows it.
     """
 
     # Read by pydantic when it parses a certificate.
@@ -124,6 +126,7 @@ class Cause:
     statement: str = ""
     figures: str = ""
     elements: str = ""
+    contrast: str = ""
 
     @property
     def is_of_most(self) -> bool:
@@ -304,4 +307,6 @@ def _are_one(first: Cause, other: Cause) -> bool:
     if own == theirs:
         return True
     is_nested = all(own[name] <= theirs[name] or own[name] >= theirs[name] for name in own)
-    return is_nested and first.operator != other.operator and bool({*first.kinds} & {*other.kinds})
+    # One operator may fail in another way, too; what fails in one way was searched as a whole.
+    is_same_way = not {*first.kinds}.isdisjoint(other.kinds)
+    return is_nested and is_same_way != (first.operator == other.operator)

@@ -9,8 +9,9 @@ from traceback import extract_tb
 
 import numpy as np
 
+from opcert.cases.drawn import drawn_number
 from opcert.diagnosis.explanations import separate_causes
-from opcert.errors import OpcertError, describe_error
+from opcert.errors import OpcertError, describe_error, listed
 from opcert.run.wrong_elements import ONLY, WrongElements, words_of_elements
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import ReadOnUse
@@ -35,6 +36,8 @@ _OF_SIZE = ("value", "accuracy")
 # A relation to earlier calls explains a kind of failures if it holds for at least this share of
 # them, and for less than this share of the passing cases.
 _RELATED, _PASSING_RELATED = 0.9, 0.5
+# People read a change of no more characters.
+_MOST_READ = 300
 
 
 class Diagnosis:
@@ -118,7 +121,8 @@ class Diagnosis:
                 words = words_of_elements(elements.get(case) for case in cases)
                 kinds = Counter(kind_of[case] for case in cases).most_common()
                 own = replace(draft, kinds=tuple(kind for kind, _ in kinds))
-                causes.append(_cause(levels, own, cases, attributed, reproductions, words))
+                cause = _cause(levels, own, cases, attributed, reproductions, words)
+                causes.append(replace(cause, contrast=_contrast(levels, own, cases, fresh)))
         return causes
 
     def _searched(
@@ -324,3 +328,25 @@ def _cause(
     common = terms_of(draft.common, levels.table)
     statement, figures = cause_text(cause, fresh, common, with_it)
     return replace(cause, statement=statement, figures=figures)
+
+
+def _contrast(
+    levels: CaseLevels, draft: Draft, cases: Sequence[str], fresh: Sequence[FreshCall]
+) -> str:
+    """Return the smallest change that makes a failing call pass, in words, if one is known.
+
+    The call that passes must lack the condition: it is evidence that anyone can check.
+    """
+    numbers = {drawn_number(case): case for case in cases if drawn_number(case) is not None}
+    matched = levels.table.matching(draft.condition) if draft.condition else levels.mask(())
+    found = [
+        (len(changes), len(text), f"{numbers[call.number]} passes with {text}")
+        for call in fresh
+        if call.anew and call.failure is None and call.can_show(draft.kinds[0])
+        if call.number in numbers and call.name in levels.numbers and levels.calls is not None
+        if not matched[levels.numbers[call.name]]
+        for changes in [levels.calls.changes(call)]
+        for text in [listed(changes)]
+        if len(text) <= _MOST_READ
+    ]
+    return min(found, default=(0, 0, ""))[2]

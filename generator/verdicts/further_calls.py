@@ -9,7 +9,7 @@ from itertools import chain, zip_longest
 import numpy as np
 
 from opcert.arrays.element_types import same_bytes
-from opcert.cases.drawn import DRAWN
+from opcert.cases.drawn import drawn_number
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import HELD, Session, Step, step_of
 from opcert.specification.files import SpecFile
@@ -42,7 +42,7 @@ from opcert.verdicts.reproduction import (
 # and others none since too few calls pass: then so many calls more are made.
 _REPLAYED, _FEW, _MORE = 8, 50, 600
 # The time limits in seconds, for all operators and for one; how often causes are tried.
-_SECONDS, _OPERATOR_SECONDS, _ROUNDS = 180.0, 15.0, 2
+_SECONDS, _OPERATOR_SECONDS, _ROUNDS = 180.0, 30.0, 2
 # Kinds of failure that follow from other calls or declarations, or take too long.
 _NOT_TRIED = {"uncredited", "undeclared", "state", "hang"}
 
@@ -58,7 +58,7 @@ def try_conditions(
     """Add calls to the `fresh` ones of each operator: they try its causes, and those that follow.
 
     `find` returns the causes so far. Operators can be left out. Of `stateful` ones, whose calls
-    fail after others, each call has a process of its own.
+    fail after others, a call that fails is made again in a process of its own.
     """
     end = time.monotonic() + _SECONDS
     tried: set[object] = set()
@@ -80,7 +80,7 @@ def _tried(
     levels: CaseLevels,
     causes: Sequence[Cause],
     former: Collection[FreshCall],
-    restarts: bool,
+    is_stateful: bool,
     end: float,
 ) -> Iterator[FreshCall]:
     """Yield fresh calls that show which terms of the conditions of an operator's causes matter.
@@ -104,34 +104,45 @@ def _tried(
     replays = chain.from_iterable(zip_longest(*map(drawn.replays, numbers)))
     others = (FreshDraw(number=number) for number in range(_MORE if is_open else 0))
     made, support = {call.name for call in former}, declared_support(backend)
+    calls = set[str]()
     end = min(end, time.monotonic() + _OPERATOR_SECONDS)
     for fresh in chain(filter(None, replays), others):
         if time.monotonic() > end:
             break
         call = None if fresh.name in made else drawn.fresh(fresh)
+        # Two answers may give the same call.
+        if call is None or repr(call) in calls:
+            continue
         # What the backend declares as unsupported may give any result.
-        if call is None or support.exclusion_reason(operator.index.operator, drawn.support(call)):
+        if support.exclusion_reason(operator.index.operator, drawn.support(call)):
             continue
         made.add(fresh.name)
+        calls.add(repr(call))
         if not (steps := drawn.fresh_steps(fresh, call)):
             continue
-        if restarts:
-            # The same call with other data would be an earlier one.
-            backend.restart()
-            steps = steps[:1]
+        # Of a stateful backend, the same call with other data would be an earlier one.
+        steps = steps[:1] if is_stateful else steps
         session = Session(backend)
         fault = session.first_fault(steps)
+        if fault is not None and is_stateful:
+            backend.restart()
+            session = Session(backend)
+            if (fault := session.first_fault(steps)) is None:
+                # It fails only after other calls.
+                continue
         if not session.declined:
             shows = have_different_elements(o for step in steps for o in step.golden or ())
             failure = None if fault is None else fault[1].kind
-            yield FreshCall(number=fresh.number, anew=fresh.anew, failure=failure, shows=shows)
+            yield FreshCall(**fresh.model_dump(), failure=failure, shows=shows)
 
 
 def _drawn_numbers(cause: Cause) -> Sequence[int]:
     """Return the numbers of a few of the drawn calls that fail, spread over all of them."""
-    names = [case for case in cause.cases if case.partition("/")[2].startswith(DRAWN)]
-    few = names[:: max(1, len(names) // _REPLAYED)][:_REPLAYED]
-    return [int(case.rpartition("-")[2]) for case in few]
+    numbers = [number for case in cause.cases if (number := drawn_number(case)) is not None]
+    few = numbers[:: max(1, len(numbers) // _REPLAYED)][:_REPLAYED]
+    # What the call that people read lacks when it passes is worth the most.
+    first = drawn_number(cause.representative)
+    return few if first is None else [*dict.fromkeys([first, *few])]
 
 
 # Kinds of failure that only several calls together can show.

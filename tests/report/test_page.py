@@ -250,6 +250,17 @@ def test_a_cause_says_what_it_leaves_unexplained() -> None:
     assert f"explains them {first.cases[0]}" in text
 
 
+def test_a_cause_has_a_call_that_passes_if_one_is_known() -> None:
+    certificate = samples.faulty()
+    first, *others = certificate.causes
+    contrast = f"{first.cases[0]} passes with axis 1 in place of <0>"
+    for own in ("", contrast):
+        causes = (replace(first, contrast=own), *others)
+        files = report_files(certificate.replace(causes=causes), samples.suite())
+        text = normal(parsed(files[REPORT_FILE].decode()).text)
+        assert (f"{contrast}." in text) == (own == contrast)
+
+
 def test_a_cause_links_to_the_list_of_its_cases() -> None:
     names = data(samples.faulty)
     for number, cause in enumerate(samples.faulty().causes, 1):

@@ -48,6 +48,18 @@ def test_more_levels_of_another_operator_are_the_same_bug_only_if_it_fails_alike
     assert len(bugs_of([first, replace(other, operator=first.operator)])) == 2
 
 
+def test_more_levels_of_an_operator_are_the_same_bug_only_if_it_fails_otherwise() -> None:
+    first = replace(samples.faulty().causes[0], kinds=("value",))
+    term = first.condition[0]
+    wider = (replace(term, levels=(*term.levels, "another level")), *first.condition[1:])
+    crash = replace(first, kinds=("crash",), condition=wider)
+    for causes in permutations([first, crash]):
+        assert len(bugs_of(causes)) == 1
+    assert len(bugs_of([first, replace(crash, kinds=first.kinds)])) == 2
+    other_level = (replace(term, levels=("another level",)), *first.condition[1:])
+    assert len(bugs_of([first, replace(crash, condition=other_level)])) == 2
+
+
 def test_causes_are_one_bug_if_that_of_a_third_operator_has_both() -> None:
     first = samples.faulty().causes[0]
     term = first.condition[0]

@@ -10,7 +10,7 @@ import pytest
 from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.cases import drawn
-from opcert.errors import OpcertError
+from opcert.errors import OpcertError, listed
 from opcert.suite.spec_check import call_of_case
 from opcert.verdicts.call_levels import LevelledCalls
 from opcert.verification import verify_certificate
@@ -72,13 +72,28 @@ def test_fresh_calls_are_failing_ones_with_one_choice_answered_anew() -> None:
     failing = {v.case for v in found.verdicts if v.failure}
     numbers = {int(case.rpartition("-")[2]) for case in failing}
     assert {call.number for call in replays} <= numbers
-    assert {call.failure for call in replays} == {"value", None}
+    assert {call.failure for call in replays} == {"value", "bits", None}
+    assert len({(call.number, call.anew, call.answer) for call in replays}) == len(replays)
     suite = core_suite()
     made = LevelledCalls(suite.spec_files[operator], suite.manifest.seed)
     for replay in replays:
         case = next(case for case in failing if case.endswith(f"-{replay.number:06}"))
         former = call_of_case(*suite.cases[case])
         assert made.fresh(replay) not in (None, former)
+
+
+def test_a_cause_shows_a_change_with_which_a_failing_call_passes() -> None:
+    found = certificate("RoundsThroughF16", "dml-split/drawn-f*")
+    (cause,) = found.causes
+    case, _, change = cause.contrast.partition(" passes with ")
+    suite = core_suite()
+    made = LevelledCalls(suite.spec_files[cause.operator], suite.manifest.seed)
+    passing = [c for c in found.fresh[cause.operator] if c.anew and c.failure is None]
+    changes = [listed(made.changes(c)) for c in passing if case.endswith(f"-{c.number:06}")]
+    assert case in cause.cases
+    assert change in changes
+    # What is rounded is of a float type; the other differences follow from the type.
+    assert re.match(r"InputTensor .* in place of f(32|64)\[.* and OutputTensors ", change)
 
 
 def test_what_a_backend_declares_as_unsupported_is_not_tried() -> None:
