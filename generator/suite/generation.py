@@ -225,8 +225,8 @@ def open_suite_of_case(
 
 def open_certified_suite(
     entry: SuiteEntry,
-    suite: str | Path | None = None,
-    specs: str | Path | None = None,
+    suite: Path | None = None,
+    specs: Path | None = None,
     *,
     jobs: int = 1,
     announce: Announce = lambda _: None,
@@ -240,14 +240,13 @@ def open_certified_suite(
         OpcertError: the suite or a spec is at fault, or the profile is unknown.
     """
     if suite is not None:
-        return open_suite(suite, specs)
-    folder = None if specs is None else Path(specs)
-    if folder is None and entry.digest == (core := Suite()).digest:
+        return Suite(suite, specs)
+    if specs is None and entry.digest == (core := Suite()).digest:
         return core
-    spec_files = [file for file in read_specs_in(folder) if file.spec.operator in entry.specs]
-    if folder is None and {file.spec.operator: file.digest for file in spec_files} != entry.specs:
+    spec_files = [file for file in read_specs_in(specs) if file.spec.operator in entry.specs]
+    if specs is None and {file.spec.operator: file.digest for file in spec_files} != entry.specs:
         return core
-    return _generated(spec_files, folder, jobs, announce, entry.profile, entry.seed)
+    return _generated(spec_files, specs, jobs, announce, entry.profile, entry.seed)
 
 
 def _generated(

@@ -248,18 +248,16 @@ class OperatorSuite:
         Raises:
             SuiteError: they are not, or the pack is missing or damaged.
         """
-        expects = [case.expects for case in self.cases.values()]
-        counted = {
-            "rejections": expects.count("rejection"),
-            "implementation_defined": sum(c.ambiguity is not None for c in self.cases.values()),
-        }
-        for key, count in counted.items():
-            stated = getattr(self.entry, key)
+        cases = self.cases.values()
+        rejections = sum(case.expects == "rejection" for case in cases)
+        ambiguous = sum(case.ambiguity is not None for case in cases)
+        for count, stated, kind in (
+            (rejections, self.entry.rejections, "rejections"),
+            (ambiguous, self.entry.implementation_defined, "implementation-defined"),
+        ):
             if count != stated:
-                raise self._inconsistent(
-                    f"{count} {key.replace('_', '-')}, but the manifest states {stated}"
-                )
-        for case in self.cases.values():
+                raise self._inconsistent(f"{count} {kind}, but the manifest states {stated}")
+        for case in cases:
             for record in (*case.inputs.values(), *case.outputs, *case.inverted_data_outputs):
                 if isinstance(record, StoredArray):
                     self._read_stored(record)

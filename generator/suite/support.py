@@ -234,17 +234,13 @@ def misspelt_operators(names: Collection[str], suite: Suite) -> dict[str, str]:
     another version, and an operator among `names` is not the intended one of another name.
     """
     unnamed = {name.casefold(): name for name in suite.operators if name not in names}
-    near = {
-        name: unnamed[matches[0]]
-        for name in unknown_operators(names, suite)
-        if (matches := get_close_matches(name.casefold(), unnamed, 1, _MISSPELLING_CUTOFF))
-    }
 
     def without_digits(name: str) -> str:
         return re.sub(r"\d+", "", name)
 
     return {
-        name: intended
-        for name, intended in near.items()
-        if without_digits(name) != without_digits(intended)
+        name: unnamed[near]
+        for name in unknown_operators(names, suite)
+        for near in get_close_matches(name.casefold(), unnamed, 1, _MISSPELLING_CUTOFF)
+        if without_digits(name) != without_digits(unnamed[near])
     }
