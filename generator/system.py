@@ -225,12 +225,12 @@ def _writing(folder: Path, advice: str) -> Iterator[None]:
         raise OpcertError(f"{folder}: cannot be written: {reason}; {advice}") from None
 
 
-def template_environment() -> "Environment":
-    """Return a new environment; values in HTML templates are escaped."""
+def template_environment(**filters: Callable[..., Any]) -> "Environment":
+    """Return a new environment with these filters; values in HTML templates are escaped."""
     # Few processes render anything.
     import jinja2  # noqa: PLC0415
 
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.PackageLoader("opcert"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -238,14 +238,14 @@ def template_environment() -> "Environment":
         keep_trailing_newline=True,
         autoescape=jinja2.select_autoescape(["jinja"]),
     )
+    environment.filters |= filters
+    return environment
 
 
 @cache
 def code_template(name: str) -> "Template":
     """Return a template of Python code, in which `literal` writes a value."""
-    environment = template_environment()
-    environment.filters["literal"] = repr
-    return environment.get_template(name)
+    return template_environment(literal=repr).get_template(name)
 
 
 # What a reference may take while its spec is checked: seconds of a processor and bytes for a call,

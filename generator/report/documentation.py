@@ -70,7 +70,7 @@ def operator_markdown(spec_file: SpecFile, suite: Suite) -> dict[str, bytes]:
         "counts": case_counts(operator),
         "page": (page := page_name(spec.operator)),
         "cases_page": (cases_page := page.replace(".md", "-cases.md")),
-        "cases": defaultdict(lambda: RuleCases((), (), ()), cases),
+        "cases": defaultdict(RuleCases, cases),
         "open_counts": Counter((c.ambiguity or c.open_elements, c.expects) for c in indexed),
         "violations": violations,
     }
@@ -111,9 +111,8 @@ def render(template: str, **names: object) -> bytes:
 
 @cache
 def _environment() -> "Environment":
-    environment = template_environment()
+    environment = template_environment(code=_code, link=_link, elements=_elements, json=json_text)
     environment.finalize = lambda value: value if isinstance(value, Markup) else plain(value)
-    environment.filters |= {"code": _code, "link": _link, "elements": _elements, "json": json_text}
     environment.globals["flatten"] = flatten_variadic
     return environment
 

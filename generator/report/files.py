@@ -43,8 +43,7 @@ def render_template(template: str, **names: Any) -> bytes:
 
 @cache
 def _environment() -> "Environment":
-    environment = template_environment()
-    environment.filters["capitalize_first"] = _capitalize_first
+    environment = template_environment(capitalize_first=_capitalize_first)
     # The data of a report is large.
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.policies["json.dumps_function"] = _visible_json

@@ -297,10 +297,9 @@ class _Pack:
 
 @cache
 def _environment() -> "Environment":
-    environment = template_environment()
-    environment.filters |= {"tensor": _tensor_literal, "literal": _literal}
-    environment.filters |= {"docstring": _docstring, "comment": printable_line}
-    return environment
+    return template_environment(
+        tensor=_tensor_literal, literal=_literal, docstring=_docstring, comment=printable_line
+    )
 
 
 def _render(template: str, **variables: Any) -> bytes:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,9 +47,9 @@ class RuleCases:
     calls that must be rejected for it, `ambiguous` calls that touch an ambiguity as well.
     """
 
-    positive: tuple[str, ...]
-    negative: tuple[str, ...]
-    ambiguous: tuple[str, ...]
+    positive: list[str] = field(default_factory=list)
+    negative: list[str] = field(default_factory=list)
+    ambiguous: list[str] = field(default_factory=list)
 
 
 def cases_by_rule(
@@ -61,22 +61,19 @@ def cases_by_rule(
         ExpressionError: a condition of `spec` cannot be evaluated on a call of the suite.
     """
     conditions = Conditions(spec)
-    positive, negative, ambiguous = (defaultdict[str, list[str]](list) for _ in range(3))
+    by_rule = defaultdict[str, RuleCases](RuleCases)
     for case in operator.cases.values():
         if case.ambiguity is not None:
             for rule in case.rules:
-                ambiguous[rule].append(case.id)
+                by_rule[rule].ambiguous.append(case.id)
         elif case.violated_rule is not None:
-            negative[case.violated_rule].append(case.id)
+            by_rule[case.violated_rule].negative.append(case.id)
         else:
             # The index names the behaviours of a valid call, and not what it satisfies.
             satisfied = conditions.check(calls[case.id]).satisfied
             for rule in (*spec.full_ids(*satisfied), *case.rules):
-                positive[rule].append(case.id)
-    return {
-        rule: RuleCases(tuple(positive[rule]), tuple(negative[rule]), tuple(ambiguous[rule]))
-        for rule in spec.full_ids(*(rule.id for rule in spec.rules))
-    }
+                by_rule[rule].positive.append(case.id)
+    return {rule: by_rule[rule] for rule in spec.full_ids(*(rule.id for rule in spec.rules))}
 
 
 def valid_calls(operator: OperatorSuite) -> dict[str, Call]:
