@@ -17,7 +17,7 @@ from inspect import cleandoc
 from pathlib import Path
 from textwrap import dedent
 from traceback import print_exc
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -145,17 +145,11 @@ class Opcert(TyperGroup):
         single.command(name, cls=Command, help=text, epilog=dedent(examples))(function)
         return cast("TyperCommand", typer.main.get_command(single))
 
-    def main(  # type: ignore[override]
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Run a command line."""
+    def main(self, args: Sequence[str] | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
+        """Run a command line, and exit."""
         args = sys.argv[1:] if args is None else args
         try:
-            code = super().main(args, prog_name, standalone_mode=False, **extra)
+            code = super().main(args, standalone_mode=False, **extra)
         except (OpcertError, OSError, MemoryError) as error:
             print_error(error)
             code = ExitCode.INVALID_INPUT
@@ -165,9 +159,7 @@ class Opcert(TyperGroup):
         except typer.Abort:
             echo_line(interruption_text(), err=True)
             code = ExitCode.INTERRUPTED
-        if standalone_mode:
-            sys.exit(code)
-        return code
+        sys.exit(code)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run a command; what typer makes of an interrupt depends on its version."""
