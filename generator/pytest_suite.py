@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays.calls import flatten_variadic
-from opcert.arrays.element_types import ELEMENT_TYPES, Array, type_name
+from opcert.arrays.element_types import ELEMENT_TYPES, Array, same_bytes, type_name
 from opcert.backends.contract import close_backend
 from opcert.backends.lookup import parse_backend_options
 from opcert.certificate.setup import read_scope
@@ -151,9 +151,8 @@ def _check_example(
 def _is_same(stated: Literal, array: Array) -> bool:
     if isinstance(stated, PackedArray):
         return (stated.type, stated.shape) == (type_name(array.dtype), array.shape)
-    return (stated.dtype, stated.shape) == (array.dtype, array.shape) and (
-        stated.tobytes() == array.tobytes()
-    )
+    is_alike = (stated.dtype, stated.shape) == (array.dtype, array.shape)
+    return is_alike and same_bytes(stated, array)
 
 
 _RUNS = pytest.StashKey[dict[Path, Conforms]]()

@@ -262,21 +262,18 @@ class Certificate(StrictModel):
         for verdict in self.verdicts:
             accuracy = None if verdict.evidence is None else verdict.evidence.accuracy
             if accuracy is not None and verdict.status != "implementation-defined":
-                by_case = cases.setdefault((verdict.operator, accuracy.type), {})
-                by_case[verdict.case] = accuracy
+                cases.setdefault((verdict.operator, accuracy.type), {})[verdict.case] = accuracy
         accuracies: dict[str, dict[str, OperatorAccuracy]] = {}
         for (operator, element_type), by_case in cases.items():
+            each = by_case.values()
             worst = max(by_case, key=lambda case: by_case[case].worst)
             accuracies.setdefault(operator, {})[element_type] = OperatorAccuracy(
-                within=tuple(arithmetics_of(by_case.values(), element_type)),
+                within=tuple(arithmetics_of(each, element_type)),
                 worst=by_case[worst].worst,
                 case=worst,
-                counts=tuple(
-                    map(sum, zip_longest(*(a.counts for a in by_case.values()), fillvalue=0))
-                ),
-                open=sum(accuracy.open for accuracy in by_case.values()),
-                bias=sum(a.drift for a in by_case.values())
-                / (sum(a.spread for a in by_case.values()) ** 0.5 or 1.0),
+                counts=tuple(map(sum, zip_longest(*(a.counts for a in each), fillvalue=0))),
+                open=sum(a.open for a in each),
+                bias=sum(a.drift for a in each) / (sum(a.spread for a in each) ** 0.5 or 1.0),
             )
         return accuracies
 

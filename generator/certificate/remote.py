@@ -369,8 +369,8 @@ class RemoteExecution:
 
 def _crashes(suite: Suite, batch: Batch, error: TaskKilledError) -> Iterator[Verdict]:
     """Yield a crash for each case of a batch that ended several workers."""
+    text = f"{error}, with the {len(batch.cases)} cases of its batch"
+    end = Evidence(reason=text)
     for case in batch.cases:
-        _, record = suite.cases[case]
-        text = f"{error}, with the {len(batch.cases)} cases of its batch"
-        crash = Verdict(case, batch.operator, "crash", None, "crash", record.rules, text)
-        yield replace(crash, evidence=Evidence(reason=text))
+        rules = suite.cases[case].rules
+        yield Verdict(case, batch.operator, "crash", None, "crash", rules, text, evidence=end)
