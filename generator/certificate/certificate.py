@@ -168,10 +168,9 @@ class OperatorAccuracy(StrictModel):
     def summary(self) -> str:
         """The arithmetics and the greatest error, in words."""
         within = " and ".join(self.within) or "no arithmetic"
-        error = (
-            "" if not self.worst else f", up to {self.worst:.3g} unit{'s' * (self.worst > 1)} off"
-        )
-        return f"{within}{error}"
+        if not self.worst:
+            return within
+        return f"{within}, up to {self.worst:.3g} unit{'s' * (self.worst > 1)} off"
 
     @property
     def decided(self) -> float:
@@ -297,12 +296,9 @@ class Certificate(StrictModel):
     @_computed
     def rejections(self) -> dict[Rejecter, int]:
         """The number of passing rejections by runtime and by adapter."""
-        credited = [
-            v.rejected_by
-            for v in self.verdicts
-            if v.status == "pass" and v.observed == "rejected" and v.rejected_by is not None
-        ]
-        return {who: credited.count(who) for who in ("runtime", "adapter")}
+        passing = (v for v in self.verdicts if v.status == "pass" and v.observed == "rejected")
+        credited = Counter(verdict.rejected_by for verdict in passing)
+        return {"runtime": credited["runtime"], "adapter": credited["adapter"]}
 
     @property
     def is_finished(self) -> bool:

@@ -29,6 +29,7 @@ from opcert.system import check_output_folder, write_files
 from opcert.yaml_files import read_source
 
 _RESULTS = {
+    None: "not started",
     ExitCode.SUCCESS: "conformant",
     ExitCode.FAILURE: "not conformant",
     ExitCode.INVALID_INPUT: "invalid input",
@@ -159,10 +160,7 @@ class _Request:
                 codes[name] = ExitCode.INTERRUPTED
             if codes[name] == ExitCode.INTERRUPTED:
                 break
-        names = [configuration.name for configuration in selected]
-        results = [
-            f"{name} {_RESULTS[codes[name]] if name in codes else 'not started'}" for name in names
-        ]
+        results = [f"{one.name} {_RESULTS[codes.get(one.name)]}" for one in selected]
         echo_line(f"{len(selected)} configurations: {'; '.join(results)}")
         if self.folder is not None and len(certificates) > 1:
             write_files(self.folder, reports.render_side_by_side(certificates).items())
@@ -172,8 +170,7 @@ class _Request:
     def run(self, configuration: Configuration) -> tuple[ExitCode, Certificate]:
         """Certify one configuration, write and print its certificate; return the exit code, too."""
         interrupted = ""
-        place = None if self.folder is None else self.folder / configuration.name
-        target = None if place is None else place / stored.CERTIFICATE_FILE
+        target = self.folder and self.folder / configuration.name / stored.CERTIFICATE_FILE
         former = self.former.get(configuration.name)
         if former is not None:
             reached = len(former.verdicts) - former.counts["not-run"]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from opcert.accuracy.bounds import undistinguished
 from opcert.certificate.file import certificate_json_schema
@@ -215,9 +215,8 @@ def schema(
 
 def print_rule_counts(counts: Sequence[RuleCounts], console: Console) -> None:
     """Print the number of positive and negative cases of each rule."""
-    table = Table("rule", "kind", "positive", "negative")
-    for column in table.columns[2:]:
-        column.justify = "right"
+    numbers = (Column(heading, justify="right") for heading in ("positive", "negative"))
+    table = Table("rule", "kind", *numbers)
     for rule_counts in counts:
         negative = str(rule_counts.negative) if rule_counts.kind == "requirement" else ""
         table.add_row(

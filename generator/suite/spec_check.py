@@ -260,8 +260,7 @@ def check_specs(paths: Sequence[Path], profile: str = "core") -> list[CheckedSpe
         valid = [case for case in decisive if not case.violated_rule]
         for place, text in (
             *_aliasing(spec_file, vectors),
-            *_unexercised_rules(spec_file.spec, counts),
-            *_unreached(spec_file.spec, valid),
+            *_unreached(spec_file.spec, counts, valid),
         ):
             mistakes.append(spec_file.mistake(place, text))
         found = warnings_of(spec_file.spec, decisive, counts)
@@ -315,14 +314,11 @@ def _aliasing(spec_file: SpecFile, vectors: Sequence[Vector]) -> Mistakes:
                 return
 
 
-def _unexercised_rules(spec: Spec, counts: Sequence[RuleCounts]) -> Mistakes:
-    for i, (rule, rule_counts) in enumerate(zip(spec.rules, counts, strict=True)):
-        if not rule_counts.positive:
+def _unreached(spec: Spec, counts: Sequence[RuleCounts], valid_cases: Sequence[Case]) -> Mistakes:
+    """Yield each rule, type, feature level, and bound of a rank or range without a valid case."""
+    for i, (rule, of_rule) in enumerate(zip(spec.rules, counts, strict=True)):
+        if not of_rule.positive:
             yield ("rules", i, "id"), f"no valid case exercises '{rule.id}'"
-
-
-def _unreached(spec: Spec, valid_cases: Sequence[Case]) -> Mistakes:
-    """Yield each type, feature level, and bound of a rank or range that no valid case reaches."""
     conditions = Conditions(spec)
     scopes = [conditions.names(case.call) for case in valid_cases]
     for i, argument in enumerate(spec.inputs):
@@ -335,10 +331,9 @@ def _unreached(spec: Spec, valid_cases: Sequence[Case]) -> Mistakes:
             yield ("feature_levels", i), f"no case is in feature level {level.name}"
     for path, name, bounds in _declared_bounds(spec):
         try:
-            texts = list(_unreached_bounds(scopes, path, name, bounds))
+            yield from ((path, text) for text in _unreached_bounds(scopes, path, name, bounds))
         except (ExpressionError, Inapplicable, TypeError) as error:
-            texts = [str(error)]
-        yield from ((path, text) for text in texts)
+            yield path, str(error)
 
 
 def _unreached_bounds(

@@ -4,6 +4,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
@@ -129,11 +130,8 @@ def write_suite(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
 
 def _files_of_suite(folder: Path, *, partly_moved: bool = False) -> set[str]:
     """Return the names of the files of a suite in `folder`; none if there is no suite."""
-    try:
+    with suppress(SuiteError):
         files = read_manifest(folder).files
-    except SuiteError:
-        pass
-    else:
         # The manifest does not name what `--format safetensors` adds.
         ends = (".jsonl.gz", ".safetensors")
         return {MANIFEST, *files, *(n.replace(*ends) for n in files if n.endswith(ends[0]))}
