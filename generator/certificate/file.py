@@ -253,14 +253,14 @@ def _own_files(folder: Path) -> list[str]:
     def is_own(name: str) -> bool:
         if name == SIGNATURE_FILE:
             return True
-        if not any(name in files for files in written):
+        digests = [files[name] for files in written if name in files]
+        if not digests:
             return False
         try:
             with system.open_untrusted(folder / name) as file:
-                digest = file_digest(name, file.read(MAX_CERTIFICATE_BYTES))
+                return file_digest(name, file.read(MAX_CERTIFICATE_BYTES)) in digests
         except OSError:
             return False
-        return any(files.get(name) == digest for files in written)
 
     return [name for name in system.files_below(folder) if is_own(name)]
 

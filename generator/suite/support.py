@@ -117,11 +117,11 @@ class Support:
         """Return the reason why the declaration excludes `case`, or None."""
         if self.declared is None:
             return None
-        if operator not in self.declared:
+        if operator in self.declared:
+            reason = self.declared[operator].exclusion_reason(case)
+        else:
             near = get_close_matches(operator, self.declared, n=1)
-            suggestion = f"; it has '{near[0]}'" if near else ""
-            return f"the declared support excludes {operator}{suggestion}"
-        reason = self.declared[operator].exclusion_reason(case)
+            reason = operator + "".join(f"; it has '{name}'" for name in near)
         return None if reason is None else f"the declared support excludes {reason}"
 
 
