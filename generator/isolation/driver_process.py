@@ -75,17 +75,29 @@ class _ReceivedOutputs:
     changed = are_lost = False
 
 
-class Driver:
+class Driver(Process):
     """A driver process and its calls."""
 
     def __init__(self, command: str, memory: int) -> None:
-        """Start the process, which then expects the handshake.
+        """Start a driver by a command, which is split into words as in a shell.
+
+        It then expects the handshake.
 
         Raises:
-            BackendError: it cannot be started.
+            BackendError: the command cannot be split or started.
         """
         self._number = 0
-        self.process = start_driver(command, memory)
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise BackendError(f"driver '{command}' cannot be split into words: {error}") from None
+        if not words:
+            raise BackendError("'driver:' has no command; expected driver:COMMAND")
+        try:
+            super().__init__(lambda *ends: (words, {"stdin": ends[0], "stdout": ends[1]}), memory)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise BackendError(f"driver '{words[0]}' cannot be started: {reason}") from None
 
     def call(
         self, operator: str, inputs: InputArrays, attributes: Arguments, timeout: float
@@ -104,10 +116,10 @@ class Driver:
             "attributes": attributes,
             "inputs": descriptions,
         }
-        answer = _parse_answer(self.process.exchange(request, timeout, contents), self._number)
+        answer = _parse_answer(self.exchange(request, timeout, contents), self._number)
         outputs = [self._read_output(i, output) for i, output in enumerate(answer.outputs or ())]
         self._refuse_unexpected_output("after the answer and its outputs")
-        log = self.process.take_log()
+        log = self.take_log()
         if answer.observed == "outputs":
             return Outcome("outputs", outputs, remote=_ReceivedOutputs(), log=log)
         reason = answer.reason[:_MAX_REASON_LENGTH].encode(errors="replace").decode()
@@ -115,7 +127,7 @@ class Driver:
         return Outcome(answer.observed, reason=reason, log=log, rejected_by=rejected_by)
 
     def _read_output(self, position: int, description: _OutputDescription) -> Array:
-        content = self.process.read_bytes(description.bytes)
+        content = self.read_bytes(description.bytes)
         # A boolean or a 4-bit element takes a whole byte, whose upper bits must be zero.
         highest = (1 << bit_width(description.type)) - 1
         if highest < 255 and content.size and content.max() > highest:
@@ -128,33 +140,9 @@ class Driver:
             raise WorkerFailure("protocol", f"output {position}: {error}") from None
 
     def _refuse_unexpected_output(self, when: str) -> None:
-        if found := self.process.unexpected_output():
+        if found := self.unexpected_output():
             text = f"unexpected output {when}: {found}; stdout is for answers alone"
             raise WorkerFailure("protocol", text)
-
-    def kill(self) -> None:
-        """Kill the process, its session and its descendants."""
-        self.process.kill()
-
-
-def start_driver(command: str, memory: int) -> Process:
-    """Start a driver by a command, which is split into words as in a shell.
-
-    Raises:
-        BackendError: the command cannot be split or started.
-    """
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise BackendError(f"driver '{command}' cannot be split into words: {error}") from None
-    if not words:
-        raise BackendError("'driver:' has no command; expected driver:COMMAND")
-
-    try:
-        return Process(lambda *ends: (words, {"stdin": ends[0], "stdout": ends[1]}), memory)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BackendError(f"driver '{words[0]}' cannot be started: {reason}") from None
 
 
 def _parse_answer(message: Mapping[str, Any], number: int) -> _Answer:

@@ -22,7 +22,7 @@ from opcert.backends.lookup import (
     option_choices,
 )
 from opcert.errors import BackendError, printable_line
-from opcert.isolation.driver_process import Driver, start_driver
+from opcert.isolation.driver_process import Driver
 from opcert.isolation.handshake import Introduction, perform_handshake
 from opcert.isolation.messages import PROTOCOL
 from opcert.isolation.process import START_TIMEOUT, WorkerFailure
@@ -111,7 +111,7 @@ class SupervisedBackend(IsolatedBackend):
         try:
             # A limit that is short for a call is too short to compile, or to open a device.
             seconds = max(self._timeout, START_TIMEOUT)
-            introduction = perform_handshake(worker.process, request, self._backend, seconds)
+            introduction = perform_handshake(worker, request, self._backend, seconds)
         except BaseException:
             worker.kill()
             raise
@@ -170,12 +170,12 @@ class SupervisedBackend(IsolatedBackend):
     def take_end(self) -> Outcome | None:
         """Return how the process has ended or failed since its last answer, if it has."""
         worker = self._worker
-        failure = None if worker is None else worker.process.find_failure()
+        failure = None if worker is None else worker.find_failure()
         return None if worker is None or failure is None else self._stopped(worker, failure)
 
     def _stopped(self, worker: Worker | Driver, failure: WorkerFailure) -> Outcome:
         """Stop the process, and return the outcome of its last call."""
-        log = worker.process.take_log()
+        log = worker.take_log()
         self.stop()
         if failure.observed == "protocol":
             fault = Difference("protocol", failure.reason)
@@ -201,7 +201,7 @@ class SupervisedBackend(IsolatedBackend):
         """Wait for the process to exit, then kill it and its descendants."""
         if self._worker is not None:
             try:
-                self._worker.process.exits_within(EXIT_TIMEOUT)
+                self._worker.exits_within(EXIT_TIMEOUT)
             finally:
                 self.stop()
 
@@ -296,7 +296,7 @@ def _choices(backend: str, options: Arguments, isolated: bool | None) -> Mapping
         named = {"protocol": PROTOCOL, "backend": backend, "options": options, "path": sys.path}
         worker = Worker(memory=0)
         try:
-            answer = worker.process.exchange({**named, "purpose": "choices"}, START_TIMEOUT)
+            answer = worker.exchange({**named, "purpose": "choices"}, START_TIMEOUT)
         finally:
             worker.kill()
     except (BackendError, WorkerFailure):
@@ -347,7 +347,7 @@ def check_driver(
         BackendError: the command cannot be started.
     """
     name = f"{DRIVER_PREFIX}{command}"
-    process = start_driver(command, settings.memory_bytes)
+    process = Driver(command, settings.memory_bytes)
     try:
         introduction = perform_handshake(process, {"options": options}, name, settings.timeout)
         yield CheckStep("handshake", f"{introduction.name} {introduction.version}")

@@ -14,7 +14,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, InputArrays
 from opcert.backends.contract import Arguments
 from opcert.errors import BackendError, describe_error
 from opcert.isolation.messages import SharedArea, read_inputs_back, write_inputs
-from opcert.isolation.process import START_TIMEOUT, Process, WorkerFailure
+from opcert.isolation.process import Process, WorkerFailure
 from opcert.isolation.worker import WATCHED_CALLS
 from opcert.run.comparison import Difference
 from opcert.run.outcome import Outcome
@@ -42,10 +42,10 @@ class WorkerOutputs:
     @property
     def are_lost(self) -> bool:
         """Whether they have ended with their process."""
-        return self._worker.process.has_failed
+        return self._worker.has_failed
 
 
-class Worker:
+class Worker(Process):
     """A worker process and its calls."""
 
     def __init__(self, memory: int) -> None:
@@ -56,7 +56,6 @@ class Worker:
         """
         # A backend can write answers too, but not guess the ids of its calls.
         self._number = secrets.randbits(52)
-        self._timeout = START_TIMEOUT
         # The calls whose outputs have changed, and those compared on request since the last call.
         self._changed: set[int] = set()
         self._compared: set[int] = set()
@@ -64,7 +63,7 @@ class Worker:
         try:
             self._area = SharedArea()
             try:
-                self.process = Process(self._command, memory)
+                super().__init__(self._command, memory)
             except BaseException:
                 self._area.close()
                 raise
@@ -91,9 +90,8 @@ class Worker:
         Raises:
             WorkerFailure: the process crashed, hung or violated the protocol.
         """
-        request = self._request(operator, inputs, attributes)
-        self._timeout = timeout
-        answer = self.process.exchange({**request, "dirty_sizes": dirty_sizes}, timeout)
+        request = {**self._request(operator, inputs, attributes), "dirty_sizes": dirty_sizes}
+        answer = self.exchange(request, timeout)
         # The backend can write to the pipe as well: any answer may be wrong in any way.
         try:
             return self._outcome(answer, inputs)
@@ -110,7 +108,7 @@ class Worker:
             WorkerFailure: the process crashed, hung or violated the protocol.
         """
         request = {**self._request(operator, inputs, attributes), "native": True}
-        answer = self.process.exchange(request, timeout)
+        answer = self.exchange(request, timeout)
         return answer.get("native") if answer.get("id") == self._number else ""
 
     def run_program(
@@ -125,7 +123,7 @@ class Worker:
         """
         self._number += 1
         request = {"id": self._number, "program": program, "setting": setting}
-        answer = self.process.exchange(request, timeout)
+        answer = self.exchange(request, timeout)
         status, errors = answer.get("status"), answer.get("errors")
         if type(status) is not int or not isinstance(errors, str):
             raise WorkerFailure("protocol", "malformed answer: no status of a program")
@@ -151,7 +149,7 @@ class Worker:
         self._compared.clear()
         self._changed.update(answer["changed"])
         read_inputs_back(self._area, inputs)
-        log = self.process.take_log()
+        log = self.take_log()
         fault = None
         if answer["altered_inputs"]:
             if (name := answer["altered_inputs"][0]) not in inputs:
@@ -193,18 +191,18 @@ class Worker:
     def outputs_changed(self, number: int) -> bool:
         """Whether the outputs of a call have changed; False if the worker has ended."""
         is_compared = number >= self._number - WATCHED_CALLS or number in self._compared
-        if not is_compared and self.process.find_failure() is None:
+        if not is_compared and self.find_failure() is None:
             numbers = range(number, number + _COMPARED_TOGETHER)
             self._compared.update(numbers)
             # The end of the worker is not a fault of these outputs: `find_failure` returns it.
             with suppress(WorkerFailure, LookupError, TypeError):
-                answer = self.process.exchange({"compare": [*numbers]}, self._timeout)
+                answer = self.exchange({"compare": [*numbers]}, self._timeout)
                 self._changed.update(answer["changed"])
         return number in self._changed
 
     def kill(self) -> None:
-        """Kill the process, its session and its descendants."""
-        self.process.kill()
+        """Kill the process and its descendants, and release the memory that it shares."""
+        super().kill()
         self._area.close()
 
 

@@ -110,7 +110,7 @@ def test_a_driver_that_never_reads_hangs_in_a_large_call_too() -> None:
 
 def test_output_between_calls_is_a_failure() -> None:
     running = Driver(driver("right").removeprefix("driver:"), 0)
-    running.process._unread += b"late\n"
+    running._unread += b"late\n"
     message = r"unexpected output between calls: b'late\\n'; stdout is for answers alone"
     with pytest.raises(WorkerFailure, match=message):
         running.call("vendor/Any-1", {}, {}, 2)
