@@ -20,11 +20,11 @@ from opcert.cases.list_mutations import (
     ListMutation,
     MutationContext,
     NamedMutations,
-    at_position,
     bit_list_mutations,
     constant,
     element_mutations,
     integer_list_mutations,
+    mutations_at,
     order_mutations,
     pair_mutations,
     require,
@@ -59,21 +59,16 @@ def _record_list_mutations(words: Sequence[str]) -> NamedMutations:
     across = element_mutations(ELEMENTS), order_mutations(), pair_mutations()
     for position, name, mutation in chain(*across):
         yield position, f"fields-{name}", partial(_across_records, mutation)
-    for position in POSITIONS:
-        for name, mutation in LENGTHS.items():
-            yield position, f"field-{name}", at_position(position, _in_field(list, mutation))
-        for pair, name, mutation in order_mutations():
-            kind = f"field-{pair}-{name}" if pair else f"field-{name}"
-            yield position, kind, at_position(position, _in_field(list, mutation))
-        for name, spelling in _spellings(words).items():
-            yield position, f"field-{name}", at_position(position, _in_field(str, spelling))
+    orders = {"-".join(filter(None, names)): mutation for *names, mutation in order_mutations()}
+    lists = {f"field-{name}": _in_field(list, to) for name, to in {**LENGTHS, **orders}.items()}
+    yield from mutations_at(POSITIONS, {**lists, **_spelt_fields(words)})
 
 
-def _spellings(words: Sequence[str]) -> dict[str, ElementMutation]:
-    return {
-        **{name: _SPELLINGS[name] for name in ("empty", "cut")},
-        **{f"set-to-{word}": constant(word) for word in (*words, "UNKNOWN")},
-    }
+def _spelt_fields(words: Sequence[str]) -> dict[str, ElementMutation]:
+    """Return the mutations of the first text field of a record, by name."""
+    spellings = {name: _SPELLINGS[name] for name in ("empty", "cut")}
+    spellings |= {f"set-to-{word}": constant(word) for word in (*words, "UNKNOWN")}
+    return {f"field-{name}": _in_field(str, to) for name, to in spellings.items()}
 
 
 def _field(record: Mapping[str, Any], kind: type) -> str:
@@ -164,8 +159,7 @@ def attribute_mutations(spec: Spec, attribute: Attribute | Role) -> NamedMutatio
     elif attribute.type == "record":
         for position, name, mutation in integer_list_mutations():
             yield position, f"field-{name}", _in_field(list, mutation)
-        for name, spelling in _spellings(words).items():
-            yield "", f"field-{name}", _in_field(str, spelling)
+        yield from whole(_spelt_fields(words))
     else:
         yield from whole(_single_mutations(attribute.type, attribute.one_of))
 

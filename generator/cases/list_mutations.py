@@ -5,6 +5,7 @@ of the elements, or of a number after its truncation to fewer bits.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -82,14 +83,16 @@ def constant(value: object) -> ElementMutation:
     return lambda _, __: value
 
 
-def _of_types(types: Sequence[str], mutation: ElementMutation) -> ElementMutation:
-    """Return the mutation where the type of the element is one of `types`."""
+def _of_types(
+    types: Sequence[str], mutations: Mapping[str, ElementMutation]
+) -> dict[str, ElementMutation]:
+    """Return the mutations where the type of the element is one of `types`."""
 
-    def mutated(value: Any, context: MutationContext) -> Any:
+    def mutated(mutation: ElementMutation, value: Any, context: MutationContext) -> Any:
         require(context.type in types)
         return mutation(value, context)
 
-    return mutated
+    return {name: partial(mutated, mutation) for name, mutation in mutations.items()}
 
 
 _NUMBERS = {"zero": 0, "minus-one": -1, "minus-two": -2, "minus-three": -3}
@@ -165,11 +168,19 @@ def whole(mutations: Mapping[str, ListMutation]) -> NamedMutations:
     return (("", name, mutation) for name, mutation in mutations.items())
 
 
-def element_mutations(elements: Mapping[str, ElementMutation]) -> NamedMutations:
-    """Yield mutations of single elements."""
-    for name, mutation in elements.items():
-        for position in POSITIONS:
+def mutations_at(
+    positions: Sequence[str], elements: Mapping[str, ElementMutation]
+) -> NamedMutations:
+    """Yield mutations of single elements at each position."""
+    for position in positions:
+        for name, mutation in elements.items():
             yield position, name, at_position(position, mutation)
+
+
+def element_mutations(elements: Mapping[str, ElementMutation]) -> NamedMutations:
+    """Yield each mutation of single elements at all positions."""
+    for name, mutation in elements.items():
+        yield from mutations_at(POSITIONS, {name: mutation})
 
 
 def _unused(values: Sequence[int], count: int) -> list[int]:
@@ -291,27 +302,21 @@ def number_list_mutations(types: Sequence[str]) -> NamedMutations:
         "least": lambda _, context: lowest(context.type),
         "greatest": lambda _, context: highest(context.type),
     }
-    groups = [(POSITIONS, {name: _of_types(SIGNED_INTEGERS, to) for name, to in limits.items()})]
+    yield from mutations_at(POSITIONS, _of_types(SIGNED_INTEGERS, limits))
     for name in (name for name in UNSIGNED_INTEGERS if name in types):
         # An implementation that reads an unsigned type as signed takes the greatest one for -1.
         elements = {f"greatest-of-{name}": limits["greatest"]}
         elements[f"from-the-end-as-{name}"] = _from_the_end
-        groups.append((POSITIONS[:-1], {k: _of_types((name,), to) for k, to in elements.items()}))
+        yield from mutations_at(POSITIONS[:-1], _of_types((name,), elements))
     if not set(FLOATS).isdisjoint(types):
-        half = _of_types(FLOATS, lambda value, _: value + 0.5)
-        groups.append((POSITIONS, {"plus-half": half}))
-    for positions, elements in groups:
-        for position in positions:
-            for name, element in elements.items():
-                yield position, name, at_position(position, element)
+        half: dict[str, ElementMutation] = {"plus-half": lambda value, _: value + 0.5}
+        yield from mutations_at(POSITIONS, _of_types(FLOATS, half))
 
 
 def bit_list_mutations() -> NamedMutations:
     """Yield mutations of a list of 0 and 1."""
     yield from whole({name: LENGTHS[name] for name in _LENGTHS_OF_BITS})
-    for position in POSITIONS:
-        for name, mutation in _BITS.items():
-            yield position, name, at_position(position, mutation)
+    yield from mutations_at(POSITIONS, _BITS)
     for pair in _PAIRS:
         yield pair, "exchanged", _at_pair(pair, lambda a, b: (b, a))
         yield pair, "set-to-one", _at_pair(pair, lambda _, __: (1, 1))

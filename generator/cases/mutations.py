@@ -25,7 +25,7 @@ from opcert.cases.list_mutations import (
     ElementMutation,
     ListMutation,
     MutationContext,
-    at_position,
+    mutations_at,
     number_list_mutations,
     order_mutations,
     require,
@@ -155,10 +155,9 @@ def _tensor_mutations() -> Iterator[_Parts]:
             yield "", f"as-{name}", partial(_with_type, name)
     for name, kind in _RANKS.items():
         yield "", kind, partial(_with_extents, LENGTHS[name])
-    for position in POSITIONS:
-        for name in _EXTENTS:
-            mutation = at_position(position, ELEMENTS[name])
-            yield position, f"extent-{name}", partial(_with_extents, mutation)
+    extents = {f"extent-{name}": ELEMENTS[name] for name in _EXTENTS}
+    for position, name, mutation in mutations_at(POSITIONS, extents):
+        yield position, name, partial(_with_extents, mutation)
     for position, name, mutation in order_mutations():
         yield position, f"extents-{name}", partial(_with_extents, mutation)
 
