@@ -97,11 +97,8 @@ class ArrayAdapter(ArrayFunctions):
         split = self._function("split")
         return lambda: split(self._tensor(data), lengths, axis)
 
-    def _slice_8(
-        self, data: Array, start: Array, stop: Array, step: Array, axes: Array | None = None
-    ) -> Compute:
-        slices = host.slices_by_dimension(data.ndim, start, stop, step, axes)
-        return self._applied("region", data, slices)
+    def _slice_8(self, data: Array, **bounds: Array) -> Compute:
+        return self._applied("region", data, host.slices_by_dimension(data.ndim, **bounds))
 
     def _dml_operator_slice1(self, InputTensor: Array, **window: Any) -> Compute:
         slices = host.window_slices(InputTensor.shape, **window)
@@ -111,14 +108,8 @@ class ArrayAdapter(ArrayFunctions):
         """Return the elements that a slice of each dimension selects."""
         return tensor[slices]
 
-    def _broadcast_1(
-        self,
-        data: Array,
-        target_shape: Array,
-        axes_mapping: Array | None = None,
-        mode: str = "numpy",
-    ) -> Compute:
-        axes = host.explicit_axes(mode, axes_mapping)
+    def _broadcast_1(self, data: Array, target_shape: Array, **alignment: Any) -> Compute:
+        axes = host.explicit_axes(**alignment)
         return self._broadcast(data, host.to_list(target_shape), axes)
 
     def _broadcast(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:

@@ -148,14 +148,9 @@ class ArrayFunctions(ABC):
         function = self._function(COMPUTES[operator])
         return lambda: [function(*map(self._tensor, inputs.values()))]
 
-    def _divide_1(
-        self,
-        a: Array,
-        b: Array,
-        m_pythondiv: Any = True,  # noqa: ARG002 -- rounding down is one of the results without it
-        auto_broadcast: Any = "numpy",
-    ) -> Compute:
-        compute = self._elementwise("openvino/Divide-1", auto_broadcast, a=a, b=b)
+    def _divide_1(self, a: Array, b: Array, m_pythondiv: Any = True, **mode: Any) -> Compute:
+        del m_pythondiv  # rounding down is one of the results without it
+        compute = self._elementwise("openvino/Divide-1", **mode, a=a, b=b)
         if type_name(a.dtype) not in INTEGERS:
             return compute
         divide = self._function("floor_divide")
@@ -208,13 +203,11 @@ class ArrayFunctions(ABC):
         data: Array,
         filter: Array,  # noqa: A002
         strides: list[int],
-        pads_begin: list[int],
-        pads_end: list[int],
         dilations: list[int],
-        auto_pad: str = "explicit",
+        **padding: Any,
     ) -> Compute:
         convolve = partial(self._function("convolution"), rhs_dilation=dilations)
-        pads = _window_pads(data, filter, strides, dilations, (pads_begin, pads_end), auto_pad)
+        pads = _window_pads(data, filter, strides, dilations, **padding)
         return lambda: [convolve(self._tensor(data), self._tensor(filter), strides, pads)]
 
     def _mvn_6(
@@ -252,8 +245,9 @@ def _window_pads(
     weights: Array,
     strides: Sequence[int],
     dilations: Sequence[int],
-    pads: Sequence[Sequence[int]],
-    mode: str,
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    auto_pad: str = "explicit",
 ) -> list[tuple[int, int]]:
     """Return what is added before and after each axis of space, which libraries crop, too.
 
@@ -261,17 +255,17 @@ def _window_pads(
     """
     if not 3 <= data.ndim == weights.ndim <= 5:
         raise ValueError(f"data of rank {data.ndim}, a filter of rank {weights.ndim}")
-    if mode == "explicit":
-        if any(number < 0 for side in pads for number in side):
-            raise ValueError(f"pads {pads}; expected none below 0")
-        return list(zip(*pads, strict=True))
-    if mode not in ("same_upper", "same_lower", "valid"):
-        raise ValueError(f"unknown mode '{mode}'")
+    if auto_pad == "explicit":
+        if any(number < 0 for number in (*pads_begin, *pads_end)):
+            raise ValueError(f"pads {(pads_begin, pads_end)}; expected none below 0")
+        return list(zip(pads_begin, pads_end, strict=True))
+    if auto_pad not in ("same_upper", "same_lower", "valid"):
+        raise ValueError(f"unknown mode '{auto_pad}'")
     added = []
     axes = zip(data.shape[2:], weights.shape[2:], strides, dilations, strict=True)
     for n, k, s, d in axes:
-        missing = max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0) if mode != "valid" else 0
-        before = missing // 2 if mode == "same_upper" else missing - missing // 2
+        missing = max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0) if auto_pad != "valid" else 0
+        before = missing // 2 if auto_pad == "same_upper" else missing - missing // 2
         added.append((before, missing - before))
     return added
 

@@ -80,7 +80,7 @@ def replace_rest(lengths: list[Any], shape: Sequence[int], axis: Any) -> list[An
 
 
 def slices_by_dimension(
-    rank: int, start: Array, stop: Array, step: Array, axes: Array | None
+    rank: int, start: Array, stop: Array, step: Array, axes: Array | None = None
 ) -> tuple[slice, ...]:
     """Return the slice of each dimension, with unchanged bounds."""
     if not rank:
@@ -96,7 +96,7 @@ def slices_by_dimension(
     return tuple(slices.get(dimension, slice(None)) for dimension in range(rank))
 
 
-def explicit_axes(mode: str, axes_mapping: Array | None) -> list[Any] | None:
+def explicit_axes(mode: str = "numpy", axes_mapping: Array | None = None) -> list[Any] | None:
     """Return the axes that data is mapped to in mode explicit, None in mode numpy."""
     if mode not in ("numpy", "explicit"):
         raise ValueError(f"unknown mode '{mode}'; expected numpy or explicit")

@@ -19,8 +19,6 @@ from opcert.backends.native import Traced
 TYPES = [name for name in ELEMENT_TYPES if name not in FOUR_BIT_TYPES]
 # PyTorch's index_select lacks these types.
 NOT_SELECTED = ("u16", "u32", "u64")
-# PyTorch's flip, gather and scatter lack some types, and have an integer of each width in bytes.
-INTEGER_OF_WIDTH = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 # PyTorch computes with these types; others it only moves.
 NUMBERS = ("bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8")
 PATHS = {
@@ -179,8 +177,8 @@ class Torch(ArrayAdapter):
         return compute
 
     def _bits(self, tensor: Any) -> Any:
-        """Return a tensor as integers of the same width."""
-        return tensor.view(getattr(self._library, INTEGER_OF_WIDTH[tensor.dtype.itemsize]))
+        """Return a tensor as integers of the same width: some functions lack other types."""
+        return tensor.view(getattr(self._library, f"int{8 * tensor.dtype.itemsize}"))
 
 
 def _is_backwards(bounds: slice) -> bool:
