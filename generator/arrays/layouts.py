@@ -247,6 +247,4 @@ def _is_of_numpy(array: Array) -> bool:
     return array.flags.owndata
 
 
-@cache
-def _scratch_file() -> int:
-    return anonymous_file()
+_scratch_file = cache(anonymous_file)

@@ -43,9 +43,8 @@ class SpecExpression:
         self.is_always_true = text == "True"
         self._expression = parse_expression(text)
         self.text, self.place = text, place
-        named = needed_names(text, spec.names)
-        self._named = {name: parse_expression(spec.names[name]) for name in named}
-        self.names = names_in(text, spec.names).difference(named)
+        self._named = {name: spec.names[name] for name in needed_names(text, spec.names)}
+        self.names = names_in(text, spec.names).difference(self._named)
         self.required = self.names & {arg.name for arg in spec.arguments if arg.required}
 
     def holds(self, scope: EvaluationScope) -> bool:
@@ -69,7 +68,7 @@ class SpecExpression:
             ExpressionError: it has none.
         """
         try:
-            self._add_named(scope)
+            _add_named(scope, self._named)
             return evaluate_in(scope, self._expression)
         except (ExpressionError, Inapplicable) as error:
             raise ExpressionError(str(error), self.place) from None
@@ -81,18 +80,19 @@ class SpecExpression:
             return None
         sides = [ast.unparse(side) for side in (tree.left, *tree.comparators)]
         with suppress(ExpressionError, Inapplicable):
-            self._add_named(scope)
+            _add_named(scope, self._named)
             left, right = (evaluate_in(scope, parse_expression(side)) for side in sides)
             if isinstance(left, int) and isinstance(right, int):
                 relation = "<" if left < right else ">" if left > right else "="
                 return f"{sides[0]} {relation} {sides[1]}"
         return None
 
-    def _add_named(self, scope: EvaluationScope) -> None:
-        """Add the named values of the spec that the condition uses, and that are missing."""
-        for name, value in self._named.items():
-            if name not in scope:
-                scope[name] = evaluate_in(scope, value)
+
+def _add_named(scope: EvaluationScope, named: Mapping[str, str]) -> None:
+    """Add the named values of a spec that are missing; each may use those before it."""
+    for name, text in named.items():
+        if name not in scope:
+            scope[name] = evaluate_in(scope, parse_expression(text))
 
 
 class Conditions:
@@ -138,10 +138,7 @@ class Conditions:
             ExpressionError, Inapplicable: one cannot be evaluated.
         """
         scope = self._scope(call)
-        # Each may use those before it.
-        for name, text in self.spec.names.items():
-            if name not in scope:
-                scope[name] = evaluate_in(scope, parse_expression(text))
+        _add_named(scope, self.spec.names)
         return {name: scope[name] for name in self.spec.names}
 
     def _scope(self, call: Call) -> EvaluationScope:

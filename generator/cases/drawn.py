@@ -21,13 +21,7 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, flatten_variadic
-from opcert.arrays.element_types import (
-    ELEMENT_TYPES,
-    INTEGERS,
-    Array,
-    digest_of,
-    same_bytes,
-)
+from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS, Array, digest_of, same_bytes
 from opcert.arrays.patterns import MAX_STORED_BYTES, materialize, with_special_values
 from opcert.cases.case import Case, Change, short_digest
 from opcert.cases.conditions import Conditions, are_small

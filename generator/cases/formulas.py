@@ -139,10 +139,7 @@ class ElementFormulas:
         return allowed
 
     def _evaluations(
-        self,
-        call: Call,
-        inputs: Mapping[str, Array],
-        computed: "_Numbers | None" = None,
+        self, call: Call, inputs: Mapping[str, Array], computed: "_Numbers | None" = None
     ) -> Iterator[tuple[int, "_Formula", EvaluationScope]]:
         """Yield the number of each output that has a formula, the formula, and its scope.
 

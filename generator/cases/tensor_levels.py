@@ -7,12 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from opcert.arrays.calls import Tensor
-from opcert.arrays.element_types import (
-    ELEMENT_TYPES,
-    FLOATS,
-    SIGNED_INTEGERS,
-    UNSIGNED_INTEGERS,
-)
+from opcert.arrays.element_types import ELEMENT_TYPES, FLOATS, SIGNED_INTEGERS, UNSIGNED_INTEGERS
 from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.cases.integer_levels import Levels, multiple_of, range_of
 from opcert.roles.drawing import names_of_place
@@ -45,7 +40,8 @@ def levels_of_tensors(tensors: Sequence[Tensor], *, is_variadic: bool) -> Iterat
         empty = [k for k, tensor in enumerate(tensors) if not tensor.size]
         yield "empty", {name for k in empty for name in names_of_place(k, len(tensors))}
     yield "rank", [str(tensors[0].rank)]
-    yield "extents", {_extent(n) for tensor in tensors for n in tensor.shape}
+    extents = {n for tensor in tensors for n in tensor.shape}
+    yield "extents", {str(n) if n < 2 else "2 or more" for n in extents}
     layouts = [[*tensor.layout.parts] or ["c"] for tensor in tensors]
     words = {LAYOUT_WORDS.get(part, "in C order") for parts in layouts for part in parts}
     words |= {"after other elements, otherwise in C order"} if ["offset"] in layouts else set()
@@ -98,10 +94,6 @@ def _content(tensor: Tensor) -> str:
     moving = [k for k, n in enumerate(tensor.shape) if n > 1 and k not in tensor.layout.repeated]
     is_one = tensor.size > 1 and not moving
     return "some" if is_one and tensor.uniform == "no" else tensor.uniform
-
-
-def _extent(n: int) -> str:
-    return str(n) if n < 2 else "2 or more"
 
 
 def _places_of_axes(tensors: Sequence[Tensor], part: str) -> Iterator[str]:

@@ -103,17 +103,11 @@ def excerpt_rows(excerpt: Excerpt) -> Iterator[ExcerptRow]:
     dtype = ELEMENT_TYPES[excerpt.type]
     expected = np.frombuffer(bytes.fromhex(excerpt.expected), dtype)
     actual = np.frombuffer(bytes.fromhex(excerpt.actual), dtype)
-    expected_bits, actual_bits = bits_of(expected), bits_of(actual)
-    digits = 2 * dtype.itemsize
-    for i in range(expected.size):
-        position = np.unravel_index(excerpt.start + i, excerpt.shape)
-        yield ExcerptRow(
-            position=str([int(coordinate) for coordinate in position]),
-            expected=str(expected[i]),
-            actual=str(actual[i]),
-            expected_bits=f"0x{int(expected_bits[i]):0{digits}x}",
-            actual_bits=f"0x{int(actual_bits[i]):0{digits}x}",
-        )
+    all_bits = zip(bits_of(expected).tolist(), bits_of(actual).tolist(), strict=True)
+    for i, pair in enumerate(all_bits):
+        position = [*map(int, np.unravel_index(excerpt.start + i, excerpt.shape))]
+        bits = [f"0x{element:0{2 * dtype.itemsize}x}" for element in pair]
+        yield ExcerptRow(str(position), str(expected[i]), str(actual[i]), *bits)
 
 
 # How many candidates of an open element a message lists, besides the golden one.
