@@ -256,12 +256,10 @@ class Call:
 
         With `only_new`, tensors that have a pattern keep it.
         """
-        inputs = {
-            name: tensor
-            if tensor.values is not None or (only_new and tensor.pattern)
-            else dataclasses.replace(tensor, pattern=f"{seed}|{name}")
-            for name, tensor in self.inputs.items()
-        }
+        inputs = {**self.inputs}
+        for name, tensor in inputs.items():
+            if tensor.values is None and not (only_new and tensor.pattern):
+                inputs[name] = dataclasses.replace(tensor, pattern=f"{seed}|{name}")
         return Call(inputs, self.attributes)
 
     def changed(self, name: str, value: Any, order: Iterable[str] = ()) -> "Call":

@@ -129,14 +129,8 @@ def calls(operator: str, specs: str | Path | None = None) -> st.SearchStrategy[E
         base = of_operator.valid(draw)
         rejected = of_operator.rejected(draw, base) if draw(st.booleans()) else []
         step = rejected[0] if rejected else base.step
-        return ExpectedCall(
-            operator,
-            group_variadic(step.laid_out),
-            step.attributes,
-            step.golden,
-            step.rule,
-            call_line(step),
-        )
+        inputs, text = group_variadic(step.laid_out), call_line(step)
+        return ExpectedCall(operator, inputs, step.attributes, step.golden, step.rule, text)
 
     return expected_calls()
 

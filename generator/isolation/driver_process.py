@@ -110,12 +110,8 @@ class Driver(Process):
         self._refuse_unexpected_output("between calls")
         self._number += 1
         descriptions, contents = pack_inputs(inputs)
-        request = {
-            "id": self._number,
-            "operator": operator,
-            "attributes": attributes,
-            "inputs": descriptions,
-        }
+        named = {"id": self._number, "operator": operator, "attributes": attributes}
+        request = {**named, "inputs": descriptions}
         answer = _parse_answer(self.exchange(request, timeout, contents), self._number)
         outputs = [self._read_output(i, output) for i, output in enumerate(answer.outputs or ())]
         self._refuse_unexpected_output("after the answer and its outputs")

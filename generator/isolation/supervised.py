@@ -277,14 +277,12 @@ def configurations(
     # Only text is compared and sent: JSON cannot express every option.
     multiple = multiple_options(requested)
     choices = _choices(backend, multiple, isolated) if multiple else {}
-    selections = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
-    return [
-        Configuration(
-            ",".join(f"{quote(key, '')}={quote(str(value), ' ')}" for key, value in chosen.items()),
-            {**requested, **chosen},
-        )
-        for chosen in selections
-    ]
+    found = []
+    for values in product(*choices.values()):
+        chosen = dict(zip(choices, values, strict=True))
+        parts = (f"{quote(key, '')}={quote(str(value), ' ')}" for key, value in chosen.items())
+        found.append(Configuration(",".join(parts), {**requested, **chosen}))
+    return found
 
 
 def _choices(backend: str, options: Arguments, isolated: bool | None) -> Mapping[str, list[Any]]:

@@ -133,15 +133,9 @@ class Worker(Process):
         descriptions, outputs_offset = write_inputs(self._area, inputs)
         self._number += 1
         released, self.released = self.released, []
-        return {
-            "id": self._number,
-            "operator": operator,
-            "attributes": attributes,
-            "inputs": descriptions,
-            "outputs_offset": outputs_offset,
-            "size": self._area.size,
-            "release": released,
-        }
+        named = {"id": self._number, "operator": operator, "attributes": attributes}
+        memory = {"outputs_offset": outputs_offset, "size": self._area.size, "release": released}
+        return {**named, "inputs": descriptions, **memory}
 
     def _outcome(self, answer: Mapping[str, Any], inputs: InputArrays) -> Outcome:
         if answer["id"] != self._number:

@@ -75,15 +75,12 @@ class Step:
 
 def step_of(operator: OperatorSuite, case: IndexedCase, inverted_data: bool = False) -> Step:
     """Return the call of a case, with its own data or with every bit of it inverted."""
+    name, inputs = operator.index.operator, operator.elements(case, inverted_data)
     outputs = operator.inverted_data_outputs if inverted_data else operator.outputs
+    golden = outputs(case) if case.expects == "outputs" else None
+    layouts = {key: array.layout for key, array in case.inputs.items()}
     return Step(
-        operator.index.operator,
-        operator.elements(case, inverted_data),
-        case.attributes,
-        outputs(case) if case.expects == "outputs" else None,
-        {name: array.layout for name, array in case.inputs.items()},
-        case.data_inputs,
-        rule=case.violated_rule,
+        name, inputs, case.attributes, golden, layouts, case.data_inputs, rule=case.violated_rule
     )
 
 
@@ -96,16 +93,9 @@ def step_of_call(
     rule: str | None = None,
 ) -> Step:
     """Return a call that was drawn, with its arrays in C order."""
-    return Step(
-        operator,
-        inputs,
-        call.attributes,
-        golden,
-        {name: tensor.layout for name, tensor in call.inputs.items()},
-        tuple(name for name, tensor in call.inputs.items() if tensor.values is None),
-        relation,
-        rule,
-    )
+    layouts = {name: tensor.layout for name, tensor in call.inputs.items()}
+    data = tuple(name for name, tensor in call.inputs.items() if tensor.values is None)
+    return Step(operator, inputs, call.attributes, golden, layouts, data, relation, rule)
 
 
 @dataclass(frozen=True)
