@@ -134,15 +134,14 @@ def apply_violation(conditions: Conditions, call: Call, violation: Violation) ->
     names, values = conditions.names(call), conditions.spec.names
     functions = {**TENSOR_BUILDERS, **TENSOR_CHANGES}
     changed = call
-    for target, text in violation.items():
-        if any(names[name] is None for name in names_in(text, values) & defaults.keys()):
-            return None
-        try:
+    with suppress(Inapplicable):
+        for target, text in violation.items():
+            if any(names[name] is None for name in names_in(text, values) & defaults.keys()):
+                return None
             value = evaluate(text, names, functions, values)
-        except Inapplicable:
-            return None
-        changed = changed.changed(target, value, defaults)
-    return changed if changed != call else None
+            changed = changed.changed(target, value, defaults)
+        return changed if changed != call else None
+    return None
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,8 @@ class Conditions:
             {key: SpecExpression(spec, getattr(part, key), "outputs", k, key) for key in _EXPECTED}
             for k, part in enumerate(spec.outputs)
         ]
-        self._required = {argument.name for argument in spec.arguments if argument.required}
+        # The arguments that no valid call omits.
+        self.required = {argument.name for argument in spec.arguments if argument.required}
         self.ranges = {item.name: item.range for item in spec.arguments if item.range is not None}
         # By id, the condition under which a rule applies, and the condition that it then demands.
         self._rules = {
@@ -157,7 +158,7 @@ class Conditions:
             ExpressionError: a condition cannot be evaluated on the call.
         """
         scope = self._scope(call)
-        absent = {name for name in self._required if scope[name] is None}
+        absent = {name for name in self.required if scope[name] is None}
         satisfied: list[str] = []
         violated: list[str] = []
         # Violated requirements, and those that depend on one. A condition may rely on its
@@ -227,7 +228,7 @@ class Conditions:
         if not {rule for item in ambiguities for rule in item.breaks}.issuperset(violated or ()):
             return None
         scope = self._scope(call)
-        absent = {name for name in self._required if scope[name] is None}
+        absent = {name for name in self.required if scope[name] is None}
         touched = []
         for ambiguity in ambiguities:
             touches = self._ambiguities[ambiguity.id]
@@ -307,11 +308,8 @@ class Conditions:
             ExpressionError: a condition cannot be evaluated.
             Inapplicable: it has no value on the call.
         """
-        return (
-            not self.ambiguity(call)
-            and not self.check(call).violated
-            and self.has_small_outputs(call, most)
-        )
+        is_valid = not self.ambiguity(call) and not self.check(call).violated
+        return is_valid and self.has_small_outputs(call, most)
 
     def contradicted(
         self, call: Call, rules: Collection[str], outputs: Sequence[Tensor]

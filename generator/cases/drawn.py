@@ -12,7 +12,7 @@ with one choice answered anew, or some choices of one argument. Two edits give w
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from math import prod
 from operator import itemgetter
@@ -175,28 +175,26 @@ _Outputs = tuple[list[tuple[int, ...]], list[str]]
 _Pair = tuple[int, int, Case, Call]
 
 
+@dataclass(eq=False)
 class Neighbours:
     """Builds the neighbours of the drawn calls of one spec."""
 
-    def __init__(
-        self,
-        reference: Reference,
-        conditions: Conditions,
-        profile: Profile,
-        seed: int,
-        baselines: Sequence[Case],
-    ) -> None:
-        self._reference, self._conditions, self._profile = reference, conditions, profile
-        self._seed = seed
+    reference: Reference
+    conditions: Conditions
+    profile: Profile
+    seed: int
+    baselines: Sequence[Case]
+
+    def __post_init__(self) -> None:
         # By case, since each is a baseline in many respects.
         self._baseline_outputs: dict[str, _Outputs] = {}
-        self._drawn = [(case, case.choices) for case in baselines if case.choices is not None]
+        self._drawn = [(case, case.choices) for case in self.baselines if case.choices is not None]
 
     def cases(self) -> Iterator[Case]:
         """Yield the best neighbours in each respect, as many as the profile says."""
         yield from self._best("half of data", self._edits(_with_other_half))
         yield from self._best("signedness", self._edits(_with_other_signedness))
-        arguments = [argument.name for argument in self._conditions.spec.arguments]
+        arguments = [argument.name for argument in self.conditions.spec.arguments]
         for anew in arguments:
             yield from self._best(anew, self._replays(anew, _MAX_BASELINES))
         for anew in dict.fromkeys(name for _, choices in self._drawn for name in choices.levels):
@@ -204,7 +202,7 @@ class Neighbours:
 
     def _best(self, respect: str, pairs: Iterable[tuple[Case, Call]]) -> Iterator[Case]:
         """Yield the best of the calls, each with its baseline, as neighbours."""
-        spec, most = self._conditions.spec, self._profile.neighbours
+        spec, most = self.conditions.spec, self.profile.neighbours
         ranked: list[tuple[_Rank, int, Case, Call]] = []
         for differing, number, baseline, call in _by_difference(pairs):
             # Expressions that fail are reported where golden outputs are checked.
@@ -223,14 +221,14 @@ class Neighbours:
                 spec.full_id(f"{kind}-{short_digest(f'{baseline.id}|{number}')}"),
                 call,
                 (),
-                spec.full_ids(*self._conditions.behaviours(call)),
+                spec.full_ids(*self.conditions.behaviours(call)),
                 baseline=baseline.id,
                 change=Change(kind),
                 feature_levels=baseline.feature_levels,
             )
 
     def _replays(self, anew: str, most: int) -> Iterator[tuple[Case, Call]]:
-        spec, large = self._conditions.spec, self._profile.large
+        spec, large = self.conditions.spec, self.profile.large
         baselines = (
             (case, choices)
             for case, choices in self._shuffled(anew)
@@ -241,7 +239,7 @@ class Neighbours:
                 with suppress(OpcertError, Inapplicable):
                     replay = Replay(choices, anew, call_seed(baseline.id, number))
                     call = draw_call(spec, replay, large=large)
-                    yield baseline, call.patterned(f"{self._seed}|{baseline.id}")
+                    yield baseline, call.patterned(f"{self.seed}|{baseline.id}")
 
     def _edits(self, edit: Callable[[Call], Iterator[Call]]) -> Iterator[tuple[Case, Call]]:
         for baseline, _ in self._shuffled(edit.__name__)[:_MAX_BASELINES]:
@@ -249,12 +247,12 @@ class Neighbours:
                 yield baseline, call
 
     def _shuffled(self, respect: str) -> list[tuple[Case, Choices]]:
-        seed = f"{self._seed}|{respect}"
+        seed = f"{self.seed}|{respect}"
         return sorted(self._drawn, key=lambda drawn: short_digest(f"{seed}|{drawn[0].id}"))
 
     def _is_suitable(self, call: Call) -> bool:
         """Whether a call is valid in every reading, decided in every element, and small."""
-        conditions = self._conditions
+        conditions = self.conditions
         if conditions.check(call).violated or conditions.ambiguity(call):
             return False
         tensors = (*call.inputs.values(), *conditions.outputs(call))
@@ -270,7 +268,7 @@ class Neighbours:
 
     def _outputs(self, call: Call) -> _Outputs:
         arrays = {key: materialize(tensor) for key, tensor in call.inputs.items()}
-        outputs = golden_outputs(self._reference, arrays, call.attributes)
+        outputs = golden_outputs(self.reference, arrays, call.attributes)
         return [output.shape for output in outputs], [*map(digest_of, outputs)]
 
 

@@ -225,8 +225,7 @@ class NegativeCases:
 
     def _run_unchecked(self, call: Call, rule: str) -> UncheckedResult:
         """Run the reference with the check of `rule` disabled."""
-        required = {argument.name for argument in self.search.spec.arguments if argument.required}
-        if not required <= call.arguments.keys():
+        if not self.search.conditions.required <= call.arguments.keys():
             return UncheckedResult.FAILED
         outputs: list[Tensor] = []
         # The declared shapes of an invalid call need not be computable.

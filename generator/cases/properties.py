@@ -124,11 +124,8 @@ class Properties:
                 has_integers = not isinstance(value, Tensor) or value.type in INTEGERS
                 has_integers &= not (isinstance(argument, DataRole) and argument.computed)
                 integers = integers_in(value) if has_integers else ()
-                own = [
-                    *self._of_value(argument, value),
-                    *levels_of_list(integers),
-                    *levels_of_order(integers),
-                ]
+                own = [*self._of_value(argument, value)]
+                own += [*levels_of_list(integers), *levels_of_order(integers)]
                 if isinstance(argument, Role) and integers:
                     own += levels_of_invalid(call, argument, integers)
                 levels |= {f"{argument.name} {aspect}": frozenset(found) for aspect, found in own}

@@ -63,12 +63,9 @@ def _suite_calls(operator: OperatorSuite, reference: Reference) -> Iterator[Fini
         inverted = operator.inputs(case, inverted_data=True)
         # Only the suite knows what elements may be that are open, or computed.
         if case.open_elements or any(getattr(r, "allowance", None) for r in case.outputs):
-            outputs = operator.outputs(case), operator.inverted_data_outputs(case)
+            outputs = [operator.outputs(case), operator.inverted_data_outputs(case)]
         else:
-            outputs = (
-                golden_outputs(reference, inputs, attributes),
-                golden_outputs(reference, inverted, attributes),
-            )
+            outputs = [golden_outputs(reference, own, attributes) for own in (inputs, inverted)]
         calls[case.id] = call = FinishedCall(inputs, attributes, outputs[0])
         yield from (call, FinishedCall(inverted, attributes, outputs[1]), call)
 
