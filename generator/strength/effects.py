@@ -15,6 +15,7 @@ import numpy.typing as npt
 from opcert.arrays.calls import argument_of, flatten_variadic, group_variadic, keys_of
 from opcert.arrays.element_types import Array, bit_width, bits_of, invert_bits, type_name
 from opcert.arrays.layouts import start_of
+from opcert.run.comparison import compare_outputs
 from opcert.specification.model import Spec
 
 Outputs = Sequence[Array]
@@ -178,6 +179,18 @@ class Effect:
     apply: Callable[[Turn], Outputs | None] = field(repr=False)
     on_valid: bool = True
     uses_before: bool = False
+
+    def shows(self, turn: Turn) -> bool:
+        """Whether a caller sees it in a call: a valid one fails, or an invalid one is accepted."""
+        golden = turn.call.outputs
+        try:
+            outputs = self.apply(turn)
+        except (Exception, SystemExit):
+            # Whatever an author's reference raises is a rejection.
+            return golden is not None
+        if outputs is None:
+            return False
+        return golden is None or compare_outputs(golden, outputs) is not None
 
 
 def changed(call: FinishedCall, name: str, value: Any) -> FinishedCall:

@@ -23,18 +23,9 @@ from opcert.cases.drawn import MAX_OUTPUT_ELEMENTS, GoldenCalls, draw_call, draw
 from opcert.cases.mutations import Mutation, mutations_of
 from opcert.choices import Choices, Replay, call_seed
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.run.comparison import compare_outputs
 from opcert.specification.files import Reference, SpecFile, call_reference, golden_outputs
 from opcert.specification.model import Spec
-from opcert.strength.effects import (
-    CORRUPTIONS,
-    Effect,
-    FinishedCall,
-    Outputs,
-    Steps,
-    Turn,
-    memory_faults,
-)
+from opcert.strength.effects import CORRUPTIONS, FinishedCall, Outputs, Steps, Turn, memory_faults
 from opcert.strength.faults import Fault, drawn_fault, misreadings, systematic_faults
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.system import limited
@@ -227,7 +218,7 @@ def measure_strength(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
     # It may get a number of billions in place of a small one.
     reference = limited(spec_file.reference, memory=_ROOM)
     # Of this measurement: it keeps the calls.
-    shows = cache(_shows)
+    shows = cache(lambda effect, turn: effect.shows(turn))
 
     def step_of(fault: Fault, steps: Steps) -> int | None:
         """Return a step in which a fault shows, one with small arrays; None if no step does."""
@@ -272,16 +263,3 @@ def measure_strength(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
     return Strength(
         spec.operator, len(counted) - len(survivors), tuple(survivors), found, tuple(missed)
     )
-
-
-def _shows(effect: Effect, turn: Turn) -> bool:
-    """Whether a caller sees an effect: a valid call fails, or an invalid one is accepted."""
-    golden = turn.call.outputs
-    try:
-        outputs = effect.apply(turn)
-    except (Exception, SystemExit):
-        # Whatever an author's reference raises is a rejection.
-        return golden is not None
-    if outputs is None:
-        return False
-    return golden is None or compare_outputs(golden, outputs) is not None
