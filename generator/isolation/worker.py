@@ -19,13 +19,7 @@ import numpy as np
 
 from opcert.arrays.element_types import Array, type_name
 from opcert.arrays.layouts import ArrayMemory, array_properties
-from opcert.backends.contract import (
-    Backend,
-    as_backend_error,
-    close_backend,
-    declared_reuse,
-    own_lines,
-)
+from opcert.backends.contract import Backend, as_backend_error, close_backend, declared_reuse
 from opcert.backends.lookup import load, option_choices
 from opcert.errors import BackendError, class_name, describe_error
 from opcert.isolation.messages import (
@@ -37,7 +31,7 @@ from opcert.isolation.messages import (
     receive_lines,
     send_message,
 )
-from opcert.run.outcome import Outcome, call_backend, native_code
+from opcert.run.outcome import call_backend, native_code, rejection
 from opcert.system import end_with_parent
 
 # The number of earlier calls whose outputs are compared again for every answer.
@@ -106,8 +100,7 @@ class _Host:
             outcome = call_backend(self._backend, operator, inputs, attributes, dirty_sizes)
         except KeyboardInterrupt as error:
             # The backend raised it itself: a user's interrupt reaches the supervisor alone.
-            reason, lines = describe_error(error), own_lines(error)
-            outcome = Outcome("rejected", reason=reason, rejected_by="runtime", lines=lines)
+            outcome = rejection(error)
         if os.getpid() != self._pid:
             # A child process that the backend forked has returned from the call as well.
             os._exit(0)

@@ -102,9 +102,14 @@ def call_backend(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        reason, rejecter, lines = describe_error(error), rejecter_of(error), own_lines(error)
-        return Outcome("rejected", reason=reason, rejected_by=rejecter, lines=lines)
+        return rejection(error)
     return Outcome("outputs", outputs)
+
+
+def rejection(error: BaseException) -> Outcome:
+    """Return the outcome of a call that raised an error, with who rejected it."""
+    reason, rejecter, lines = describe_error(error), rejecter_of(error), own_lines(error)
+    return Outcome("rejected", reason=reason, rejected_by=rejecter, lines=lines)
 
 
 def native_code(backend: Backend, operator: str, inputs: InputArrays, attributes: Arguments) -> str:
