@@ -56,6 +56,7 @@ class MutationContext(NamedTuple):
 
 # Each returns the replacement of the original, or raises Inapplicable.
 ElementMutation = Callable[[Any, MutationContext], Any]
+ElementMutations = Mapping[str, ElementMutation]
 ListMutation = Callable[[Sequence[Any], MutationContext], Sequence[Any]]
 # The position and the name of each mutation, and the mutation.
 NamedMutations = Iterator[tuple[str, str, ListMutation]]
@@ -83,9 +84,7 @@ def constant(value: object) -> ElementMutation:
     return lambda _, __: value
 
 
-def _of_types(
-    types: Sequence[str], mutations: Mapping[str, ElementMutation]
-) -> dict[str, ElementMutation]:
+def _of_types(types: Sequence[str], mutations: ElementMutations) -> ElementMutations:
     """Return the mutations where the type of the element is one of `types`."""
 
     def mutated(mutation: ElementMutation, value: Any, context: MutationContext) -> Any:
@@ -99,7 +98,7 @@ _NUMBERS = {"zero": 0, "minus-one": -1, "minus-two": -2, "minus-three": -3}
 # The nearest values out of range. A check of the first element only, or of the last, accepts them
 # at every other position, so that each position is a stratum of its own.
 AT_A_BOUND = ("above", "below")
-ELEMENTS: dict[str, ElementMutation] = {
+ELEMENTS: ElementMutations = {
     "plus-one": _plus(1),
     "minus-one": _plus(-1),
     "above": lambda _, context: context.greatest + 1,
@@ -123,7 +122,7 @@ ELEMENTS: dict[str, ElementMutation] = {
     **{f"minus-{name}": _plus(-wrap) for name, wrap in WRAPS.items()},
 }
 # Of a bit: a backend may take any number but 0 for 1, or the last bit or byte of it.
-_BITS: dict[str, ElementMutation] = {
+_BITS: ElementMutations = {
     "flipped": lambda value, _: 1 - value,
     "set-to-two": constant(2),
     "set-to-minus-one": constant(-1),
@@ -168,16 +167,14 @@ def whole(mutations: Mapping[str, ListMutation]) -> NamedMutations:
     return (("", name, mutation) for name, mutation in mutations.items())
 
 
-def mutations_at(
-    positions: Sequence[str], elements: Mapping[str, ElementMutation]
-) -> NamedMutations:
+def mutations_at(positions: Sequence[str], elements: ElementMutations) -> NamedMutations:
     """Yield mutations of single elements at each position."""
     for position in positions:
         for name, mutation in elements.items():
             yield position, name, at_position(position, mutation)
 
 
-def element_mutations(elements: Mapping[str, ElementMutation]) -> NamedMutations:
+def element_mutations(elements: ElementMutations) -> NamedMutations:
     """Yield each mutation of single elements at all positions."""
     for name, mutation in elements.items():
         yield from mutations_at(POSITIONS, {name: mutation})
@@ -298,7 +295,7 @@ def _from_the_end(value: int, context: MutationContext) -> int:
 def number_list_mutations(types: Sequence[str]) -> NamedMutations:
     """Yield mutations of numbers of some types: those of integers, and those of a type."""
     yield from integer_list_mutations()
-    limits: dict[str, ElementMutation] = {
+    limits: ElementMutations = {
         "least": lambda _, context: lowest(context.type),
         "greatest": lambda _, context: highest(context.type),
     }
@@ -309,7 +306,7 @@ def number_list_mutations(types: Sequence[str]) -> NamedMutations:
         elements[f"from-the-end-as-{name}"] = _from_the_end
         yield from mutations_at(POSITIONS[:-1], _of_types((name,), elements))
     if not set(FLOATS).isdisjoint(types):
-        half: dict[str, ElementMutation] = {"plus-half": lambda value, _: value + 0.5}
+        half: ElementMutations = {"plus-half": lambda value, _: value + 0.5}
         yield from mutations_at(POSITIONS, _of_types(FLOATS, half))
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from opcert.arrays.element_types import ELEMENT_TYPES
-from opcert.certificate.certificate import Certificate
+from opcert.certificate.certificate import Certificate, Platform, WorkerPlatform
 from opcert.report.cause_section import cause_section, list_data
 from opcert.report.side_by_side import KIND_MEANINGS, Tally, count_statuses, describe_rejections
 from opcert.suite.format import IndexedCase, RuleText
@@ -175,8 +175,7 @@ class ReportPage:
         process = "a process of its own" if run.isolated else "opcert's process"
         yield "Calls", f"in {process}, {limits}"
         platform = certificate.platform
-        machine = f"{platform.system} {platform.machine}, Python {platform.python}"
-        yield "Platform", f"{machine}, NumPy {platform.numpy}, opcert {platform.opcert}"
+        yield "Platform", f"{_machine(platform)}, opcert {platform.opcert}"
         if run.changed:
             files = ", ".join(run.changed)
             yield "Changed", f"{files}: during the run, so verdicts may be of different versions"
@@ -184,9 +183,7 @@ class ReportPage:
             yield "Processes", f"{run.jobs} at once"
         for worker in run.cluster.platforms if run.cluster else ():
             device = f", device {worker.device}" if worker.device else ""
-            machine = f"{worker.system} {worker.machine}, Python {worker.python}"
-            ran = f"{worker.cases:,} cases on {machine}, NumPy {worker.numpy}{device}"
-            yield "Workers", ran
+            yield "Workers", f"{worker.cases:,} cases on {_machine(worker)}{device}"
         if run.cluster and run.cluster.lost:
             yield "Lost workers", f"{run.cluster.lost}: what ran on them was run again"
 
@@ -284,6 +281,11 @@ class ReportPage:
     def list_data(self) -> dict[str, Any]:
         """The data of the list of cases for report.js."""
         return list_data(self.certificate, self._suite, self.types)
+
+
+def _machine(of: Platform | WorkerPlatform) -> str:
+    """Return the system, the processor and the versions with which calls ran, in words."""
+    return f"{of.system} {of.machine}, Python {of.python}, NumPy {of.numpy}"
 
 
 def _readable(timestamp: str) -> str:
