@@ -276,9 +276,7 @@ class SideBySide:
     @cached_property
     def differing(self) -> list[str]:
         """The cases whose results differ between certificates."""
-        cases = dict.fromkeys(
-            case for column in self.columns for case in column.certificate.by_case
-        )
+        cases = dict.fromkeys(c for column in self.columns for c in column.certificate.by_case)
         return [case for case in cases if len({column.result(case) for column in self.columns}) > 1]
 
     @property
@@ -292,30 +290,31 @@ class SideBySide:
             fixed = [case for case, was, is_ in severities if was > is_ == 0]
             rest = [case for case in differing if case not in {*regressed, *fixed}]
             before, after = first.certificate.causes, column.certificate.causes
-            new = [
-                cause for cause in after if not any(_is_same(former, cause) for former in before)
-            ]
             gone = [
                 cause
-                for cause in before
+                for cause in _without_counterpart(before, after)
                 # What the other run did not select, or does not support, is not fixed.
                 if {0} <= {*map(column.severity, cause.cases)} <= {0, -1}
-                and not any(_is_same(cause, current) for current in after)
             ]
+            new = _without_counterpart(after, before)
             yield Changes(column, new, gone, regressed, fixed, rest)
 
 
-def _is_same(former: Cause, current: Cause) -> bool:
+def _without_counterpart(causes: Sequence[Cause], others: Sequence[Cause]) -> list[Cause]:
+    return [cause for cause in causes if not any(_is_same(cause, other) for other in others)]
+
+
+def _is_same(one: Cause, other: Cause) -> bool:
     """Whether two causes of an operator agree in kind and condition, or in half of their cases.
 
     Without a condition, they agree if the same elements are wrong.
 
     A fixed part of a bug can change the condition that explains the rest.
     """
-    if former.operator != current.operator:
+    if one.operator != other.operator:
         return False
-    first, second = (condition_of(cause.condition) or cause.where for cause in (former, current))
-    if first and first == second and {*former.kinds} & {*current.kinds}:
+    first, second = (condition_of(cause.condition) or cause.where for cause in (one, other))
+    if first and first == second and {*one.kinds} & {*other.kinds}:
         return True
-    shared = len({*former.cases} & {*current.cases})
-    return 2 * shared >= min(len(former.cases), len(current.cases))
+    shared = len({*one.cases} & {*other.cases})
+    return 2 * shared >= min(len(one.cases), len(other.cases))
