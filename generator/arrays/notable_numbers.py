@@ -14,9 +14,8 @@ def numbers_of_note(array: Array, *, computed: bool) -> set[str]:
 
     The size of what is not computed depends on its type alone.
     """
-    return {
-        level for level, flags in flags_of_note(array, computed=computed).items() if flags.any()
-    }
+    flags_by_level = flags_of_note(array, computed=computed)
+    return {level for level, flags in flags_by_level.items() if flags.any()}
 
 
 def flags_of_note(array: Array, *, computed: bool) -> dict[str, Array]:

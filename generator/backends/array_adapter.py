@@ -57,16 +57,15 @@ class ArrayAdapter(ArrayFunctions):
             NotImplementedError: the adapter lacks the operator, or the library a type.
             Exception: the call violates a rule that the library cannot check.
         """
-        trace, traced = Trace(inputs), copy(self)
-        traced._library = Traced(trace, self._library, self._library.__name__)
+        trace, traced, module = Trace(inputs), copy(self), self._library.__name__
+        traced._library = Traced(trace, self._library, module)
         compute = traced._prepare(operator)(**inputs, **attributes)
         # The last line is the one that fails.
         with suppress(Exception):
             outputs = [traced._array_code(tensor) for tensor in compute()]
             trace.lines.append(f"return [{', '.join(outputs)}]")
-        return render_native(
-            "native_calls.py.j2", module=self._library.__name__, setup=self.setup, lines=trace.lines
-        )
+        template = "native_calls.py.j2"
+        return render_native(template, module=module, setup=self.setup, lines=trace.lines)
 
     def _prepare(self, operator: str) -> Callable[..., Compute]:
         """Return the method that reads the arguments of an operator: _slice_8 of openvino/Slice-8.

@@ -219,9 +219,8 @@ class ArrayFunctions(ABC):
             raise ValueError(f"eps {eps} {eps_mode}")
         if type_name(axes.dtype) not in ("i32", "i64"):
             raise TypeError(f"axes of {axes.dtype}")
-        subtract, multiply, add, divide, sqrt = map(
-            self._function, ("subtract", "multiply", "add", "divide", "sqrt")
-        )
+        names = "subtract", "multiply", "add", "divide", "sqrt"
+        subtract, multiply, add, divide, sqrt = map(self._function, names)
 
         def compute() -> list[Any]:
             tensor = self._tensor(data)

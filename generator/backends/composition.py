@@ -124,9 +124,8 @@ def batch_rank(data: Array, indices: Array, axis: Any, batch_dims: int) -> int:
     if not (0 <= count <= range(data.ndim)[axis] and abs(batch_dims) <= data.ndim):
         raise ValueError(f"batch_dims {batch_dims} with axis {axis}")
     if count > indices.ndim or data.shape[:count] != indices.shape[:count]:
-        raise ValueError(
-            f"batches of data {data.shape[:count]} and of indices {indices.shape} differ"
-        )
+        text = f"batches of data {data.shape[:count]} and of indices {indices.shape} differ"
+        raise ValueError(text)
     return count
 
 

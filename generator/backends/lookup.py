@@ -49,9 +49,8 @@ def load(name: str, /, **options: Any) -> Backend:
     """
     for option, values in option_choices(name, options).items():
         listed = ", ".join(f"{option}={value}" for value in values)
-        raise BackendError(
-            f"{option}={ALL_VALUES} means several configurations; choose one: {listed}"
-        )
+        text = f"{option}={ALL_VALUES} means several configurations; choose one: {listed}"
+        raise BackendError(text)
     target = _find(name)
     if _is_constructor(target):
         context = as_backend_error(f"backend '{name}' cannot be constructed")
@@ -120,9 +119,8 @@ def _naming_the_extra(name: str) -> Iterator[None]:
         if name not in BUILT_IN_BACKENDS or error.name is None:
             raise
         package = error.name.partition(".")[0].replace("_", "-")
-        raise BackendError(
-            f"backend '{name}' needs the package {package}; pip install 'opcert[{name}]'"
-        ) from None
+        text = f"backend '{name}' needs the package {package}; pip install 'opcert[{name}]'"
+        raise BackendError(text) from None
 
 
 def _import_module(name: str, module_name: str) -> ModuleType:

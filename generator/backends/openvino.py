@@ -193,9 +193,8 @@ class OpenVino:
             models = [build_model(spec) for spec in specs]
             results = chain.from_iterable(model.get_results() for model in models)
             parameters = chain.from_iterable(model.get_parameters() for model in models)
-            self._core.compile_model(
-                Model([*results], [*parameters]), self._device, self._properties
-            )
+            model = Model([*results], [*parameters])
+            self._core.compile_model(model, self._device, self._properties)
         except Exception:
             half = len(specs) // 2
             return self._compiled(specs[:half]) + self._compiled(specs[half:]) if half else []

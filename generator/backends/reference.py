@@ -65,14 +65,11 @@ def checked_reference(spec: Spec, reference: files.Reference) -> files.Reference
 
     def checked(**arguments: Any) -> list[Array]:
         inputs = {name: value for name, value in arguments.items() if name in declared}
-        tensors = {
-            key: Tensor(
-                type_name(array.dtype),
-                array.shape,
-                tuple(array.ravel().tolist()) if argument_of(key) in spec.number_inputs else None,
-            )
-            for key, array in flatten_variadic(inputs).items()
-        }
+        tensors: dict[str, Tensor] = {}
+        for key, array in flatten_variadic(inputs).items():
+            is_read = argument_of(key) in spec.number_inputs
+            values = tuple(array.ravel().tolist()) if is_read else None
+            tensors[key] = Tensor(type_name(array.dtype), array.shape, values)
         attributes = {name: arguments[name] for name in arguments.keys() - declared}
         for rule in conditions.check(Call(tensors, attributes)).violated:
             require(False, spec.full_id(rule), spec.requirements[rule].text)

@@ -211,9 +211,8 @@ class Neighbours:
                     rank = self._rank(differing, baseline, call)
                     insort(ranked, (rank, number, baseline, call))
                     # No call that follows is better.
-                    if len(ranked) >= most and ranked[most - 1][0] <= max(
-                        _IDEAL, (False, differing, False)
-                    ):
+                    best_to_come = max(_IDEAL, (False, differing, False))
+                    if len(ranked) >= most and ranked[most - 1][0] <= best_to_come:
                         break
         kind = f"other-{respect.replace(' ', '-')}"
         for _, number, baseline, call in ranked[:most]:

@@ -145,15 +145,11 @@ class ElementFormulas:
 
         `computed` makes numbers of floating-point elements, with which formulas compute.
         """
-        tensors = {
-            name: IndexedInput(
-                **vars(tensor),
-                name=name,
-                array=inputs[name],
-                number=computed and computed(inputs[name]),
-            )
-            for name, tensor in call.inputs.items()
-        }
+        tensors = {}
+        for name, tensor in call.inputs.items():
+            array = inputs[name]
+            as_number = computed and computed(array)
+            tensors[name] = IndexedInput(**vars(tensor), name=name, array=array, number=as_number)
         names = {**self.conditions.names(call), **tuples_of_variadic(tensors)}
         counts = self.conditions.output_counts(call)
         described = ((k, i) for k, count in enumerate(counts) for i in range(count))
@@ -252,9 +248,8 @@ class _Formula:
         if isinstance(value, FloatElement):
             if value.tensor.type != output_type:
                 types = f"of type {value.tensor.type}; expected {output_type}"
-                raise ExpressionError(
-                    f"the formula gives elements of '{value.tensor.name}' {types}"
-                )
+                text = f"the formula gives elements of '{value.tensor.name}' {types}"
+                raise ExpressionError(text)
             return bool(value.scalar.tobytes() == element.tobytes())
         if not isinstance(value, int | float):
             text = f"{abbreviate(self._text)} is {abbreviate(value)}; expected an element of an"

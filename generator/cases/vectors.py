@@ -230,9 +230,7 @@ class Laws:
         applies = SpecExpression(self._spec, law.when, *place, "when")
         if not applies.holds(self._conditions.names(call)):
             return False
-        tensors = {
-            key: tensor_of_array(array, call.inputs[key].values) for key, array in inputs.items()
-        }
+        tensors = {k: tensor_of_array(a, call.inputs[k].values) for k, a in inputs.items()}
         names = {**self._conditions.names(call), **tuples_of_variadic(tensors)}
         scope = evaluation_scope(names, _LAW_FUNCTIONS)
         scope["outputs"] = tuple(map(tensor_of_array, outputs))

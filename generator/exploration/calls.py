@@ -216,12 +216,10 @@ class OperatorCalls:
             if violation is None:
                 continue
             call, rule = violation
-            arrays = {
-                key: base.step.inputs[key]
-                if base.call.inputs.get(key) is tensor
-                else materialize_numbered(tensor)
-                for key, tensor in call.inputs.items()
-            }
+            arrays = {}
+            for key, tensor in call.inputs.items():
+                is_kept = base.call.inputs.get(key) is tensor
+                arrays[key] = base.step.inputs[key] if is_kept else materialize_numbered(tensor)
             operator, change = self.spec.operator, mutation.name
             steps.append(step_of_call(operator, call, arrays, None, change, rule))
             if len(steps) == _MAX_REJECTIONS:

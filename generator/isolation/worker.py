@@ -84,9 +84,7 @@ class _Host:
         answer = self._call(request, inputs)
         # Without its memory the process ends now, and not in a later call, which is not at fault.
         self._area.check()
-        altered = [
-            name for name, array in inputs.items() if array_properties(array) != properties[name]
-        ]
+        altered = [n for n, array in inputs.items() if array_properties(array) != properties[n]]
         answer["changed"], answer["altered_inputs"] = self._changed(watched), altered
         return answer
 

@@ -155,15 +155,10 @@ def progress(console: Console) -> Iterator[OnVerdict]:
         def update_bar(verdict: Verdict, number: int, total: int) -> None:
             nonlocal failures
             failures += verdict.status in FAILURE_STATUSES
-            bar.update(
-                task,
-                completed=number,
-                total=total,
-                description=(
-                    _CONFIRMING if number == total and failures else table_cell(verdict.operator)
-                ),
-                failures=f"{failures:,} failures" if failures else "",
-            )
+            is_confirming = number == total and failures
+            words = _CONFIRMING if is_confirming else table_cell(verdict.operator)
+            count = f"{failures:,} failures" if failures else ""
+            bar.update(task, completed=number, total=total, description=words, failures=count)
 
         yield update_bar
 

@@ -337,9 +337,7 @@ class CallRecord:
 
 def input_states(inputs: InputArrays) -> dict[str, InputState]:
     """Return what `copy_in_layout` made, to be compared after a call."""
-    return {
-        name: InputState(array_properties(array), _content(array)) for name, array in inputs.items()
-    }
+    return {name: InputState(array_properties(a), _content(a)) for name, a in inputs.items()}
 
 
 def find_mutation(inputs: InputArrays, states: Mapping[str, InputState]) -> Difference | None:

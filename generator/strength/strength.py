@@ -260,6 +260,5 @@ def measure_strength(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
     counted = [*islice(steps, _FAULTS)]
     survivors = [survivor(f, step) for f, step in counted if step_of(f, cases) is None]
     survivors.sort(key=_simplicity)
-    return Strength(
-        spec.operator, len(counted) - len(survivors), tuple(survivors), found, tuple(missed)
-    )
+    found_at_random = len(counted) - len(survivors)
+    return Strength(spec.operator, found_at_random, tuple(survivors), found, tuple(missed))
