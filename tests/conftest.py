@@ -18,7 +18,7 @@ from opcert.specification import files
 from opcert.specification.files import find_spec_files
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite, core_suite_folder
-from opcert.verdicts import confirmation, further_calls, reduction
+from opcert.verdicts import call_levels, confirmation, further_calls, reduction
 from opcert.verdicts.case_levels import CaseLevels
 from opcert.verdicts.causes import Diagnosis
 from tests import short_suite
@@ -76,6 +76,7 @@ def _few_fresh_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     if "tried_at_length" not in request.fixturenames:
         monkeypatch.setattr(further_calls, "_REPLAYED", 1)
         monkeypatch.setattr(further_calls, "_MORE", 60)
+        monkeypatch.setattr(call_levels, "_ANSWERS", 1)
 
 
 @pytest.fixture
