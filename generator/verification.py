@@ -226,7 +226,7 @@ def _fresh_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
         if name not in certificate.operators or name not in suite.spec_files:
             yield Finding(f"fresh, {name}", "expected an operator of the certificate with a spec")
             continue
-        known = LevelledCalls(suite.spec_files[name], suite.manifest.seed)
+        known = LevelledCalls(suite.spec_files[name], suite.manifest)
         for call in calls:
             if known.fresh(call) is None:
                 yield Finding(f"fresh, {name}", f"found {call.name}, which draws no valid call")

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice
 
 from opcert.cases.drawn import choices_of, draw_call, drawn_calls, drawn_number
-from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile
 from opcert.specification.model import Spec
 from opcert.suite.format import Manifest
@@ -29,7 +28,7 @@ def measure_coverage(suite: Suite, specs: Mapping[str, SpecFile]) -> Iterator[tu
 
 
 def _measure(operator: OperatorSuite, spec: Spec, manifest: Manifest) -> Coverage:
-    calls, is_large = valid_calls(operator), PROFILES[manifest.profile].large
+    calls, is_large = valid_calls(operator), manifest.is_large
     drawn = [_drawn_levels(spec, manifest.seed, case_id, large=is_large) for case_id in calls]
     coverage = _coverage_of_levels(spec, drawn, large=is_large)
     # Large calls test sizes and need not cover the rest again.

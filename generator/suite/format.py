@@ -18,6 +18,7 @@ from opcert.arrays.layouts import C_ORDER, Layout
 from opcert.arrays.tensor_functions import MAX_DIMENSIONS, MAX_ELEMENTS
 from opcert.cases.case import Change
 from opcert.errors import SuiteError
+from opcert.settings import PROFILES
 from opcert.system import read_limited
 from opcert.yaml_files import describe_first_error
 
@@ -336,6 +337,11 @@ class Manifest(StrictModel):
     seed: int
     operators: Mapping[str, OperatorEntry]
     files: Mapping[str, Digest]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether calls are drawn with tensors of up to 2^22 elements."""
+        return self.profile in PROFILES and PROFILES[self.profile].large
 
 
 Model = TypeVar("Model", Index, Manifest)

@@ -30,6 +30,7 @@ from opcert.errors import ExpressionError, Inapplicable, OpcertError
 from opcert.roles.argument import integers_in
 from opcert.run.session import Step, step_of_call
 from opcert.specification.files import SpecFile, golden_outputs
+from opcert.suite.format import Manifest
 from opcert.suite.support import CallProperties
 from opcert.verdicts.reduction import StepMaker, call_of
 from opcert.verdicts.reproduction import FreshDraw
@@ -94,9 +95,11 @@ class LevelledCalls:
     Fresh ones are valid, and no ambiguity touches them.
     """
 
-    def __init__(self, spec_file: SpecFile, seed: int = 0) -> None:
-        """Prepare for the calls of an operator; `seed` is that of the suite, for replays of it."""
-        self._file, self._spec, self._seed = spec_file, spec_file.spec, seed
+    def __init__(self, spec_file: SpecFile, manifest: Manifest | None = None) -> None:
+        """Prepare for the calls of an operator; `manifest` is that of a suite to replay."""
+        self._file, self._spec = spec_file, spec_file.spec
+        self._seed = 0 if manifest is None else manifest.seed
+        self._is_large = manifest is not None and manifest.is_large
         self._conditions = Conditions(spec_file.spec)
         self.properties = Properties(self._conditions)
         self._maker, self._golden = StepMaker(spec_file), GoldenCalls(spec_file)
@@ -111,7 +114,7 @@ class LevelledCalls:
             if fresh.anew:
                 former, answers = self._of_suite(fresh.number)
                 choices = Replay(answers, fresh.anew, call_seed(fresh.name))
-            call = draw_call(self._spec, choices)
+            call = draw_call(self._spec, choices, large=bool(fresh.anew) and self._is_large)
             if call != former and self._conditions.is_decided(call, _MAX_FRESH_ELEMENTS):
                 return call
         return None
@@ -137,7 +140,7 @@ class LevelledCalls:
 
     def _draw_of_suite(self, number: int) -> tuple[Call, Choices]:
         choices = choices_of(self._spec, self._seed, number)
-        return draw_call(self._spec, choices), choices
+        return draw_call(self._spec, choices, large=self._is_large), choices
 
     def support(self, call: Call) -> CallProperties:
         """Return what a declaration of support can exclude."""

@@ -17,7 +17,7 @@ from opcert.cases.integer_levels import MULTIPLES, number_of
 from opcert.diagnosis.table import BoolArray, LevelTable, Point
 from opcert.run.session import Step
 from opcert.specification.files import SpecFile
-from opcert.suite.format import IndexedCase
+from opcert.suite.format import IndexedCase, Manifest
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.spec_check import call_of_case
 from opcert.verdicts.call_levels import (
@@ -102,12 +102,14 @@ class CaseLevels:
         return has_fragile_bits if kind == "bits" else has_different_elements
 
 
-def case_levels(operator: OperatorSuite, spec_file: SpecFile | None, seed: int = 0) -> CaseLevels:
+def case_levels(
+    operator: OperatorSuite, spec_file: SpecFile | None, manifest: Manifest | None = None
+) -> CaseLevels:
     """Return the levels that each case exhibits; without the spec, type and rank at most.
 
-    `seed` is that of the suite.
+    `manifest` is that of the suite.
     """
-    of_spec = None if spec_file is None else LevelledCalls(spec_file, seed)
+    of_spec = None if spec_file is None else LevelledCalls(spec_file, manifest)
     calls = {case.id: call_of_case(operator, case) for case in operator.cases.values()}
     points: dict[str, list[Point]] = {}
     for case in operator.cases.values():

@@ -177,8 +177,8 @@ class Diagnosis:
         return self._last[name][1]
 
     def _levels(self, name: str) -> CaseLevels:
-        operators, seed = self.suite.operators, self.suite.manifest.seed
-        return case_levels(operators[name], self.specs.get(name), seed)
+        operator, spec_file = self.suite.operators[name], self.specs.get(name)
+        return case_levels(operator, spec_file, self.suite.manifest)
 
     @cached_property
     def specs(self) -> Mapping[str, SpecFile]:

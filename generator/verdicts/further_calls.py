@@ -104,20 +104,18 @@ def _tried(
     replays = chain.from_iterable(zip_longest(*map(drawn.replays, numbers)))
     others = (FreshDraw(number=number) for number in range(_MORE if is_open else 0))
     made, support = {call.name for call in former}, declared_support(backend)
-    calls = set[str]()
     end = min(end, time.monotonic() + _OPERATOR_SECONDS)
     for fresh in chain(filter(None, replays), others):
         if time.monotonic() > end:
             break
         call = None if fresh.name in made else drawn.fresh(fresh)
         # Two answers may give the same call.
-        if call is None or repr(call) in calls:
+        if call is None or repr(call) in made:
             continue
+        made.add(repr(call))
         # What the backend declares as unsupported may give any result.
         if support.exclusion_reason(operator.index.operator, drawn.support(call)):
             continue
-        made.add(fresh.name)
-        calls.add(repr(call))
         if not (steps := drawn.fresh_steps(fresh, call)):
             continue
         # Of a stateful backend, the same call with other data would be an earlier one.

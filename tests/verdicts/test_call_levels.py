@@ -1,6 +1,7 @@
 """The levels of calls that no argument says alone: those of the data, and of narrowed integers."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from opcert.arrays.calls import Call
 from opcert.arrays.layouts import Layout
 from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.arrays.tensor_functions import filled
+from opcert.cases.drawn import drawn_calls
 from opcert.run.session import Step
 from opcert.verdicts.call_levels import NARROWED, RESULTS, LevelledCalls, levels_of_data
+from opcert.verdicts.reproduction import FreshDraw
 from tests import shipped
 
 
@@ -66,3 +69,18 @@ def test_an_invalid_call_has_the_levels_of_all_arguments_that_its_rule_compares(
     call = Call({**inputs, "axis": filled("i64", ())}, {"batch_dims": -2})
     levels = LevelledCalls(shipped.spec("Gather-8")).violation(call, "batch-dims-range", {"data"})
     assert "from -n to -1" in levels["batch_dims region"]
+
+
+@pytest.mark.parametrize("profile", ["core", "stress"])
+def test_replays_are_of_the_calls_that_the_suite_draws(profile: str) -> None:
+    spec_file = shipped.spec("Broadcast-1")
+    manifest = shipped.suite("openvino/Broadcast-1").manifest.model_copy(update={"profile": profile})
+    assert manifest.is_large == (profile == "stress")
+    calls = LevelledCalls(spec_file, manifest)
+    drawn = drawn_calls(spec_file.spec, manifest.seed, large=manifest.is_large)
+    for number, call, choices in islice(drawn, 20):
+        arguments = {name: str(value) for name, value in call.arguments.items()}
+        for anew in choices.levels:
+            for change in calls.changes(FreshDraw(number=number, anew=anew)):
+                former = arguments.get(change.partition(" ")[0], "omitted")
+                assert change.partition(" in place of ")[2].startswith(former)

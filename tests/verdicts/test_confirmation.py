@@ -75,7 +75,7 @@ def test_fresh_calls_are_failing_ones_with_one_choice_answered_anew() -> None:
     assert {call.failure for call in replays} == {"value", "bits", None}
     assert len({(call.number, call.anew, call.answer) for call in replays}) == len(replays)
     suite = core_suite()
-    made = LevelledCalls(suite.spec_files[operator], suite.manifest.seed)
+    made = LevelledCalls(suite.spec_files[operator], suite.manifest)
     for replay in replays:
         case = next(case for case in failing if case.endswith(f"-{replay.number:06}"))
         former = call_of_case(*suite.cases[case])
@@ -87,7 +87,7 @@ def test_a_cause_shows_a_change_with_which_a_failing_call_passes() -> None:
     (cause,) = found.causes
     case, _, change = cause.contrast.partition(" passes with ")
     suite = core_suite()
-    made = LevelledCalls(suite.spec_files[cause.operator], suite.manifest.seed)
+    made = LevelledCalls(suite.spec_files[cause.operator], suite.manifest)
     passing = [c for c in found.fresh[cause.operator] if c.anew and c.failure is None]
     changes = [listed(made.changes(c)) for c in passing if case.endswith(f"-{c.number:06}")]
     assert case in cause.cases
@@ -135,7 +135,7 @@ def test_what_a_backend_keeps_changes_no_fresh_call() -> None:
     found = certificate("KeepsAndRounds", "dml-split/drawn-[if]*-[12]-*")
     assert {kind for cause in found.causes for kind in cause.kinds} == {"state", "value"}
     ((operator, calls),) = found.fresh.items()
-    made = LevelledCalls(core_suite().spec_files[operator], core_suite().manifest.seed)
+    made = LevelledCalls(core_suite().spec_files[operator], core_suite().manifest)
     ended = {
         (call.inputs["InputTensor"].type, fresh.failure)
         for fresh in calls
