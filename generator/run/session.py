@@ -4,7 +4,7 @@ A case is a list of steps: make this call, expect that. A run, the confirmation 
 and `explore` execute steps in the same way.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -106,6 +106,8 @@ class ProcessEnd:
     text: str
 
 
+# What a valid call after a rejection does in these ways, it most often does without.
+NOT_OF_STATE = ("bits", "mutated-input")
 SessionFault: TypeAlias = Difference | ProcessEnd
 FaultKind: TypeAlias = FailureKind | Literal["crash", "hang"]
 
@@ -129,13 +131,16 @@ class Session:
         self._records: list[CallRecord] = []
 
     def first_fault(
-        self, steps: Iterable[Step], kind: str | None = None, start: int = 0
+        self,
+        steps: Iterable[Step],
+        counts: Callable[[str], bool] = lambda _: True,
+        start: int = 0,
     ) -> tuple[int, SessionFault] | None:
         """Execute steps up to the first fault; return the number of that step and the fault.
 
-        Faults before the step `start` are passed over, and those of another `kind`, as a run does.
-        An unsupported valid call ends the session without a fault, and so does the end of the
-        process in a step that is passed over.
+        Faults before the step `start` are passed over, and those of a kind that does not count, as
+        a run does. An unsupported valid call ends the session without a fault, and so does the end
+        of the process in a step that is passed over.
         """
         for number, step in enumerate(steps):
             outcome = self.execute(step)
@@ -145,7 +150,7 @@ class Session:
             fault: SessionFault | None = outcome.fault
             if outcome.observed in FATAL_OUTCOMES:
                 fault = ProcessEnd(outcome.observed, outcome.reason)
-            if fault is not None and number >= start and kind in (None, fault.kind):
+            if fault is not None and number >= start and counts(fault.kind):
                 return number, fault
             if isinstance(fault, ProcessEnd) or (unsupported and step.golden is not None):
                 break
@@ -258,7 +263,7 @@ def _run_invalid(
             fault = Difference("state", f"{context} {change}")
         elif step is not invalid and (fault is not None or later.observed != "outputs"):
             fault = fault or Difference("rejected", later.reason or later.observed)
-            kind = fault.kind if fault.kind in ("bits", "mutated-input") else "state"
+            kind = fault.kind if fault.kind in NOT_OF_STATE else "state"
             text = later.reason if fault.kind == "rejected" else fault.text
             fault = Difference(kind, f"{context} failed: {text}", fault.excerpt)
             if kind == "bits":

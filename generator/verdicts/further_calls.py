@@ -11,7 +11,7 @@ import numpy as np
 from opcert.arrays.element_types import same_bytes
 from opcert.cases.drawn import drawn_number
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.run.session import HELD, Session, Step, step_of
+from opcert.run.session import HELD, NOT_OF_STATE, Session, Step, step_of
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.support import declared_support
@@ -194,9 +194,13 @@ class FreshProcess:
         # One after the other, since there may be thousands.
         steps = (step_of(operator, operator.cases[call.case], call.inverted_data) for call in calls)
         held = len(calls) if failure == "aliased-output" else HELD
-        # These may show in any way.
-        kind = None if failure in ("state", *KINDS_OF_SEVERAL_CALLS) else failure
-        fault = self.session(held).first_fault(steps, kind, start)
+
+        def counts(kind: str) -> bool:
+            # These may show in any way.
+            is_any = failure in (None, *KINDS_OF_SEVERAL_CALLS)
+            return is_any or kind == failure or (failure == "state" and kind not in NOT_OF_STATE)
+
+        fault = self.session(held).first_fault(steps, counts, start)
         return [] if fault is None else list(calls[: fault[0] + 1])
 
     def passes_alone(self, operator: OperatorSuite, case: str, failure: str | None) -> bool:

@@ -65,6 +65,29 @@ class KeepsAndRounds(RoundsThroughF16):
         return super().run(operator, inputs, attributes)
 
 
+class BreaksAfterRejections(wrong.Right):
+    """Makes NaNs of f32 quiet, and rejects the first valid call after a rejection."""
+
+    name = "breaks-after-rejections"
+
+    def __init__(self) -> None:
+        self.is_broken = False
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        was_broken, self.is_broken = self.is_broken, True
+        outputs = super().run(operator, inputs, attributes)
+        self.is_broken = False
+        if was_broken:
+            raise ValueError("broken by a rejection")
+        quiet = np.uint32(1 << 22)
+        return [
+            np.where(np.isnan(each), (each.view("u4") | quiet).view("f4"), each)
+            if each.dtype == "f4"
+            else each
+            for each in outputs
+        ]
+
+
 class LosesItsData(wrong.Right):
     """Gives zeros for f32, so that other data gives the result of the call before."""
 

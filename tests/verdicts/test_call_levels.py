@@ -74,7 +74,9 @@ def test_an_invalid_call_has_the_levels_of_all_arguments_that_its_rule_compares(
 @pytest.mark.parametrize("profile", ["core", "stress"])
 def test_replays_are_of_the_calls_that_the_suite_draws(profile: str) -> None:
     spec_file = shipped.spec("Broadcast-1")
-    manifest = shipped.suite("openvino/Broadcast-1").manifest.model_copy(update={"profile": profile})
+    manifest = shipped.suite("openvino/Broadcast-1").manifest.model_copy(
+        update={"profile": profile}
+    )
     assert manifest.is_large == (profile == "stress")
     calls = LevelledCalls(spec_file, manifest)
     drawn = drawn_calls(spec_file.spec, manifest.seed, large=manifest.is_large)

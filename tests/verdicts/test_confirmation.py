@@ -57,6 +57,21 @@ def test_a_failure_that_needs_no_earlier_call_is_reproduced_alone() -> None:
         assert {call.case for call in reproduction.calls} == {case}
 
 
+def test_a_failure_after_a_rejection_is_not_shown_by_what_its_valid_call_does_alone() -> None:
+    found = certificate("BreaksAfterRejections", "dml-split/*")
+    by_case, operator = found.by_case, core_suite().operators["directml/DML_OPERATOR_SPLIT"]
+    # The valid call has other bits of a NaN alone.
+    case = next(
+        name
+        for name, verdict in by_case.items()
+        if verdict.kind == "state" and by_case[str(operator.cases[name].baseline)].kind == "bits"
+    )
+    alone = certify(f"{HOSTED}:BreaksAfterRejections", core_suite(), case=case)
+    (reproduction,) = alone.reproductions.values()
+    assert reproduction.reproduced == "after-other-calls"
+    assert [call.case for call in reproduction.calls] == [case, operator.cases[case].baseline]
+
+
 def test_a_condition_is_tried_on_fresh_calls() -> None:
     found = certificate("RoundsThroughF16", "dml-split/drawn-f*")
     (cause,) = found.causes
