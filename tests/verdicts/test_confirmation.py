@@ -57,7 +57,7 @@ def test_a_failure_that_needs_no_earlier_call_is_reproduced_alone() -> None:
         assert {call.case for call in reproduction.calls} == {case}
 
 
-def test_a_failure_after_a_rejection_is_not_shown_by_what_its_valid_call_does_alone() -> None:
+def test_a_failure_after_a_rejection_is_not_confirmed_by_what_its_valid_call_does_alone() -> None:
     found = certificate("BreaksAfterRejections", "dml-split/*")
     by_case, operator = found.by_case, core_suite().operators["directml/DML_OPERATOR_SPLIT"]
     # The valid call has other bits of a NaN alone.
