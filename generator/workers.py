@@ -73,7 +73,8 @@ class Workers(ABC):
     def close(self) -> None:
         """End the workers that were started here."""
 
-    def check(self) -> None:  # noqa: B027 - a pool that has lost a process fails its tasks
+    @abstractmethod
+    def check(self) -> None:
         """Check that a worker is left.
 
         Raises:
@@ -167,6 +168,9 @@ class Processes(Workers):
     def count(self) -> int:
         """How many processes there are."""
         return self._jobs
+
+    def check(self) -> None:
+        """Do nothing: a pool that has lost a process fails its tasks."""
 
     def end(self, *_: object) -> None:
         """End the processes, in which the tasks run."""

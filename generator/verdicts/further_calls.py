@@ -137,10 +137,11 @@ def _tried(
 def _drawn_numbers(cause: Cause) -> Sequence[int]:
     """Return the numbers of a few of the drawn calls that fail, spread over all of them."""
     numbers = [number for case in cause.cases if (number := drawn_number(case)) is not None]
-    few = numbers[:: max(1, len(numbers) // _REPLAYED)][:_REPLAYED]
+    spread = numbers[:: max(1, len(numbers) // _REPLAYED)]
     # What the call that people read lacks when it passes is worth the most.
     first = drawn_number(cause.representative)
-    return few if first is None else [*dict.fromkeys([first, *few])]
+    few = spread if first is None else [*dict.fromkeys([first, *spread])]
+    return few[:_REPLAYED]
 
 
 # Kinds of failure that only several calls together can show.
