@@ -98,6 +98,14 @@ def test_large_calls_need_not_cover_the_rest_again(suite: Path, specs: Path) -> 
     assert [*measured(suite, specs)] == ["levels", "pairs of levels"]
 
 
+def test_a_suite_with_a_profile_of_its_own_is_measured_as_others_are(
+    suite: Path, specs: Path
+) -> None:
+    former = measured(suite, specs)
+    edit(suite, MANIFEST, lambda manifest: manifest.update(profile="mine"))
+    assert measured(suite, specs) == former
+
+
 def test_a_rule_that_no_call_violates_is_named(suite: Path, specs: Path) -> None:
     remove_cases(suite, lambda case: case["expects"] == "rejection")
     assert missing(suite, specs) == {"rules": {"count-range"}}
