@@ -7,7 +7,7 @@ from runpy import run_path
 from tempfile import TemporaryDirectory
 
 from opcert import settings
-from opcert.cases.drawn import DRAWN
+from opcert.cases.drawn import drawn_number
 from opcert.settings import PROFILES
 from tests.few_cases import Cases, keep_cases, with_baselines
 
@@ -39,7 +39,7 @@ def _shortened(cases: Cases) -> set[str]:
         if cases[name]["expects"] == "rejection" and "ambiguity" not in cases[name]:
             # Their ids end with digits of a digest.
             return name[-1] in "02468ace"
-        _, _, local = name.partition("/")
-        return not local.startswith(DRAWN) or int(local[-6:]) < PROFILES["smoke"].calls
+        number = drawn_number(name)
+        return number is None or number < PROFILES["smoke"].calls
 
     return with_baselines({*filter(is_kept, cases)}, cases)

@@ -134,14 +134,15 @@ def apply_violation(conditions: Conditions, call: Call, violation: Violation) ->
     names, values = conditions.names(call), conditions.spec.names
     functions = {**TENSOR_BUILDERS, **TENSOR_CHANGES}
     changed = call
-    with suppress(Inapplicable):
-        for target, text in violation.items():
-            if any(names[name] is None for name in names_in(text, values) & defaults.keys()):
-                return None
+    for target, text in violation.items():
+        if any(names[name] is None for name in names_in(text, values) & defaults.keys()):
+            return None
+        try:
             value = evaluate(text, names, functions, values)
-            changed = changed.changed(target, value, defaults)
-        return changed if changed != call else None
-    return None
+        except Inapplicable:
+            return None
+        changed = changed.changed(target, value, defaults)
+    return changed if changed != call else None
 
 
 @dataclass(frozen=True)

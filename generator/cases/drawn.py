@@ -9,6 +9,7 @@ then wrong for a neighbour of the call, and for no other. Most neighbours are re
 with one choice answered anew, or some choices of one argument. Two edits give what no draw offers.
 """
 
+import re
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -35,18 +36,29 @@ from opcert.specification.expressions import evaluate, names_in
 from opcert.specification.files import Reference, SpecFile, golden_outputs
 from opcert.specification.model import Spec
 
-# How the name of a drawn case begins; type and rank of the first input and its number follow.
-DRAWN = "drawn-"
+# What the name of a drawn case has: the type and the rank of its first input, and its number.
+_DRAWN = re.compile(r"drawn-[a-z0-9]+-\d+-(\d{6,})")
 # So many draws in a row may give no valid call.
 _PATIENCE = 2000
 # The outputs of a drawn call have at most so many elements.
 MAX_OUTPUT_ELEMENTS = 1 << 21
 
 
+def drawn_id(spec: Spec, call: Call, number: int) -> str:
+    """Return the id of the case of a call that a suite's seed draws under a number."""
+    first = call.inputs[spec.leading_key]
+    return spec.full_id(f"drawn-{first.type}-{first.rank}-{number:06}")
+
+
+def pattern_seed(seed: int, case: str) -> str:
+    """Return the seed of the data patterns of a suite's case, and of calls made from it."""
+    return f"{seed}|{case}"
+
+
 def drawn_number(case: str) -> int | None:
     """Return the number under which a suite's seed draws a case; None if it does not draw it."""
-    _, _, name = case.rpartition("/")
-    return int(name.rpartition("-")[2]) if name.startswith(DRAWN) else None
+    match = _DRAWN.fullmatch(case.rpartition("/")[2])
+    return None if match is None else int(match[1])
 
 
 def draw_call(spec: Spec, choices: Choices, *, large: bool = False) -> Call:
@@ -238,7 +250,7 @@ class Neighbours:
                 with suppress(OpcertError, Inapplicable):
                     replay = Replay(choices, anew, call_seed(baseline.id, number))
                     call = draw_call(spec, replay, large=large)
-                    yield baseline, call.patterned(f"{self.seed}|{baseline.id}")
+                    yield baseline, call.patterned(pattern_seed(self.seed, baseline.id))
 
     def _edits(self, edit: Callable[[Call], Iterator[Call]]) -> Iterator[tuple[Case, Call]]:
         for baseline, _ in self._shuffled(edit.__name__)[:_MAX_BASELINES]:

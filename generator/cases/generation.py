@@ -19,7 +19,7 @@ from opcert.arrays.patterns import materialize
 from opcert.cases.candidates import Candidate, CandidateSearch, UncheckedResult
 from opcert.cases.case import Case, MistakeLog, short_digest
 from opcert.cases.conditions import Conditions
-from opcert.cases.drawn import DRAWN, Neighbours, drawn_calls
+from opcert.cases.drawn import Neighbours, drawn_calls, drawn_id, pattern_seed
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.reference import RuleBroken, unchecked
 from opcert.settings import PROFILES, Profile
@@ -55,7 +55,9 @@ class PositiveCases:
                 documented = flatten_variadic(example.inputs)
                 inputs = {key: _tensor(tensor) for key, tensor in documented.items()}
                 call = Call(inputs, example.attributes)
-                yield self._case(example.id, call, ("examples", i), example=example)
+                yield self._case(
+                    self._spec.full_id(example.id), call, ("examples", i), example=example
+                )
 
     def drawn(self, profile: Profile) -> Iterator[Case]:
         """Yield a case for each drawn call of a profile; a longer suite begins with a shorter."""
@@ -66,13 +68,10 @@ class PositiveCases:
             computes = any(output.computed for output in self._spec.outputs)
             count = max(100, profile.calls // 10) if computes else profile.calls
             for draw, call, choices in islice(calls, count):
-                first = call.inputs[self._spec.leading_key]
-                name = f"{DRAWN}{first.type}-{first.rank}-{draw:06}"
-                yield self._case(name, call, (), choices=choices)
+                yield self._case(drawn_id(self._spec, call, draw), call, (), choices=choices)
 
-    def _case(self, name: str, call: Call, place: YamlPath, **fields: Any) -> Case:
+    def _case(self, identity: str, call: Call, place: YamlPath, **fields: Any) -> Case:
         """Return the case of a valid call, with data patterns of its own."""
-        identity = self._spec.full_id(name)
         check = self.conditions.check(call)
         if check.violated:
             violated = ", ".join(check.violated)
@@ -80,7 +79,7 @@ class PositiveCases:
             raise ExpressionError(text)
         return Case(
             identity,
-            call.patterned(f"{self.seed}|{identity}"),
+            call.patterned(pattern_seed(self.seed, identity)),
             place,
             self._spec.full_ids(*check.satisfied, *self.conditions.behaviours(call)),
             ambiguity=self.conditions.ambiguity(call),
@@ -154,7 +153,7 @@ class NegativeCases:
             extra = [name for name in exhibited if name not in known]
         return Case(
             spec.full_id(f"{candidate.owner}.{candidate.change.name}-{short_digest(baseline.id)}"),
-            candidate.call.patterned(f"{self.search.seed}|{baseline.id}", only_new=True),
+            candidate.call.patterned(pattern_seed(self.search.seed, baseline.id), only_new=True),
             candidate.place,
             spec.full_ids(*(candidate.violated or conditions.behaviours(candidate.call))),
             violated_rule=spec.full_id(candidate.violated[0]) if candidate.violated else None,

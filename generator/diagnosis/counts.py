@@ -12,7 +12,7 @@ from opcert.diagnosis.table import BoolArray, LevelTable
 # Flags as the bits of words.
 _Words = npt.NDArray[np.uint64]
 _WORD_BITS = 64
-# Of failing and of passing cases, for each level.
+# The weights of failing and of passing cases, for each level.
 Counts = npt.NDArray[np.float64]
 # Further cases that fail weigh no more together than the others that fail, or than so many.
 _FEW = 30.0
@@ -55,12 +55,12 @@ class CaseCounter:
         return cases
 
     def counts(self, lines: BoolArray) -> Counts:
-        """Return how many cases that fail, and that pass, have such a line with each level."""
+        """Return the weights of cases that fail, and that pass, with such a line of each level."""
         return self._counts(self._packed_levels, map(_packed, self._by_place(lines)))
 
     @cached_property
     def of_pairs(self) -> Counts:
-        """How many cases that fail, and that pass, have a line with two levels, for each pair.
+        """The weights of cases that fail, and that pass, with a line of each pair of levels.
 
         Levels of no failing case are left out: no condition is worth more with them.
         """
@@ -82,10 +82,10 @@ class CaseCounter:
         cases = first & own
         for of_place, lines_at in zip(others, own_others, strict=True):
             cases[:, : of_place.shape[1]] |= of_place & lines_at
-        own, further, passes = (
+        fails, further_fails, passes = (
             np.bitwise_count(cases & ends).sum(axis=1, dtype=float) for ends in self._packed_ends
         )
-        return np.array([own + self._weight * further, passes])
+        return np.array([fails + self._weight * further_fails, passes])
 
     def _by_place(self, lines: BoolArray) -> Iterator[BoolArray]:
         """Yield the first lines of all cases, then all second lines, and so on."""

@@ -49,18 +49,15 @@ class LevelTable:
         }
         self._column = column
         self._set_lines(*self._lines(cases))
-        # The number of the first of the further cases.
+        # The number of the first of the further cases, if there are some.
         self.first_further = len(cases)
 
     def with_cases(self, cases: Sequence[Sequence[Point]]) -> Self:
-        """Return the table with further cases; levels that the others lack are left out."""
+        """Return the table, which has no further cases, with some; levels it lacks are left out."""
         table = copy(self)
         owners, matrix = self._lines(cases)
-        table.first_further = int(self.owners[-1]) + 1 if len(self.owners) else 0
-        table._set_lines(
-            np.concatenate([self.owners, table.first_further + owners]),
-            np.concatenate([self.matrix, matrix]),
-        )
+        owners = np.concatenate([self.owners, self.first_further + owners])
+        table._set_lines(owners, np.concatenate([self.matrix, matrix]))
         return table
 
     def _set_lines(self, owners: npt.NDArray[np.int64], matrix: BoolArray) -> None:

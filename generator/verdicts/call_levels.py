@@ -21,7 +21,7 @@ from opcert.arrays.element_types import FLOATS, INTEGERS, Array, bits_of, type_n
 from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions, are_small
-from opcert.cases.drawn import GoldenCalls, choices_of, draw_call
+from opcert.cases.drawn import GoldenCalls, choices_of, draw_call, drawn_id, pattern_seed
 from opcert.cases.integer_levels import multiple_of, range_of
 from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH, Properties
 from opcert.choices import Choices, Replay, call_seed
@@ -105,6 +105,7 @@ class LevelledCalls:
         self._maker, self._golden = StepMaker(spec_file), GoldenCalls(spec_file)
         # The call that the suite's seed draws under a number, and what was chosen.
         self._of_suite = cache(self._draw_of_suite)
+        self._elements = cache(self._make_elements)
 
     def fresh(self, fresh: FreshDraw) -> Call | None:
         """Return a fresh call, if its number draws one, and one that is new."""
@@ -132,15 +133,24 @@ class LevelledCalls:
         """Return how each argument of a replay that differs from the drawn call does, in words."""
         (former, _), call = self._of_suite(replay.number), self.fresh(replay)
         old, new = former.arguments, {} if call is None else call.arguments
-        return [
-            f"{name} {_in_words(new.get(name))} in place of {_in_words(old.get(name))}"
-            for name in {**old, **new}
-            if old.get(name) != new.get(name)
-        ]
+        changes = []
+        for name in {**old, **new}:
+            before, after = (_in_words(arguments.get(name)) for arguments in (old, new))
+            if before != after:
+                changes.append(f"{name} {after} in place of {before}")
+            elif old.get(name) != new.get(name):
+                changes.append(f"other elements of {name}")
+        return changes
 
     def _draw_of_suite(self, number: int) -> tuple[Call, Choices]:
         choices = choices_of(self._spec, self._seed, number)
         return draw_call(self._spec, choices, large=self._is_large), choices
+
+    def _make_elements(self, number: int) -> Mapping[str, Array]:
+        """Return the inputs of a drawn call of the suite."""
+        call, _ = self._of_suite(number)
+        seed = pattern_seed(self._seed, drawn_id(self._spec, call, number))
+        return self._golden.arrays(call.patterned(seed))
 
     def support(self, call: Call) -> CallProperties:
         """Return what a declaration of support can exclude."""
@@ -158,6 +168,13 @@ class LevelledCalls:
 
     def _fresh_step(self, fresh: FreshDraw, call: Call) -> Step:
         arrays = self._golden.arrays(call.patterned(fresh.name))
+        if fresh.anew:
+            # What a replay leaves as it was has the elements of the drawn call.
+            (former, _), elements = self._of_suite(fresh.number), self._elements(fresh.number)
+            for name, tensor in call.inputs.items():
+                old = former.inputs.get(name)
+                if old is not None and replace(old, layout=tensor.layout) == tensor:
+                    arrays[name] = elements[name]
         return step_of_call(self._spec.operator, call, arrays)
 
     def points(self, call: Call, make_step: Callable[[], Step]) -> list[Point]:

@@ -333,20 +333,21 @@ def _cause(
 def _contrast(
     levels: CaseLevels, draft: Draft, cases: Sequence[str], fresh: Sequence[FreshCall]
 ) -> str:
-    """Return the smallest change that makes a failing call pass, in words, if one is known.
+    """Return the smallest change with which a replay of a failing call passes, in words, if any.
 
     The call that passes must lack the condition: it is evidence that anyone can check.
     """
-    numbers = {drawn_number(case): case for case in cases if drawn_number(case) is not None}
+    if (calls := levels.calls) is None:
+        return ""
+    numbers = {drawn_number(case): case for case in cases}
     matched = levels.table.matching(draft.condition) if draft.condition else levels.mask(())
-    found = [
-        (len(changes), len(text), f"{numbers[call.number]} passes with {text}")
-        for call in fresh
-        if call.anew and call.failure is None and call.can_show(draft.kinds[0])
-        if call.number in numbers and call.name in levels.numbers and levels.calls is not None
-        if not matched[levels.numbers[call.name]]
-        for changes in [levels.calls.changes(call)]
-        for text in [listed(changes)]
-        if len(text) <= _MOST_READ
-    ]
+    found: list[tuple[int, int, str]] = []
+    for call in fresh:
+        is_replay = call.anew != "" and call.number in numbers and call.name in levels.numbers
+        if not is_replay or call.failure is not None or not call.can_show(draft.kinds[0]):
+            continue
+        changes = calls.changes(call)
+        text = listed(changes)
+        if not matched[levels.numbers[call.name]] and len(text) <= _MOST_READ:
+            found.append((len(changes), len(text), f"{numbers[call.number]} passes with {text}"))
     return min(found, default=(0, 0, ""))[2]
