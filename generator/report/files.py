@@ -285,8 +285,8 @@ def refuse_other_suite(certificate: Certificate, suite: Suite) -> None:
             f"suite {suite.digest[:12]}; name the folder of the certificate's suite by --suite"
         )
     for verdict in certificate.verdicts:
-        case = suite.cases.get(verdict.case)
-        if case is None or case.operator != verdict.operator:
+        operator = suite.operators.get(verdict.operator)
+        if operator is None or verdict.case not in operator.cases:
             raise OpcertError(
                 f"the certificate has a verdict of {verdict.case} of {verdict.operator}, a case "
                 "that its suite does not have: the certificate was changed; use the original"

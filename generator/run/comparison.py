@@ -330,7 +330,7 @@ class CallRecord:
 
     @property
     def nbytes(self) -> int:
-        """The size in bytes of what the record keeps alive."""
+        """The size in bytes of what is compared again; the record keeps it twice."""
         contents = sum(len(state.content) for state in self.states.values())
         return _RECORD_BYTES + self.remote_bytes + contents + sum(a.nbytes for a in self.golden)
 

@@ -61,7 +61,7 @@ def batches(suite: Suite, cases: Sequence[str], size: int = BATCH_CASES) -> Iter
                 batch = []
 
 
-# The maximum size in bytes of the inputs and outputs that are retained for later checks.
+# The maximum size in bytes of the inputs and outputs that are compared again after later cases.
 RETAINED_BYTES = 1 << 26
 # The maximum number of output elements of the call that is repeated.
 MAX_REPEATED_ELEMENTS = 1 << 10
