@@ -23,7 +23,7 @@ from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 from opcert.verdicts.waivers import Waiver
 
-SCHEMA = 16
+SCHEMA = 17
 Part = TypeVar("Part")
 
 # Relative to the folder of the certificate, without `..` and without hidden files.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
-from itertools import chain, product
+from itertools import chain, product, zip_longest
 from math import prod
 from typing import Any
 
@@ -114,11 +114,30 @@ class LevelledCalls:
             former, choices = None, choices_of(self._spec, _SEED, fresh.number)
             if fresh.anew:
                 former, answers = self._of_suite(fresh.number)
-                choices = Replay(answers, fresh.anew, call_seed(fresh.name))
+                replay = fresh.model_copy(update={"alone": ""})
+                choices = Replay(answers, fresh.anew, call_seed(replay.name))
             call = draw_call(self._spec, choices, large=bool(fresh.anew) and self._is_large)
+            if former is not None and fresh.alone:
+                changed = call.arguments.get(fresh.alone)
+                call = former.changed(fresh.alone, changed, self._spec.defaults)
             if call != former and self._conditions.is_decided(call, _MAX_FRESH_ELEMENTS):
                 return call
         return None
+
+    def trials(
+        self, numbers: Sequence[int], passing: Collection[str], others: int
+    ) -> Iterator[FreshDraw]:
+        """Yield the replays of drawn calls, then a number of other fresh calls.
+
+        A replay that is among the `passing` ones when the next is asked for is followed by its
+        parts.
+        """
+        # One of each call in turn, so that those for which there is time are of all sorts.
+        for replay in chain.from_iterable(zip_longest(*map(self.replays, numbers))):
+            if replay is not None:
+                yield replay
+                yield from self._parts(replay) if replay.name in passing else ()
+        yield from (FreshDraw(number=number) for number in range(others))
 
     def replays(self, number: int) -> Iterator[FreshDraw]:
         """Yield the replays of a drawn call of the suite, some for each choice, in no order."""
@@ -129,18 +148,27 @@ class LevelledCalls:
             for answer, name in product(range(_ANSWERS), names):
                 yield FreshDraw(number=number, anew=name, answer=answer)
 
+    def _parts(self, replay: FreshDraw) -> Iterator[FreshDraw]:
+        """Yield what changes one of the arguments that a replay changes, if these are several."""
+        if len(changed := self._changed(replay)) > 1:
+            for name in changed:
+                yield replay.model_copy(update={"alone": name})
+
     def changes(self, replay: FreshDraw) -> list[str]:
         """Return how each argument of a replay that differs from the drawn call does, in words."""
+        return [
+            f"other elements of {name}"
+            if (before := _in_words(old)) == (after := _in_words(new))
+            else f"{name} {after} in place of {before}"
+            for name, (old, new) in self._changed(replay).items()
+        ]
+
+    def _changed(self, replay: FreshDraw) -> Mapping[str, tuple[object, object]]:
+        """Return the arguments of the drawn call that a replay changes, before and after it."""
         (former, _), call = self._of_suite(replay.number), self.fresh(replay)
         old, new = former.arguments, {} if call is None else call.arguments
-        changes = []
-        for name in {**old, **new}:
-            before, after = (_in_words(arguments.get(name)) for arguments in (old, new))
-            if before != after:
-                changes.append(f"{name} {after} in place of {before}")
-            elif old.get(name) != new.get(name):
-                changes.append(f"other elements of {name}")
-        return changes
+        pairs = {name: (old.get(name), new.get(name)) for name in {**old, **new}}
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
     def _draw_of_suite(self, number: int) -> tuple[Call, Choices]:
         choices = choices_of(self._spec, self._seed, number)

@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, zip_longest
 
 import numpy as np
 
@@ -31,7 +30,6 @@ from opcert.verdicts.dependence import (
 from opcert.verdicts.reduction import StepMaker, call_of, elements_to_read, shortened
 from opcert.verdicts.reproduction import (
     FreshCall,
-    FreshDraw,
     ReproducedCall,
     Reproduction,
     SerializedCall,
@@ -100,12 +98,10 @@ def _tried(
     ]
     is_open = any(len(cause.cases) <= _FEW or not cause.condition for cause in causes)
     numbers = [number for cause in causes for number in _drawn_numbers(cause)]
-    # One of each in turn, so that those for which there is time are of all sorts.
-    replays = chain.from_iterable(zip_longest(*map(drawn.replays, numbers)))
-    others = (FreshDraw(number=number) for number in range(_MORE if is_open else 0))
+    passing: set[str] = set()
     made, support = {call.name for call in former}, declared_support(backend)
     end = min(end, time.monotonic() + _OPERATOR_SECONDS)
-    for fresh in chain(filter(None, replays), others):
+    for fresh in drawn.trials(numbers, passing, _MORE if is_open else 0):
         if time.monotonic() > end:
             break
         call = None if fresh.name in made else drawn.fresh(fresh)
@@ -114,9 +110,8 @@ def _tried(
             continue
         made.add(repr(call))
         # What the backend declares as unsupported may give any result.
-        if support.exclusion_reason(operator.index.operator, drawn.support(call)):
-            continue
-        if not (steps := drawn.fresh_steps(fresh, call)):
+        excluded = support.exclusion_reason(operator.index.operator, drawn.support(call))
+        if excluded or not (steps := drawn.fresh_steps(fresh, call)):
             continue
         # Of a stateful backend, the same call with other data would be an earlier one.
         steps = steps[:1] if is_stateful else steps
@@ -131,6 +126,7 @@ def _tried(
         if not session.declined:
             shows = have_different_elements(o for step in steps for o in step.golden or ())
             failure = None if fault is None else fault[1].kind
+            passing |= {fresh.name} if shows and failure is None else set()
             yield FreshCall(**fresh.model_dump(), failure=failure, shows=shows)
 
 

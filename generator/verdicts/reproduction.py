@@ -42,17 +42,20 @@ class FreshDraw(StrictModel):
     """What determines a call that no suite has.
 
     It is the fresh call with a number, or the call that the seed of the suite draws under this
-    number, with the choice `anew` answered anew; `answer` is the number of the answer.
+    number, with the choice `anew` answered anew; `answer` is the number of the answer. Of several
+    arguments that this changes, one can be changed `alone`.
     """
 
     number: Annotated[int, Field(ge=0, lt=1 << 53)]
     anew: str = ""
     answer: Annotated[int, Field(ge=0, lt=1 << 16)] = 0
+    alone: str = ""
 
     @property
     def name(self) -> str:
         """The name of the call among the cases of the diagnosis."""
-        return f"fresh/{self.number}" + (f"/{self.anew}/{self.answer}" if self.anew else "")
+        replay = f"/{self.anew}/{self.answer}" if self.anew else ""
+        return f"fresh/{self.number}{replay}" + (f"/{self.alone}" if self.alone else "")
 
 
 class FreshCall(FreshDraw):

@@ -116,6 +116,18 @@ def test_what_a_replay_leaves_as_it_was_has_the_elements_of_the_case(name: str) 
     assert kept >= 20
 
 
+def test_a_replay_that_passes_is_followed_by_calls_that_change_one_argument_each() -> None:
+    suite = shipped.suite("openvino/Slice-8")
+    calls = LevelledCalls(shipped.spec("Slice-8"), suite.manifest)
+    numbers = [n for case in suite if (n := drawn_number(case.id)) is not None][:3]
+    replays = [replay for number in numbers for replay in calls.replays(number)]
+    assert not any(trial.alone for trial in calls.trials(numbers, (), 0))
+    passing = {replay.name for replay in replays}
+    parts = [trial for trial in calls.trials(numbers, passing, 0) if trial.alone]
+    changed = {len(calls.changes(part)) for part in parts if calls.fresh(part) is not None}
+    assert changed == {1}
+
+
 @pytest.mark.parametrize(
     ("case", "number"),
     [
