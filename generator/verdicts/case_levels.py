@@ -54,6 +54,8 @@ class CaseLevels:
     table: LevelTable
     calls: LevelledCalls | None = None
     _visible: dict[str, tuple[bool, bool]] = field(default_factory=dict)
+    # The points of fresh calls, since each of several searches has the former calls and more.
+    _fresh: dict[str, Sequence[Point]] = field(default_factory=dict)
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -64,11 +66,13 @@ class CaseLevels:
         """Return the levels of the cases and of some fresh calls, which only a spec can draw."""
         if not calls or self.calls is None:
             return self
-        points: dict[str, Sequence[Point]] = {}
         for fresh in calls:
-            call = self.calls.fresh(fresh)
-            if call is not None and (own := self.calls.fresh_points(fresh, call)):
-                points[fresh.name] = own
+            if fresh.name not in self._fresh:
+                call = self.calls.fresh(fresh)
+                own = [] if call is None else self.calls.fresh_points(fresh, call)
+                self._fresh[fresh.name] = own
+        found = {fresh.name: self._fresh[fresh.name] for fresh in calls}
+        points = {name: levels for name, levels in found.items() if levels}
         table = self.table.with_cases([*points.values()])
         return replace(self, points={**self.points, **points}, table=table)
 

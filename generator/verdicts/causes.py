@@ -122,7 +122,8 @@ class Diagnosis:
                 kinds = Counter(kind_of[case] for case in cases).most_common()
                 own = replace(draft, kinds=tuple(kind for kind, _ in kinds))
                 cause = _cause(levels, own, cases, attributed, reproductions, words)
-                causes.append(replace(cause, contrast=_contrast(levels, own, cases, fresh)))
+                contrast = _contrast(levels, own, cases, reproductions, fresh)
+                causes.append(replace(cause, contrast=contrast))
         return causes
 
     def _searched(
@@ -331,7 +332,11 @@ def _cause(
 
 
 def _contrast(
-    levels: CaseLevels, draft: Draft, cases: Sequence[str], fresh: Sequence[FreshCall]
+    levels: CaseLevels,
+    draft: Draft,
+    cases: Sequence[str],
+    reproductions: Mapping[str, Reproduction],
+    fresh: Sequence[FreshCall],
 ) -> str:
     """Return the smallest change with which a replay of a failing call passes, in words, if any.
 
@@ -339,6 +344,10 @@ def _contrast(
     """
     if (calls := levels.calls) is None:
         return ""
+    ends = {case: one.reproduced for case, one in reproductions.items() if case in levels.numbers}
+    if "after-other-calls" in ends.values():
+        # Others may fail for the calls before them alone, and pass as they are.
+        cases = [case for case in cases if ends.get(case) == "alone"]
     numbers = {drawn_number(case): case for case in cases}
     matched = levels.table.matching(draft.condition) if draft.condition else levels.mask(())
     found: list[tuple[int, int, str]] = []

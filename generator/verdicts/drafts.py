@@ -8,6 +8,7 @@ from itertools import combinations, product
 import numpy as np
 
 from opcert.diagnosis.explanations import explain_failures, necessary_condition
+from opcert.diagnosis.search import Search
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
 from opcert.verdicts.call_levels import VIOLATED_RULE
 
@@ -36,9 +37,9 @@ MAX_UNEXPLAINED = 0.25
 # Where few faults would be visible, a cause explains at least so many failures, or this share of
 # its kind: fewer have a condition by chance.
 _MIN_HIDDEN, _MIN_HIDDEN_SHARE = 30, 0.05
-# Where it takes more conditions than this to explain a kind, or many failures are left, what all
-# its failures have is its cause, if no more than this many times as many passing cases have it.
-_MOST_OF_A_KIND, _PASSING_OF_COMMON = 2, 2
+# What all failures of a kind have is its cause if this states in fewer bits which cases fail than
+# several conditions do, and if no more than this many times as many passing cases have it.
+_PASSING_OF_COMMON = 2
 # A cause of less than this share of the failures of its kind that no condition explains has its
 # condition by chance. Of these failures, so many may lack what the others have in common.
 _MIN_SHARE, _MAX_LACKING = 0.1, 0.05
@@ -112,11 +113,13 @@ def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Dr
     has_others = (left & ~table.matching(_rule(most.condition))).any()
     most_left = max(1, MAX_UNEXPLAINED * most.explained.sum())
     is_open = not drafts or has_others or left.sum() > most_left
-    if (is_open or len(drafts) > _MOST_OF_A_KIND) and len(rules) < 2:
+    if (is_open or len(drafts) > 1) and len(rules) < 2:
         # Where a bug does not always show, conditions say in which calls it does, by chance.
         common = necessary_condition(table, failing, rest.passing)
         share = (table.matching(common) & rest.passing).sum() / failing.sum()
-        if common and share <= _PASSING_OF_COMMON:
+        length = Search(table, failing, rest.passing).description_length
+        is_shorter = length([common]) < length([draft.condition for draft in drafts])
+        if common and share <= _PASSING_OF_COMMON and is_shorter:
             whole = replace(rest, explained=failing, common=common)
             return [replace(whole, condition=common, common=()) if share <= 1 else whole]
     if not is_open:
