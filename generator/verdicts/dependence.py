@@ -6,6 +6,7 @@ the least that those share which make the call fail, and that no other one share
 """
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -195,13 +196,18 @@ class Trial:
 
 
 def most_alike(last: Known, cases: Iterable[Known]) -> list[Known]:
-    """Return the cases that share the most facts with another one, the most alike last."""
+    """Return the cases that share the most with another one, the most alike last.
 
-    def shared(case: Known) -> int:
-        names = {**case.facts, **last.facts}
-        return sum(case.facts.get(name) == last.facts.get(name) for name in names)
-
-    return sorted(cases, key=shared)[-ALIKE:]
+    The fewer cases share a fact, the more it weighs (as in retrieval; Sparck Jones, 1972): a cache
+    confuses calls of one shape, and many calls have the same type.
+    """
+    cases = [*cases]
+    likeness = dict.fromkeys((case.case for case in cases), 0.0)
+    for name, fact in last.facts.items():
+        sharing = [case.case for case in cases if case.facts.get(name) == fact]
+        for id_ in sharing:
+            likeness[id_] += math.log(len(cases) / len(sharing))
+    return sorted(cases, key=lambda case: likeness[case.case])[-ALIKE:]
 
 
 def candidates(last: Known, cases: Sequence[Known]) -> list[Known]:

@@ -117,11 +117,11 @@ def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Dr
         # Where a bug does not always show, conditions say in which calls it does, by chance.
         common = necessary_condition(table, failing, rest.passing)
         share = (table.matching(common) & rest.passing).sum() / failing.sum()
-        length = Search(table, failing, rest.passing).description_length
-        is_shorter = length([common]) < length([draft.condition for draft in drafts])
-        if common and share <= _PASSING_OF_COMMON and is_shorter:
-            whole = replace(rest, explained=failing, common=common)
-            return [replace(whole, condition=common, common=()) if share <= 1 else whole]
+        if common and share <= _PASSING_OF_COMMON:
+            length = Search(table, failing, rest.passing).description_length
+            if length([common]) < length([draft.condition for draft in drafts]):
+                whole = replace(rest, explained=failing, common=common)
+                return [replace(whole, condition=common, common=()) if share <= 1 else whole]
     if not is_open:
         whole = replace(most, explained=most.explained | left)
         return _gathered([whole if draft is most else draft for draft in drafts], table)

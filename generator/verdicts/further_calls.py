@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -148,8 +149,8 @@ MAX_LISTED = 1000
 _SHORTENING_SECONDS = 15.0
 # From how many cases parts are taken for further trials, and how often a part is changed.
 _VARIED, _VARIATIONS = 40, 2
-# Of how many failures that need an earlier call one is chosen.
-_MADE_ALONE = 8
+# Of how many failures that need an earlier call one is chosen, and how many others are tried.
+_MADE_ALONE, _FURTHER = 8, 2
 # Fewer trials do not separate what matters about earlier calls.
 _MIN_TRIALS = 8
 
@@ -261,11 +262,15 @@ class EarlierCalls:
         calls = (ReproducedCall(case=firsts[0]), last) if first.case != last.case else (first, last)
         others = explained_by(relation_of(trials, different), failures, known)
         # Failures of further calls show what the first one shares by chance.
-        for other in [c for c in others if c != last.case and known[c].outcome == "outputs"][:2]:
+        valid = [c for c in others if c != last.case and known[c].outcome == "outputs"]
+        for other in islice(filter(self._passes_alone, valid[:_MADE_ALONE]), _FURTHER):
             trials += self._trials(ReproducedCall(case=other))
         relation = relation_of(trials, different) if len(trials) >= _MIN_TRIALS else None
         update = {"relation": relation, "calls": calls, "reduced": self._serialized(pair)}
         return reproduction.model_copy(update=update)
+
+    def _passes_alone(self, case: str) -> bool:
+        return self._process.passes_alone(self._operator, case, None)
 
     def _most_alike_pair(
         self, first: ReproducedCall, last: ReproducedCall

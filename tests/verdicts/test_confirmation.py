@@ -49,6 +49,13 @@ def test_the_cause_says_which_earlier_calls_make_others_fail() -> None:
     assert set(cause.cases) == {v.case for v in found.verdicts if v.status == "fail"}
 
 
+@pytest.mark.slow
+def test_earlier_calls_are_found_beside_a_fault_that_shows_alone() -> None:
+    found = certificate("PlansAndRounds", "variadic-split-1/drawn-[fi]*-[12]-*")
+    (statement,) = [c.statement for c in found.causes if c.kinds == ("state",)]
+    assert "another value of axis" in statement
+
+
 def test_a_failure_that_needs_no_earlier_call_is_reproduced_alone() -> None:
     found = certificate("RoundsThroughF16", "dml-split/drawn-f32-[12]-*")
     assert found.reproductions

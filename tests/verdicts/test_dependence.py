@@ -17,6 +17,7 @@ from opcert.verdicts.dependence import (
     explained_by,
     facts_of,
     known_case,
+    most_alike,
     relation_of,
 )
 from opcert.verdicts.further_calls import parts_taken
@@ -105,6 +106,13 @@ def test_what_both_calls_lack_of_an_argument_that_they_have_is_nothing_in_common
     )
     trials = [Trial(alike, last, True), Trial(other, last, False)]
     assert relation_of(trials).same == ("axis",)
+
+
+def test_calls_are_most_alike_that_share_what_few_others_have() -> None:
+    many = [known(f"of-one-type-{i}", shape=(i,), type="f32", layout="C") for i in range(20)]
+    same_shape = known("same-shape", shape=(2, 3), type="i8", layout="gaps")
+    last = known("last", shape=(2, 3), type="f32", layout="C")
+    assert most_alike(last, [same_shape, *many])[-1] == same_shape
 
 
 def test_what_only_the_earlier_call_has_is_a_difference() -> None:
