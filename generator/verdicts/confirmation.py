@@ -40,8 +40,9 @@ from opcert.verdicts.verdict import FAILURE_STATUSES, Verdict, judge
 MAX_CAUSES, MAX_TRIES = 50, 3
 # The number of calls after which a backend with a ring of output buffers reuses the first one.
 _BUFFER_TURNS = 64
-# How many later cases may show that an output or an input was written to.
-_LATER_CASES = 20
+# How many later cases may show that an output or an input was written to, and how many earlier ones
+# that are alike are tried before all of them are.
+_LATER_CASES, _EARLIER_ALIKE = 20, 100
 # The time limits in seconds: for the search of all earlier calls on which failures depend; for that
 # of one failure, for what its earlier calls have in common, and for those of further failures; and
 # for the reduction of all calls of a run.
@@ -226,13 +227,14 @@ class Confirmation:
             yield (), [c for name in after for c in calls_of_case(operator.cases[name])]
         # A backend most often confuses calls that are alike.
         known = self._known(operator.index.operator)
-        alike = most_alike(known[case.id], (known[name] for name in ids[:position]))
+        before = (known[name] for name in ids[:position])
+        alike = most_alike(known[case.id], before, _EARLIER_ALIKE)
         if alike:
             yield [ReproducedCall(case=other.case) for other in alike], ()
         count = 1
         while count < 4 * position:
-            before = ids[max(0, position - count) : position]
-            yield [c for name in before for c in calls_of_case(operator.cases[name])], ()
+            last = ids[max(0, position - count) : position]
+            yield [c for name in last for c in calls_of_case(operator.cases[name])], ()
             count *= 4
 
     def _fails_in_dirtied_memory(

@@ -195,7 +195,7 @@ class Trial:
         return self.shares(name) and (name in self.last.facts or not is_given)
 
 
-def most_alike(last: Known, cases: Iterable[Known]) -> list[Known]:
+def most_alike(last: Known, cases: Iterable[Known], most: int = ALIKE) -> list[Known]:
     """Return the cases that share the most with another one, the most alike last.
 
     The fewer cases share a fact, the more it weighs (as in retrieval; Sparck Jones, 1972): a cache
@@ -207,7 +207,7 @@ def most_alike(last: Known, cases: Iterable[Known]) -> list[Known]:
         sharing = [case.case for case in cases if case.facts.get(name) == fact]
         for id_ in sharing:
             likeness[id_] += math.log(len(cases) / len(sharing))
-    return sorted(cases, key=lambda case: likeness[case.case])[-ALIKE:]
+    return sorted(cases, key=lambda case: likeness[case.case])[-most:]
 
 
 def candidates(last: Known, cases: Sequence[Known]) -> list[Known]:
