@@ -378,7 +378,7 @@ class Certificate(StrictModel):
         """Return the text of certificate.json."""
         data = self.model_dump(mode="json", exclude_unset=True, exclude={"verdicts"})
         begin = json.dumps({"schema": SCHEMA, **data, "verdicts": []}, indent=1)
-        # One after the other: as plain data, all of them take ten times the memory of the text.
+        # One after the other, so that memory never holds all of them as plain data.
         verdicts = (
             json.dumps(_VERDICT.dump_python(verdict, mode="json"), indent=1).replace("\n", "\n  ")
             for verdict in self.verdicts

@@ -84,9 +84,10 @@ def _tried(
 ) -> Iterator[FreshCall]:
     """Yield fresh calls that show which terms of the conditions of an operator's causes matter.
 
-    They are failing calls with one choice answered anew, of which some pass. Where a cause has few
-    failures or no condition, calls follow that are drawn without regard to it. `former` calls are
-    not made again, and none is made after the time `end`.
+    They are failing calls with one choice answered anew, of which some pass. If such a choice
+    changes several arguments, they are changed one at a time, too. Where a cause has few failures
+    or no condition, calls follow that are drawn without regard to it. `former` calls are not made
+    again, and none is made after the time `end`.
     """
     operator, drawn = levels.operator, levels.calls
     if drawn is None:
