@@ -346,8 +346,10 @@ def _contrast(
         return ""
     ends = {case: one.reproduced for case, one in reproductions.items() if case in levels.numbers}
     if "after-other-calls" in ends.values():
-        # Others may fail for the calls before them alone, and pass as they are.
-        cases = [case for case in cases if ends.get(case) == "alone"]
+        # Others may fail for the calls before them alone, and pass as they are; a replay is made
+        # alone if it fails.
+        failing = {call.number for call in fresh if call.anew and call.failure is not None}
+        cases = [c for c in cases if ends.get(c) == "alone" or drawn_number(c) in failing]
     numbers = {drawn_number(case): case for case in cases}
     matched = levels.table.matching(draft.condition) if draft.condition else levels.mask(())
     found: list[tuple[int, int, str]] = []

@@ -13,6 +13,7 @@ from opcert.cases import drawn
 from opcert.errors import OpcertError, listed
 from opcert.suite.spec_check import call_of_case
 from opcert.verdicts.call_levels import LevelledCalls
+from opcert.verdicts.causes import Diagnosis
 from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
@@ -50,7 +51,7 @@ def test_the_cause_says_which_earlier_calls_make_others_fail() -> None:
 
 
 @pytest.mark.slow
-def test_earlier_calls_are_found_beside_a_fault_that_shows_alone() -> None:
+def test_earlier_calls_are_found_although_another_fault_needs_none() -> None:
     found = certificate("PlansAndRounds", "variadic-split-1/drawn-[fi]*-[12]-*")
     (statement,) = [c.statement for c in found.causes if c.kinds == ("state",)]
     assert "another value of axis" in statement
@@ -116,6 +117,23 @@ def test_a_cause_shows_a_change_with_which_a_failing_call_passes() -> None:
     assert change in changes
     # What is rounded is of a float type; the other differences follow from the type.
     assert re.match(r"InputTensor .* in place of f(32|64)\[.* and OutputTensors ", change)
+
+
+def test_a_change_is_stated_of_calls_that_fail_alone() -> None:
+    found = certificate("RoundsThroughF16", "dml-split/drawn-f*")
+    passing = {name: [c for c in calls if not c.failure] for name, calls in found.fresh.items()}
+    alone = found.reproductions
+    later = {"reproduced": "after-other-calls"}
+    after = {case: made.model_copy(update=later) for case, made in alone.items()}
+    diagnosis = Diagnosis(core_suite())
+    for reproductions, fresh, is_stated in (
+        (alone, passing, True),
+        (after, passing, False),
+        # Replays that fail do so alone.
+        (after, found.fresh, True),
+    ):
+        (cause,) = diagnosis.causes(found.verdicts, reproductions, fresh)
+        assert bool(cause.contrast) == is_stated
 
 
 def test_what_a_backend_declares_as_unsupported_is_not_tried() -> None:
