@@ -37,8 +37,9 @@ MAX_UNEXPLAINED = 0.25
 # Where few faults would be visible, a cause explains at least so many failures, or this share of
 # its kind: fewer have a condition by chance.
 _MIN_HIDDEN, _MIN_HIDDEN_SHARE = 30, 0.05
-# What all failures of a kind have is its cause if this states in fewer bits which cases fail than
-# several conditions do, and if no more than this many times as many passing cases have it.
+# Where several conditions explain a kind, but not exactly, or many failures are left, what all
+# failures have is the cause if this states in fewer bits which cases fail, and if no more than this
+# many times as many passing cases have it.
 _PASSING_OF_COMMON = 2
 # A cause of less than this share of the failures of its kind that no condition explains has its
 # condition by chance. Of these failures, so many may lack what the others have in common.
@@ -113,7 +114,9 @@ def _settled(drafts: Sequence[Draft], rest: Draft, table: LevelTable) -> list[Dr
     has_others = (left & ~table.matching(_rule(most.condition))).any()
     most_left = max(1, MAX_UNEXPLAINED * most.explained.sum())
     is_open = not drafts or has_others or left.sum() > most_left
-    if (is_open or len(drafts) > 1) and len(rules) < 2:
+    matched = [(table.matching(draft.condition) & rest.passing).any() for draft in drafts]
+    is_exact = not left.any() and not any(matched)
+    if (is_open or (len(drafts) > 1 and not is_exact)) and len(rules) < 2:
         # Where a bug does not always show, conditions say in which calls it does, by chance.
         common = necessary_condition(table, failing, rest.passing)
         share = (table.matching(common) & rest.passing).sum() / failing.sum()

@@ -143,6 +143,16 @@ def test_where_few_faults_would_be_visible_a_cause_needs_many_failures(
     assert [draft.condition for draft in drafts] == [of(a="v"), of(a="h")][:count]
 
 
+def test_what_many_passing_cases_have_too_is_no_cause_if_conditions_say_more() -> None:
+    failing_rows = [*["a--t"] * 100, *["-b-t"] * 100, *["--ct"] * 12]
+    rows = [*failing_rows, "a--t", "-b-t", *["---t"] * 150, *["---f"] * 300]
+    points = [[dict(zip("xyzw", map(frozenset, row), strict=True))] for row in rows]
+    table = LevelTable({"x": [*"a-"], "y": [*"b-"], "z": [*"c-"], "w": [*"tf"]}, points)
+    failing = np.arange(len(rows)) < len(failing_rows)
+    drafts = drafts_of(table, ("value",), failing, ~failing, np.ones(len(rows), bool), ())
+    assert [draft.condition for draft in drafts] == [of(x="a"), of(y="b"), of(z="c")]
+
+
 def test_failures_that_break_another_rule_are_not_listed_with_a_cause() -> None:
     rules = ["one"] * 20 + ["other"] * 12
     points = [[{VIOLATED_RULE: frozenset([rule])}] for rule in rules]
