@@ -27,9 +27,9 @@ from opcert.suite.suite import Suite
 from opcert.suite.support import unknown_names
 from opcert.suite.writing import MAX_FILES
 from opcert.system import files_below, open_untrusted
-from opcert.verdicts.call_levels import LevelledCalls
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.certification import is_repeatable
+from opcert.verdicts.fresh_calls import FreshCalls
 from opcert.verdicts.judging import Judge, are_results_of_a_rejection
 from opcert.verdicts.verdict import Verdict, redact_text
 from opcert.verdicts.waivers import Waiver, waived, waiver_mistakes
@@ -226,9 +226,9 @@ def _fresh_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]
         if name not in certificate.operators or name not in suite.spec_files:
             yield Finding(f"fresh, {name}", "expected an operator of the certificate with a spec")
             continue
-        known = LevelledCalls(suite.spec_files[name], suite.manifest)
+        known = FreshCalls(suite.spec_files[name], suite.manifest)
         for call in calls:
-            if known.fresh(call) is None:
+            if known.call(call) is None:
                 yield Finding(f"fresh, {name}", f"found {call.name}, which draws no valid call")
 
 

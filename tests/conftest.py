@@ -18,7 +18,7 @@ from opcert.specification import files
 from opcert.specification.files import find_spec_files
 from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite, core_suite_folder
-from opcert.verdicts import call_levels, confirmation, further_calls, reduction
+from opcert.verdicts import confirmation, earlier_calls, fresh_calls, further_calls, reduction
 from opcert.verdicts.case_levels import CaseLevels
 from opcert.verdicts.causes import Diagnosis
 from tests import short_suite
@@ -76,14 +76,15 @@ def _few_fresh_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     if "tried_at_length" not in request.fixturenames:
         monkeypatch.setattr(further_calls, "_REPLAYED", 1)
         monkeypatch.setattr(further_calls, "_MORE", 60)
-        monkeypatch.setattr(call_levels, "_ANSWERS", 1)
+        monkeypatch.setattr(fresh_calls, "_ANSWERS", 1)
 
 
 @pytest.fixture
 def tried_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw as many fresh calls as a run of its own, and search as long as a busy machine needs."""
-    for limit in ("_SECONDS", "_OPERATOR_SECONDS", "_SHORTENING_SECONDS"):
+    for limit in ("_SECONDS", "_OPERATOR_SECONDS"):
         monkeypatch.setattr(further_calls, limit, 600.0)
+    monkeypatch.setattr(earlier_calls, "_SHORTENING_SECONDS", 600.0)
     monkeypatch.setattr(reduction, "SECONDS", 60.0)
     for limit in ("_SEARCH", "_EARLIER", "_RELATION", "_REDUCTION"):
         monkeypatch.setattr(confirmation, f"{limit}_SECONDS", 600.0)
@@ -92,8 +93,8 @@ def tried_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def barely_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try each failure alone, and look for no earlier, smaller and fresh calls."""
-    for limit in ("_SECONDS", "_SHORTENING_SECONDS"):
-        monkeypatch.setattr(further_calls, limit, 0.0)
+    monkeypatch.setattr(further_calls, "_SECONDS", 0.0)
+    monkeypatch.setattr(earlier_calls, "_SHORTENING_SECONDS", 0.0)
     for limit in ("_EARLIER", "_RELATION", "_DEPENDENT", "_REDUCTION"):
         monkeypatch.setattr(confirmation, f"{limit}_SECONDS", 0.0)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from opcert.verdicts.call_levels import LevelledCalls
+from opcert.verdicts.fresh_calls import FreshCalls
 from opcert.verdicts.reproduction import FreshDraw
 from tests.faults.finding import core_suite
 from tests.handed_in import SPLIT, Change
@@ -70,9 +70,9 @@ def fresh_call_of(operator: str, *, drawn: bool = True) -> Change:
     """Return a change that adds a fresh call, or the number of a draw that gave none."""
 
     def change(data: Any) -> None:
-        known = LevelledCalls(core_suite().spec_files[SPLIT])
+        known = FreshCalls(core_suite().spec_files[SPLIT])
         calls = (FreshDraw(number=number) for number in count())
-        number = next(call.number for call in calls if (known.fresh(call) is not None) == drawn)
+        number = next(call.number for call in calls if (known.call(call) is not None) == drawn)
         data["fresh"] = {operator: [{"number": number, "failure": None, "shows": True}]}
 
     return change

@@ -5,17 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property
+from io import StringIO
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    JsonValue,
-    TypeAdapter,
-    computed_field,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
 
 from opcert.accuracy.bounds import Accuracy, arithmetics_of
 from opcert.errors import did_you_mean
@@ -30,7 +24,6 @@ from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict,
 from opcert.verdicts.waivers import Waiver
 
 SCHEMA = 17
-_VERDICT = TypeAdapter(Verdict)
 Part = TypeVar("Part")
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
@@ -376,12 +369,8 @@ class Certificate(StrictModel):
 
     def to_json(self) -> str:
         """Return the text of certificate.json."""
-        data = self.model_dump(mode="json", exclude_unset=True, exclude={"verdicts"})
-        begin = json.dumps({"schema": SCHEMA, **data, "verdicts": []}, indent=1)
-        # One after the other, so that memory never holds all of them as plain data.
-        verdicts = (
-            json.dumps(_VERDICT.dump_python(verdict, mode="json"), indent=1).replace("\n", "\n  ")
-            for verdict in self.verdicts
-        )
-        text = ",".join(f"\n  {verdict}" for verdict in verdicts)
-        return begin.removesuffix("]\n}") + (f"{text}\n " if text else "") + "]\n}\n"
+        # `dumps` would keep millions of parts of the text before it joins them.
+        text = StringIO()
+        json.dump(self.to_dict(), text, indent=1)
+        text.write("\n")
+        return text.getvalue()

@@ -21,7 +21,6 @@ from opcert.certificate.setup import (
 )
 from opcert.errors import Mistake, OpcertError, SpecError
 from opcert.settings import RunSettings
-from opcert.specification.files import is_selected
 from opcert.suite.generation import open_suite
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
@@ -114,7 +113,7 @@ def certify(
             reproductions={},
             fresh={},
             causes=(),
-            verdicts=tuple(_not_run(opened, selected, given.case)),
+            verdicts=tuple(_not_run(opened, id_) for id_ in opened.select(selected, given.case)),
         )
         if resume is not None:
             certificate = _resumed(resume, certificate)
@@ -157,14 +156,10 @@ def _execution(setup: Setup, suite: Suite, cluster: Workers | None) -> Iterator[
             execution.interrupt()
 
 
-def _not_run(suite: Suite, operator: str, case: str) -> Iterator[Verdict]:
-    """Yield the verdicts of the selected cases before they run; memory holds one operator."""
-    for name in suite.manifest.operators:
-        if is_selected(name, operator):
-            suite.operators.release_all_but(name)
-            # The rules are those of a case that was read, when it is its turn.
-            for id_ in suite.select(name, case):
-                yield Verdict(id_, name, "not-run", None, "not-run", (), "")
+def _not_run(suite: Suite, case: str) -> Verdict:
+    # The rules are those of a case that was read, when it is its turn.
+    operator = suite.cases.operator_suite(case).index.operator
+    return Verdict(case, operator, "not-run", None, "not-run", (), "")
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from opcert.verdicts.call_levels import (
     levels_of_outputs,
     shared_points,
 )
+from opcert.verdicts.fresh_calls import FreshCalls
 from opcert.verdicts.reproduction import VALUE_KINDS, FreshCall
 
 
@@ -45,14 +46,15 @@ from opcert.verdicts.reproduction import VALUE_KINDS, FreshCall
 class CaseLevels:
     """The levels of all cases of an operator, at each of their points, also as a table.
 
-    `calls` is None without the spec: it finds levels of further calls. `numbers` are the cases'
-    numbers in the table.
+    `calls` finds levels of further calls, and `drawn` draws fresh ones; both are None without the
+    spec. `numbers` are the cases' numbers in the table.
     """
 
     operator: OperatorSuite
     points: Mapping[str, Sequence[Point]]
     table: LevelTable
     calls: LevelledCalls | None = None
+    drawn: FreshCalls | None = None
     _visible: dict[str, tuple[bool, bool]] = field(default_factory=dict)
     # The points of fresh calls, since each of several searches has the former calls and more.
     _fresh: dict[str, Sequence[Point]] = field(default_factory=dict)
@@ -64,13 +66,14 @@ class CaseLevels:
 
     def with_fresh(self, calls: Sequence[FreshCall]) -> Self:
         """Return the levels of the cases and of some fresh calls, which only a spec can draw."""
-        if not calls or self.calls is None:
+        if not calls or self.calls is None or self.drawn is None:
             return self
         for fresh in calls:
             if fresh.name not in self._fresh:
-                call = self.calls.fresh(fresh)
-                own = [] if call is None else self.calls.fresh_points(fresh, call)
-                self._fresh[fresh.name] = own
+                self._fresh[fresh.name] = []
+                if (call := self.drawn.call(fresh)) is not None:
+                    step = partial(self.drawn.step, fresh, call)
+                    self._fresh[fresh.name] = self.calls.points(call, step)
         found = {fresh.name: self._fresh[fresh.name] for fresh in calls}
         points = {name: levels for name, levels in found.items() if levels}
         table = self.table.with_cases([*points.values()])
@@ -113,7 +116,8 @@ def case_levels(
 
     `manifest` is that of the suite.
     """
-    of_spec = None if spec_file is None else LevelledCalls(spec_file, manifest)
+    of_spec = None if spec_file is None else LevelledCalls(spec_file)
+    drawn = None if spec_file is None else FreshCalls(spec_file, manifest)
     calls = {case.id: call_of_case(operator, case) for case in operator.cases.values()}
     points: dict[str, list[Point]] = {}
     for case in operator.cases.values():
@@ -150,7 +154,7 @@ def case_levels(
         if of_spec is not None:
             narrowed = of_spec.narrowing(call, is_valid, partial(_bare_step, operator, case))
             points[case.id] = [{**point, **narrowed} for point in points[case.id]]
-    return CaseLevels(operator, points, _table(points), of_spec)
+    return CaseLevels(operator, points, _table(points), of_spec, drawn)
 
 
 def _table(points: Mapping[str, Sequence[Point]]) -> LevelTable:

@@ -342,12 +342,12 @@ def _contrast(
 
     The call that passes must lack the condition: it is evidence that anyone can check.
     """
-    if (calls := levels.calls) is None:
+    if (drawn := levels.drawn) is None:
         return ""
     ends = {case: one.reproduced for case, one in reproductions.items() if case in levels.numbers}
     if "after-other-calls" in ends.values():
-        # Others may fail for the calls before them alone, and pass as they are; a replay is made
-        # alone if it fails.
+        # Others may fail only after other calls. If a replay fails, too, its case most likely needs
+        # none.
         failing = {call.number for call in fresh if call.anew and call.failure is not None}
         cases = [c for c in cases if ends.get(c) == "alone" or drawn_number(c) in failing]
     numbers = {drawn_number(case): case for case in cases}
@@ -357,7 +357,7 @@ def _contrast(
         is_replay = call.anew != "" and call.number in numbers and call.name in levels.numbers
         if not is_replay or call.failure is not None or not call.can_show(draft.kinds[0]):
             continue
-        changes = calls.changes(call)
+        changes = drawn.changes(call)
         text = listed(changes)
         if not matched[levels.numbers[call.name]] and len(text) <= _MOST_READ:
             found.append((len(changes), len(text), f"{numbers[call.number]} passes with {text}"))

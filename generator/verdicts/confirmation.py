@@ -18,14 +18,14 @@ from opcert.suite.operator_suite import OperatorSuite
 from opcert.verdicts.cause_text import Cause, easiest_to_read
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.dependence import Known, Relation, explained_by, known_in_run, most_alike
-from opcert.verdicts.failure_program import failure_program, native_result
-from opcert.verdicts.further_calls import (
+from opcert.verdicts.earlier_calls import (
     KINDS_OF_SEVERAL_CALLS,
     MAX_LISTED,
     EarlierCalls,
     FreshProcess,
-    try_conditions,
 )
+from opcert.verdicts.failure_program import failure_program, native_result
+from opcert.verdicts.further_calls import try_conditions
 from opcert.verdicts.reduction import StepMaker, elements_to_read, reduced
 from opcert.verdicts.reproduction import (
     FreshCall,
@@ -227,14 +227,14 @@ class Confirmation:
             yield (), [c for name in after for c in calls_of_case(operator.cases[name])]
         # A backend most often confuses calls that are alike.
         known = self._known(operator.index.operator)
-        before = (known[name] for name in ids[:position])
-        alike = most_alike(known[case.id], before, _EARLIER_ALIKE)
+        earlier = (known[name] for name in ids[:position])
+        alike = most_alike(known[case.id], earlier, _EARLIER_ALIKE)
         if alike:
             yield [ReproducedCall(case=other.case) for other in alike], ()
         count = 1
         while count < 4 * position:
-            last = ids[max(0, position - count) : position]
-            yield [c for name in last for c in calls_of_case(operator.cases[name])], ()
+            before = ids[max(0, position - count) : position]
+            yield [c for name in before for c in calls_of_case(operator.cases[name])], ()
             count *= 4
 
     def _fails_in_dirtied_memory(
@@ -318,8 +318,9 @@ class Confirmation:
                 if len(reproductions[case].calls) != 2:
                     continue
                 self._process.begin(_RELATION_SECONDS)
-                earlier = EarlierCalls(self._process, operator, self._specs.get(name), known)
-                reproductions[case] = earlier.related(reproductions[case], left)
+                made, spec_file = reproductions[case], self._specs.get(name)
+                earlier = EarlierCalls(self._process, operator, spec_file, known, made.kind)
+                reproductions[case] = earlier.related(made, left)
                 if (relation := reproductions[case].relation) is None:
                     continue
                 self._related.update(explained_by(relation, left, known))

@@ -54,8 +54,13 @@ class FreshDraw(StrictModel):
     @property
     def name(self) -> str:
         """The name of the call among the cases of the diagnosis."""
-        replay = f"/{self.anew}/{self.answer}" if self.anew else ""
-        return f"fresh/{self.number}{replay}" + (f"/{self.alone}" if self.alone else "")
+        parts = (self.anew, str(self.answer), self.alone) if self.anew else ()
+        return "/".join(["fresh", str(self.number), *filter(None, parts)])
+
+    @property
+    def whole(self) -> "FreshDraw":
+        """The call with all arguments that the choice changes."""
+        return FreshDraw(number=self.number, anew=self.anew, answer=self.answer)
 
 
 class FreshCall(FreshDraw):

@@ -72,9 +72,3 @@ def test_the_conclusion_states_how_many_cases_are_unsupported() -> None:
     made = certificate(("pass", None), ("unsupported", None), ("out-of-claim", None))
     assert made.conformant
     assert ", 1 case unsupported, 1 case outside the claim, bit-exact" in made.conclusion
-
-
-@pytest.mark.parametrize("verdicts", [[], [("pass", None), ("waived", "value"), ("crash", None)]])
-def test_the_text_is_that_of_the_plain_data(verdicts: list[Made]) -> None:
-    written = certificate(*verdicts)
-    assert written.to_json() == json.dumps(written.to_dict(), indent=1) + "\n"

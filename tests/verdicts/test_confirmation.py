@@ -1,6 +1,7 @@
 """Confirmation: what fails alone, what needs earlier calls, and the calls that reproduce it."""
 
 import re
+from contextlib import closing
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -11,9 +12,12 @@ from opcert import Certificate, certify
 from opcert.arrays.element_types import Array
 from opcert.cases import drawn
 from opcert.errors import OpcertError, listed
+from opcert.isolation.supervised import SupervisedBackend, start_backend
 from opcert.suite.spec_check import call_of_case
-from opcert.verdicts.call_levels import LevelledCalls
 from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.dependence import known_in_run
+from opcert.verdicts.earlier_calls import EarlierCalls, FreshProcess
+from opcert.verdicts.fresh_calls import FreshCalls
 from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
@@ -78,6 +82,16 @@ def test_a_failure_after_a_rejection_is_not_confirmed_by_what_its_valid_call_doe
     (reproduction,) = alone.reproductions.values()
     assert reproduction.reproduced == "after-other-calls"
     assert [call.case for call in reproduction.calls] == [case, operator.cases[case].baseline]
+    # Nor do its other bits count after other calls.
+    known = known_in_run(Diagnosis(core_suite()).known, operator.index.operator, by_case.values())
+    backend = start_backend(f"{HOSTED}:BreaksAfterRejections", {})
+    assert isinstance(backend, SupervisedBackend)
+    with closing(backend):
+        process = FreshProcess(backend, 600)
+        earlier = EarlierCalls(process, operator, None, known, reproduction.kind)
+        relation = earlier.related(reproduction, ()).relation
+    assert relation is not None
+    assert relation.text == "a rejected call"
 
 
 def test_a_condition_is_tried_on_fresh_calls() -> None:
@@ -98,11 +112,11 @@ def test_fresh_calls_are_failing_ones_with_one_choice_answered_anew() -> None:
     assert {call.failure for call in replays} == {"value", "bits", None}
     assert len({call.name for call in replays}) == len(replays)
     suite = core_suite()
-    made = LevelledCalls(suite.spec_files[operator], suite.manifest)
+    made = FreshCalls(suite.spec_files[operator], suite.manifest)
     for replay in replays:
         case = next(case for case in failing if case.endswith(f"-{replay.number:06}"))
         former = call_of_case(*suite.cases[case])
-        assert made.fresh(replay) not in (None, former)
+        assert made.call(replay) not in (None, former)
 
 
 def test_a_cause_shows_a_change_with_which_a_failing_call_passes() -> None:
@@ -110,7 +124,7 @@ def test_a_cause_shows_a_change_with_which_a_failing_call_passes() -> None:
     (cause,) = found.causes
     case, _, change = cause.contrast.partition(" passes with ")
     suite = core_suite()
-    made = LevelledCalls(suite.spec_files[cause.operator], suite.manifest)
+    made = FreshCalls(suite.spec_files[cause.operator], suite.manifest)
     passing = [c for c in found.fresh[cause.operator] if c.anew and c.failure is None]
     changes = [listed(made.changes(c)) for c in passing if case.endswith(f"-{c.number:06}")]
     assert case in cause.cases
@@ -175,11 +189,11 @@ def test_what_a_backend_keeps_changes_no_fresh_call() -> None:
     found = certificate("KeepsAndRounds", "dml-split/drawn-[if]*-[12]-*")
     assert {kind for cause in found.causes for kind in cause.kinds} == {"state", "value"}
     ((operator, calls),) = found.fresh.items()
-    made = LevelledCalls(core_suite().spec_files[operator], core_suite().manifest)
+    made = FreshCalls(core_suite().spec_files[operator], core_suite().manifest)
     ended = {
         (call.inputs["InputTensor"].type, fresh.failure)
         for fresh in calls
-        if (call := made.fresh(fresh)) is not None
+        if (call := made.call(fresh)) is not None
     }
     assert {element_type for element_type, failure in ended if failure} == {"f32"}
     assert ("i32", None) in ended

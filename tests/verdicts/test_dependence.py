@@ -20,7 +20,7 @@ from opcert.verdicts.dependence import (
     most_alike,
     relation_of,
 )
-from opcert.verdicts.further_calls import parts_taken
+from opcert.verdicts.earlier_calls import parts_taken
 from tests.faults.finding import core_suite
 
 Outcome = Literal["outputs", "rejection"]

@@ -1,0 +1,283 @@
+"""Earlier calls, made again after a run: which of them a failure needs."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from opcert.arrays.element_types import same_bytes
+from opcert.isolation.supervised import SupervisedBackend
+from opcert.run.session import HELD, NOT_OF_STATE, Session, Step, step_of
+from opcert.specification.files import SpecFile
+from opcert.suite.operator_suite import OperatorSuite
+from opcert.verdicts.cause_text import easiest_to_read
+from opcert.verdicts.dependence import (
+    CONTENT,
+    Known,
+    Trial,
+    candidates,
+    differing,
+    explained_by,
+    facts_of,
+    relation_of,
+)
+from opcert.verdicts.reduction import StepMaker, call_of, elements_to_read, shortened
+from opcert.verdicts.reproduction import (
+    ReproducedCall,
+    Reproduction,
+    SerializedCall,
+    calls_of_case,
+)
+
+# Kinds of failure that only several calls together can show.
+KINDS_OF_SEVERAL_CALLS = ("aliased-output", "mutated-input", "unstable")
+# A call is printed with its elements if it has no more.
+MAX_LISTED = 1000
+# The time limit in seconds to leave out calls.
+_SHORTENING_SECONDS = 15.0
+# From how many cases parts are taken for further trials, and how often a part is changed.
+_VARIED, _VARIATIONS = 40, 2
+# Of how many failures that need an earlier call one is chosen, and how many others are tried.
+_MADE_ALONE, _FURTHER = 8, 2
+# Fewer trials do not separate what matters about earlier calls.
+_MIN_TRIALS = 8
+
+
+def counting_as(failure: str | None) -> Callable[[str], bool]:
+    """Return what says whether a kind of fault counts as a failure of the run; None is any."""
+
+    def counts(kind: str) -> bool:
+        # These may show in any way.
+        is_any = failure in (None, *KINDS_OF_SEVERAL_CALLS)
+        return is_any or kind == failure or (failure == "state" and kind not in NOT_OF_STATE)
+
+    return counts
+
+
+class FreshProcess:
+    """Makes calls in fresh processes of a backend, within time limits."""
+
+    def __init__(self, backend: SupervisedBackend, seconds: float) -> None:
+        """Begin a search that may take some seconds."""
+        self._backend = backend
+        self._end = self._deadline = time.monotonic() + seconds
+
+    def begin(self, seconds: float) -> None:
+        """Begin a part of the search that may take some seconds."""
+        self._deadline = min(self._end, time.monotonic() + seconds)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time for this part has passed."""
+        return time.monotonic() > self._deadline
+
+    def session(self, held: int = HELD) -> Session:
+        """Start a process, and return a session in it."""
+        self._backend.restart()
+        return Session(self._backend, held=held)
+
+    def failing_calls(
+        self,
+        operator: OperatorSuite,
+        calls: Sequence[ReproducedCall],
+        failure: str | None = None,
+        start: int = 0,
+    ) -> list[ReproducedCall]:
+        """Make calls in a fresh process; return them up to the first that fails, or [].
+
+        That one is not before `start`, and fails in the same way as a `failure` of the run, where a
+        single call can.
+        """
+        # One after the other, since there may be thousands.
+        steps = (step_of(operator, operator.cases[call.case], call.inverted_data) for call in calls)
+        held = len(calls) if failure == "aliased-output" else HELD
+        fault = self.session(held).first_fault(steps, counting_as(failure), start)
+        return [] if fault is None else list(calls[: fault[0] + 1])
+
+    def passes_alone(self, operator: OperatorSuite, case: str, failure: str | None) -> bool:
+        """Whether no call of a case fails so, or at all, in a process that has made no other."""
+        calls = self.failing_calls(operator, calls_of_case(operator.cases[case]), failure)
+        # A wrong value may need the earlier calls of its own case.
+        return not calls or (
+            len(calls) > 1 and not self.failing_calls(operator, calls[-1:], failure)
+        )
+
+    def easiest_that_passes(self, operator: OperatorSuite, cases: Sequence[str]) -> str | None:
+        """Return a case that is easy to read, and passes alone, if one of a few does.
+
+        What fails alone in another way says little about what earlier calls do.
+        """
+        easiest = easiest_to_read(operator, cases)[:_MADE_ALONE]
+        return next((case for case in easiest if self.passes_alone(operator, case, None)), None)
+
+    def shorten(
+        self, operator: OperatorSuite, calls: Sequence[ReproducedCall], failure: str | None
+    ) -> Sequence[ReproducedCall]:
+        """Leave out calls without which the last one still fails, while there is time."""
+        end = time.monotonic() + _SHORTENING_SECONDS
+
+        def fails(fewer: Sequence[ReproducedCall]) -> bool:
+            start, in_time = len(fewer) - 1, time.monotonic() < end
+            return in_time and bool(self.failing_calls(operator, fewer, failure, start))
+
+        return shortened(calls, fails)
+
+
+class EarlierCalls:
+    """Finds what earlier calls have in common that make calls of an operator fail."""
+
+    def __init__(
+        self,
+        process: FreshProcess,
+        operator: OperatorSuite,
+        spec_file: SpecFile | None,
+        known: Mapping[str, Known],
+        kind: str | None,
+    ) -> None:
+        """Prepare for failures of a kind of an operator; `known` are its cases in run order."""
+        self._process, self._operator, self._known = process, operator, known
+        self._maker = None if spec_file is None else StepMaker(spec_file)
+        # A call that has other bits alone fails in another way after related calls.
+        self._failure = kind if kind in (*NOT_OF_STATE, *KINDS_OF_SEVERAL_CALLS) else "state"
+
+    def related(self, reproduction: Reproduction, failures: Sequence[str]) -> Reproduction:
+        """Return a reproduction by two calls with the relation between them.
+
+        Further `failures` make it more exact. It is missing if time allows too few trials.
+        """
+        known = self._known
+        first, last = reproduction.calls
+        pair = self._most_alike_pair(first, last)
+        different = () if pair is None else differing(*map(_facts, pair))
+        trials = [Trial(known[first.case], self._target(last), True)]
+        trials += self._trials(last)
+        trials += [] if pair is None else self._variations(pair[0], known[last.case])
+        # The program of the report makes the call that is the easiest to read.
+        failing = (t.first.case for t in trials if t.fails and t.first.case in known)
+        firsts = easiest_to_read(self._operator, failing)
+        calls = (ReproducedCall(case=firsts[0]), last) if first.case != last.case else (first, last)
+        others = explained_by(relation_of(trials, different), failures, known)
+        # Failures of further calls show what the first one shares by chance.
+        valid = [c for c in others if c != last.case and known[c].outcome == "outputs"]
+        for other in islice(filter(self._passes_alone, valid[:_MADE_ALONE]), _FURTHER):
+            trials += self._trials(ReproducedCall(case=other))
+        relation = relation_of(trials, different) if len(trials) >= _MIN_TRIALS else None
+        update = {"relation": relation, "calls": calls, "reduced": self._serialized(pair)}
+        return reproduction.model_copy(update=update)
+
+    def _passes_alone(self, case: str) -> bool:
+        return self._process.passes_alone(self._operator, case, None)
+
+    def _most_alike_pair(
+        self, first: ReproducedCall, last: ReproducedCall
+    ) -> tuple[Step, Step] | None:
+        """Return a valid earlier call and the one that fails after it, as alike as possible.
+
+        As in delta debugging, the calls are made more alike, argument by argument (Zeller,
+        "Isolating cause-effect chains from computer programs", 2002).
+        """
+        best, target = map(self._step, (first.case, last.case))
+        if last.inverted_data or best.golden is None:
+            return None
+
+        def fails(changed: Step) -> bool:
+            return bool(self._fails_after(changed, target))
+
+        # One difference is most likely enough; if not, each that can be left out is.
+        if found := next(filter(fails, parts_taken(target, best)), None):
+            return found, target
+        while found := next(filter(fails, parts_taken(best, target)), None):
+            best = found
+        return best, target
+
+    def _target(self, call: ReproducedCall) -> Known:
+        """Return what is known of a call, whose case states the content of data not inverted."""
+        known, case = self._known[call.case], self._operator.cases[call.case]
+        contents = {f"{CONTENT}{n}": call for n in case.data_inputs if call.inverted_data}
+        return replace(known, facts={**known.facts, **contents})
+
+    def _step(self, case: str) -> Step:
+        return step_of(self._operator, self._operator.cases[case])
+
+    def _fails_after(self, changed: Step, failing: Step) -> bool | None:
+        """Whether a call fails after another one; None if that is not valid, or does not pass."""
+        if self._maker is None or self._process.is_late:
+            return None
+        if not (steps := self._maker.steps(changed)):
+            return None
+        session = self._process.session()
+        fault = session.first_fault([*steps, failing], counting_as(self._failure))
+        is_wrong = session.declined or (fault is not None and fault[0] == 0)
+        return None if is_wrong else fault is not None
+
+    def _variations(self, step: Step, last: Known) -> Iterator[Trial]:
+        """Make a call after one that differs in one more part, which other cases have."""
+        failing = self._step(last.case)
+        valid = [case.case for case in self._known.values() if case.outcome == "outputs"]
+        made: Counter[tuple[str, ...]] = Counter()
+        for case in valid[:: max(1, len(valid) // _VARIED)]:
+            for varied in parts_taken(step, self._step(case)):
+                facts = _facts(varied)
+                what = differing(facts, _facts(step))
+                fails = self._fails_after(varied, failing) if made[what] < _VARIATIONS else None
+                if fails is not None:
+                    made[what] += 1
+                    yield Trial(Known("", None, facts, "outputs"), last, fails)
+
+    def _serialized(self, pair: Sequence[Step] | None) -> tuple[SerializedCall, ...]:
+        """Return two calls for a program, if it can list their elements."""
+        steps = [made for step in pair or () if self._maker for made in self._maker.steps(step)]
+        is_readable = len(steps) == 2 and max(map(elements_to_read, steps)) <= MAX_LISTED
+        return tuple(map(SerializedCall.from_step, steps)) if is_readable else ()
+
+    def _trials(self, last: ReproducedCall) -> Iterator[Trial]:
+        """Make a call after each of some others, in a fresh process each time."""
+        target = self._target(last)
+        for first in candidates(target, [*self._known.values()]):
+            if self._process.is_late:
+                break
+            calls = [ReproducedCall(case=first.case), last]
+            made = self._process.failing_calls(self._operator, calls, self._failure)
+            # An earlier call that fails by itself says nothing.
+            if len(made) != 1:
+                yield Trial(first, target, bool(made))
+
+
+def _facts(step: Step) -> dict[str, object]:
+    return facts_of(call_of(step), step.inputs.__getitem__)
+
+
+def parts_taken(one: Step, other: Step) -> Iterator[Step]:
+    """Yield a call with one part of another one each, of those in which they differ."""
+    for name in {**one.inputs, **other.inputs}:
+        if name in one.inputs and name in other.inputs:
+            yield from _parts_of_input(one, other, name)
+            continue
+        inputs = {key: array for key, array in one.inputs.items() if key != name}
+        if name in other.inputs:
+            # The inputs of a call are in the order of the spec, which the other call has.
+            inputs = {key: inputs.get(key, array) for key, array in other.inputs.items()}
+        # Otherwise another input would change, too.
+        if inputs.keys() == {*one.inputs} ^ {name}:
+            yield replace(one, inputs=inputs, layouts={**other.layouts, **one.layouts})
+    for name in {**one.attributes, **other.attributes}:
+        if one.attributes.get(name) != other.attributes.get(name):
+            kept = {key: value for key, value in one.attributes.items() if key != name}
+            taken = {key: value for key, value in other.attributes.items() if key == name}
+            yield replace(one, attributes={**kept, **taken})
+
+
+def _parts_of_input(one: Step, other: Step, name: str) -> Iterator[Step]:
+    """Yield a call with the layout, the type, and all of an input of another one."""
+    own, array = one.inputs[name], other.inputs[name]
+    layouts = {**one.layouts, name: other.layouts[name]}
+    if layouts != one.layouts:
+        yield replace(one, layouts=layouts)
+    if own.dtype != array.dtype:
+        with np.errstate(all="ignore"):
+            yield replace(one, inputs={**one.inputs, name: own.astype(array.dtype)})
+    if (own.dtype, own.shape) != (array.dtype, array.shape) or not same_bytes(own, array):
+        yield replace(one, inputs={**one.inputs, name: array}, layouts=layouts)
