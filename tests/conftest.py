@@ -81,22 +81,19 @@ def _few_fresh_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def tried_at_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw as many fresh calls as a run of its own, and search as long as a busy machine needs."""
-    for limit in ("_SECONDS", "_OPERATOR_SECONDS"):
-        monkeypatch.setattr(further_calls, limit, 600.0)
-    monkeypatch.setattr(earlier_calls, "_SHORTENING_SECONDS", 600.0)
+    """Draw as many fresh calls as a run of its own, and reduce as long as a busy machine needs."""
     monkeypatch.setattr(reduction, "SECONDS", 60.0)
-    for limit in ("_SEARCH", "_EARLIER", "_RELATION", "_REDUCTION"):
-        monkeypatch.setattr(confirmation, f"{limit}_SECONDS", 600.0)
+    monkeypatch.setattr(confirmation, "_REDUCTION_SECONDS", 600.0)
 
 
 @pytest.fixture
 def barely_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try each failure alone, and look for no earlier, smaller and fresh calls."""
-    monkeypatch.setattr(further_calls, "_SECONDS", 0.0)
-    monkeypatch.setattr(earlier_calls, "_SHORTENING_SECONDS", 0.0)
-    for limit in ("_EARLIER", "_RELATION", "_DEPENDENT", "_REDUCTION"):
-        monkeypatch.setattr(confirmation, f"{limit}_SECONDS", 0.0)
+    monkeypatch.setattr(further_calls, "_CALLS", 0)
+    monkeypatch.setattr(confirmation, "_REDUCTION_SECONDS", 0.0)
+    monkeypatch.setattr(earlier_calls, "_SHORTENING", (0, 0.0))
+    for limit in ("_EARLIER", "_RELATION", "_DEPENDENT"):
+        monkeypatch.setattr(confirmation, limit, (0, 0.0))
 
 
 def operator_of(test: str) -> str | None:

@@ -43,13 +43,12 @@ _BUFFER_TURNS = 64
 # How many later cases may show that an output or an input was written to, and how many earlier ones
 # that are alike are tried before all of them are.
 _LATER_CASES, _EARLIER_ALIKE = 20, 100
-# The time limits in seconds: for the search of all earlier calls on which failures depend; for that
-# of one failure, for what its earlier calls have in common, and for those of further failures; and
-# for the reduction of all calls of a run.
-_SEARCH_SECONDS, _REDUCTION_SECONDS = 180.0, 60.0
-_EARLIER_SECONDS, _RELATION_SECONDS, _DEPENDENT_SECONDS = 20.0, 45.0, 30.0
-# After so many seconds, no further program in the API of the runtime is run.
-_NATIVE_SECONDS = 120.0
+# How many processes may be started, and for how many seconds: for the earlier calls of all
+# failures; for those of one failure, for what these have in common, and for further failures.
+_SEARCH, _EARLIER, _RELATION, _DEPENDENT = (600, 600.0), (50, 60.0), (130, 150.0), (80, 90.0)
+# After so many seconds, no further call is reduced, and no further program in the API of the
+# runtime is run.
+_REDUCTION_SECONDS, _NATIVE_SECONDS = 60.0, 120.0
 # Failures of these kinds follow from other cases, not from their own calls.
 _OF_OTHER_CASES = {"uncredited", "undeclared"}
 # How often causes are looked for and confirmed.
@@ -96,9 +95,10 @@ class Confirmation:
         self._diagnosis = diagnosis
         self._specs = diagnosis.specs
         self._confirmed = Confirmed()
-        self._process = FreshProcess(backend, _SEARCH_SECONDS)
-        # The failures whose earlier calls were looked for.
+        self._process = FreshProcess(backend, *_SEARCH)
+        # The failures whose earlier calls were looked for, and those that are alike.
         self._related: set[str] = set()
+        self._alike: list[Sequence[str]] = []
 
     def confirm(self) -> Confirmed:
         """Confirm the failures of each cause that are easy to read, and return the results.
@@ -147,7 +147,9 @@ class Confirmation:
     def _confirm_causes(self) -> None:
         """Confirm a failure of each cause that has no confirmed one."""
         reproductions = self._confirmed.reproductions
-        for cause in self._causes():
+        causes = self._causes()
+        self._alike = [*chain.from_iterable(map(_by_match, causes))]
+        for cause in causes:
             if _OF_OTHER_CASES & set(cause.kinds):
                 continue
             operator = self._suite.operators[cause.operator]
@@ -180,7 +182,7 @@ class Confirmation:
 
         First the calls of its case are made, then also those of more and more cases before it.
         """
-        self._process.begin(_EARLIER_SECONDS)
+        self._process.begin(*_EARLIER)
         operator, case = self._suite.cases[verdict.case]
         own = self._own_calls(case)
         never = Reproduction(reproduced="never", calls=(), kind=verdict.kind, reduced=())
@@ -194,7 +196,7 @@ class Confirmation:
                 return never.model_copy(update={"reproduced": extent, "calls": tuple(calls)})
             if not earlier and not later and self._fails_in_dirtied_memory(verdict, operator, case):
                 return never.model_copy(update={"reproduced": "alone"})
-            if self._process.is_late:
+            if self._process.is_over:
                 break
         return never
 
@@ -261,7 +263,7 @@ class Confirmation:
                 self._set_state(verdict, "it is rejected in a process that has made no valid call")
 
     def _find_dependent(self, failures: Sequence[Verdict]) -> None:
-        """Find further failures that need an earlier call, while there is time.
+        """Find further failures that need an earlier call, as far as the limits allow.
 
         They are those of operators with such a failure, first what no condition explains, and those
         that returned the result of the call before: an operator that saturates its data returns
@@ -270,11 +272,11 @@ class Confirmation:
         dependent = {verdict.operator for verdict in self._dependent}
         of_causes = (c.unmatched if c.condition else c.cases for c in self._causes())
         open_cases = {*chain.from_iterable(of_causes)}
-        self._process.begin(_DEPENDENT_SECONDS)
+        self._process.begin(*_DEPENDENT)
         for verdict in sorted(failures, key=lambda failure: failure.case not in open_cases):
             is_echo = verdict.detail.startswith(ECHO_PREFIX)
             if (verdict.operator in dependent or is_echo) and not self._is_known(verdict):
-                if self._process.is_late:
+                if self._process.is_over:
                     break
                 if self._passes_alone(verdict):
                     self._set_state(verdict, "not alone")
@@ -306,8 +308,8 @@ class Confirmation:
             known = self._known(name) if any(v.kind == "state" for v in own) else {}
             for _ in range(_MAX_RELATIONS):
                 left = [c.case for c in own if c.kind == "state" and c.case not in self._related]
-                self._process.begin(_RELATION_SECONDS)
-                if not left or self._process.is_late:
+                self._process.begin(*_RELATION)
+                if not left or self._process.is_over:
                     break
                 case = self._process.easiest_that_passes(operator, left)
                 if case is None:
@@ -317,7 +319,7 @@ class Confirmation:
                 self._related.add(case)
                 if len(reproductions[case].calls) != 2:
                     continue
-                self._process.begin(_RELATION_SECONDS)
+                self._process.begin(*_RELATION)
                 made, spec_file = reproductions[case], self._specs.get(name)
                 earlier = EarlierCalls(self._process, operator, spec_file, known, made.kind)
                 reproductions[case] = earlier.related(made, left)
@@ -330,17 +332,20 @@ class Confirmation:
     def _extend(
         self, relation: Relation, failures: Sequence[Verdict], known: Mapping[str, Known]
     ) -> None:
-        """Have a relation explain further failures, if none of some of them occurs alone."""
-        names = explained_by(relation, {v.case for v in failures}, known)
-        explained = [self._verdicts[name] for name in names]
-        sample = explained[:: max(1, len(explained) // _SAMPLED)][:_SAMPLED]
-        alone = [*takewhile(lambda v: not self._process.is_late and self._passes_alone(v), sample)]
-        if len(alone) < len(sample):
-            explained = alone
-        text = f"it comes after {relation.text}; none of {len(alone)} such cases fails alone"
-        for verdict in explained:
-            self._set_state(verdict, text)
-            self._related.add(verdict.case)
+        """Have a relation explain further failures of a cause, if none of some occurs alone."""
+        names = {*explained_by(relation, {v.case for v in failures}, known)}
+        for cases in self._alike:
+            explained = [self._verdicts[case] for case in cases if case in names]
+            sample = explained[:: max(1, len(explained) // _SAMPLED)][:_SAMPLED]
+            alone = [
+                *takewhile(lambda v: not self._process.is_over and self._passes_alone(v), sample)
+            ]
+            if len(alone) < len(sample):
+                explained = alone
+            text = f"it comes after {relation.text}; none of {len(alone)} such cases fails alone"
+            for verdict in explained:
+                self._set_state(verdict, text)
+                self._related.add(verdict.case)
 
     def _reduce_calls(self) -> None:
         """Reduce the calls that fail alone and are too large to read."""
@@ -399,3 +404,9 @@ class Confirmation:
                 result = native_result(self._backend, program, verdict)
                 whole = whole.model_copy(update={"native_result": result})
             self._confirmed.reproductions[name] = whole
+
+
+def _by_match(cause: Cause) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the cases of a cause that match its condition, and those that do not."""
+    unmatched = {*cause.unmatched}
+    return [case for case in cause.cases if case not in unmatched], cause.unmatched

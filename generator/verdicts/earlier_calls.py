@@ -36,8 +36,8 @@ from opcert.verdicts.reproduction import (
 KINDS_OF_SEVERAL_CALLS = ("aliased-output", "mutated-input", "unstable")
 # A call is printed with its elements if it has no more.
 MAX_LISTED = 1000
-# The time limit in seconds to leave out calls.
-_SHORTENING_SECONDS = 15.0
+# How many processes the search for calls to leave out may start, and its seconds.
+_SHORTENING = 40, 45.0
 # From how many cases parts are taken for further trials, and how often a part is changed.
 _VARIED, _VARIATIONS = 40, 2
 # Of how many failures that need an earlier call one is chosen, and how many others are tried.
@@ -57,26 +57,50 @@ def counting_as(failure: str | None) -> Callable[[str], bool]:
     return counts
 
 
-class FreshProcess:
-    """Makes calls in fresh processes of a backend, within time limits."""
+class Limit:
+    """How much a search may do, so that it finds the same on a busy machine.
 
-    def __init__(self, backend: SupervisedBackend, seconds: float) -> None:
-        """Begin a search that may take some seconds."""
-        self._backend = backend
-        self._end = self._deadline = time.monotonic() + seconds
+    Only what takes several times as long as usual, as on a slow device, ends after some seconds.
+    """
 
-    def begin(self, seconds: float) -> None:
-        """Begin a part of the search that may take some seconds."""
-        self._deadline = min(self._end, time.monotonic() + seconds)
+    def __init__(self, count: float, seconds: float, whole: "Limit | None" = None) -> None:
+        """Begin a search of so many steps at the most, which may be part of a `whole` one."""
+        self._left, self._end, self._whole = count, time.monotonic() + seconds, whole
+
+    def take(self, count: int = 1) -> None:
+        """Count steps."""
+        self._left -= count
+        if self._whole is not None:
+            self._whole.take(count)
 
     @property
-    def is_late(self) -> bool:
-        """Whether the time for this part has passed."""
-        return time.monotonic() > self._deadline
+    def is_reached(self) -> bool:
+        """Whether the search must end."""
+        is_over = self._left <= 0 or time.monotonic() > self._end
+        return is_over or (self._whole is not None and self._whole.is_reached)
+
+
+class FreshProcess:
+    """Makes calls in fresh processes of a backend, so many at the most."""
+
+    def __init__(self, backend: SupervisedBackend, count: int, seconds: float) -> None:
+        """Begin a search."""
+        self._backend = backend
+        self._whole = self._limit = Limit(count, seconds)
+
+    def begin(self, count: int, seconds: float) -> None:
+        """Begin a part of the search, which has limits of its own."""
+        self._limit = Limit(count, seconds, self._whole)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the search or this part of it must end."""
+        return self._limit.is_reached
 
     def session(self, held: int = HELD) -> Session:
         """Start a process, and return a session in it."""
         self._backend.restart()
+        self._limit.take()
         return Session(self._backend, held=held)
 
     def failing_calls(
@@ -116,12 +140,14 @@ class FreshProcess:
     def shorten(
         self, operator: OperatorSuite, calls: Sequence[ReproducedCall], failure: str | None
     ) -> Sequence[ReproducedCall]:
-        """Leave out calls without which the last one still fails, while there is time."""
-        end = time.monotonic() + _SHORTENING_SECONDS
+        """Leave out calls without which the last one still fails, as far as the limits allow."""
+        limit = Limit(*_SHORTENING)
 
         def fails(fewer: Sequence[ReproducedCall]) -> bool:
-            start, in_time = len(fewer) - 1, time.monotonic() < end
-            return in_time and bool(self.failing_calls(operator, fewer, failure, start))
+            if limit.is_reached:
+                return False
+            limit.take()
+            return bool(self.failing_calls(operator, fewer, failure, len(fewer) - 1))
 
         return shortened(calls, fails)
 
@@ -146,7 +172,7 @@ class EarlierCalls:
     def related(self, reproduction: Reproduction, failures: Sequence[str]) -> Reproduction:
         """Return a reproduction by two calls with the relation between them.
 
-        Further `failures` make it more exact. It is missing if time allows too few trials.
+        Further `failures` make it more exact. It is missing if the limits allow too few trials.
         """
         known = self._known
         first, last = reproduction.calls
@@ -204,7 +230,7 @@ class EarlierCalls:
 
     def _fails_after(self, changed: Step, failing: Step) -> bool | None:
         """Whether a call fails after another one; None if that is not valid, or does not pass."""
-        if self._maker is None or self._process.is_late:
+        if self._maker is None or self._process.is_over:
             return None
         if not (steps := self._maker.steps(changed)):
             return None
@@ -237,7 +263,7 @@ class EarlierCalls:
         """Make a call after each of some others, in a fresh process each time."""
         target = self._target(last)
         for first in candidates(target, [*self._known.values()]):
-            if self._process.is_late:
+            if self._process.is_over:
                 break
             calls = [ReproducedCall(case=first.case), last]
             made = self._process.failing_calls(self._operator, calls, self._failure)

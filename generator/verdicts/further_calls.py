@@ -1,6 +1,6 @@
 """Fresh calls after a run, which try causes."""
 
-import time
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from opcert.cases.drawn import drawn_number
@@ -10,16 +10,16 @@ from opcert.suite.support import declared_support
 from opcert.verdicts.case_levels import CaseLevels, have_different_elements
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.causes import Diagnosis
-from opcert.verdicts.reproduction import (
-    FreshCall,
-    FreshDraw,
-)
+from opcert.verdicts.earlier_calls import Limit
+from opcert.verdicts.reproduction import FreshCall, FreshDraw
 
 # How many failing calls of a cause are replayed. So few failures may have a condition by chance,
 # and others none since too few calls pass: then so many calls more are made.
 _REPLAYED, _FEW, _MORE = 8, 50, 600
-# The time limits in seconds, for all operators and for one; how often causes are tried.
-_SECONDS, _OPERATOR_SECONDS, _ROUNDS = 180.0, 30.0, 2
+# How many calls try the causes of an operator, of which one in a process of its own counts as
+# several, and the seconds for them; those for all operators; how often causes are tried.
+_CALLS, _OF_OWN_PROCESS, _OPERATOR_SECONDS = 250, 4, 100.0
+_SECONDS, _ROUNDS = 600.0, 2
 # Kinds of failure that follow from other calls or declarations, or take too long.
 _NOT_TRIED = {"uncredited", "undeclared", "state", "hang"}
 
@@ -37,7 +37,7 @@ def try_conditions(
     `find` returns the causes so far. Operators can be left out. Of `stateful` ones, whose calls
     fail after others, a call that fails is made again in a process of its own.
     """
-    end = time.monotonic() + _SECONDS
+    whole = Limit(math.inf, _SECONDS)
     tried: set[object] = set()
     for _ in range(_ROUNDS):
         by_operator: dict[str, list[Cause]] = {}
@@ -48,7 +48,8 @@ def try_conditions(
                 tried.add((cause.operator, cause.condition))
         for name, causes in by_operator.items():
             former, levels = fresh.get(name, ()), diagnosis.levels[name]
-            if made := [*_tried(backend, levels, causes, former, name in stateful, end)]:
+            limit = Limit(_CALLS, _OPERATOR_SECONDS, whole)
+            if made := [*_tried(backend, levels, causes, former, name in stateful, limit)]:
                 fresh[name] = (*former, *made)
 
 
@@ -58,14 +59,13 @@ def _tried(
     causes: Sequence[Cause],
     former: Collection[FreshCall],
     is_stateful: bool,
-    end: float,
+    limit: Limit,
 ) -> Iterator[FreshCall]:
     """Yield fresh calls that show which terms of the conditions of an operator's causes matter.
 
     They are failing calls with one choice answered anew. Where that makes one pass, and changes
     several arguments, they are changed one at a time, too. Where a cause has few failures or no
-    condition, calls follow that are drawn without regard to it. `former` calls are not made again,
-    and none is made after the time `end`.
+    condition, calls follow that are drawn without regard to it. `former` calls are not made again.
     """
     operator, drawn = levels.operator, levels.drawn
     if drawn is None:
@@ -79,10 +79,9 @@ def _tried(
     is_open = any(len(cause.cases) <= _FEW or not cause.condition for cause in causes)
     numbers = [number for cause in causes for number in _drawn_numbers(cause)]
     made, support = {call.name for call in former}, declared_support(backend)
-    end = min(end, time.monotonic() + _OPERATOR_SECONDS)
 
     def tried(fresh: FreshDraw) -> FreshCall | None:
-        call = None if fresh.name in made or time.monotonic() > end else drawn.call(fresh)
+        call = None if fresh.name in made or limit.is_reached else drawn.call(fresh)
         # Two answers may give the same call.
         if call is None or repr(call) in made:
             return None
@@ -90,7 +89,7 @@ def _tried(
         # What the backend declares as unsupported may give any result.
         if support.exclusion_reason(operator.index.operator, drawn.support(call)):
             return None
-        return _made(backend, fresh, drawn.steps(fresh, call), is_stateful)
+        return _made(backend, fresh, drawn.steps(fresh, call), is_stateful, limit)
 
     for fresh in drawn.trials(numbers, _MORE if is_open else 0):
         if (call := tried(fresh)) is not None:
@@ -100,7 +99,11 @@ def _tried(
 
 
 def _made(
-    backend: SupervisedBackend, fresh: FreshDraw, steps: Sequence[Step], is_stateful: bool
+    backend: SupervisedBackend,
+    fresh: FreshDraw,
+    steps: Sequence[Step],
+    is_stateful: bool,
+    limit: Limit,
 ) -> FreshCall | None:
     """Make a fresh call; return it, or None if it says nothing.
 
@@ -109,8 +112,10 @@ def _made(
     # Of a stateful backend, the same call with other data would be an earlier one.
     steps = steps[:1] if is_stateful else steps
     session = Session(backend)
+    limit.take()
     fault = session.first_fault(steps)
     if fault is not None and is_stateful:
+        limit.take(_OF_OWN_PROCESS)
         backend.restart()
         session = Session(backend)
         if (fault := session.first_fault(steps)) is None:

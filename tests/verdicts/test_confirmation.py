@@ -87,11 +87,24 @@ def test_a_failure_after_a_rejection_is_not_confirmed_by_what_its_valid_call_doe
     backend = start_backend(f"{HOSTED}:BreaksAfterRejections", {})
     assert isinstance(backend, SupervisedBackend)
     with closing(backend):
-        process = FreshProcess(backend, 600)
+        process = FreshProcess(backend, 600, 600.0)
         earlier = EarlierCalls(process, operator, None, known, reproduction.kind)
         relation = earlier.related(reproduction, ()).relation
     assert relation is not None
     assert relation.text == "a rejected call"
+
+
+def test_a_search_starts_so_many_processes_whatever_its_parts_may_start() -> None:
+    backend = start_backend(f"{HOSTED}:RoundsThroughF16", {})
+    assert isinstance(backend, SupervisedBackend)
+    started = []
+    with closing(backend):
+        process = FreshProcess(backend, 3, 600.0)
+        for _ in range(2):
+            process.begin(2, 600.0)
+            while not process.is_over:
+                started.append(process.session())
+    assert len(started) == 3
 
 
 def test_a_condition_is_tried_on_fresh_calls() -> None:
