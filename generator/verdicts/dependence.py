@@ -10,7 +10,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field
 
@@ -28,7 +28,7 @@ Facts: TypeAlias = Mapping[str, object]
 ALIKE = 12
 # How the fact of data whose elements are moved begins.
 CONTENT = "content of "
-# Values of so many elements are compared.
+# So many elements are compared, and values only of arrays with no more.
 _MAX_ELEMENTS = 1 << 12
 _Count = Annotated[int, Field(ge=0)]
 
@@ -65,6 +65,11 @@ class Relation(StrictModel):
             f"after {others_failing} of {others_failing + others_passing} others"
         )
 
+    def without(self, fact: str) -> Self:
+        """Return the relation without one of its facts."""
+        same, other = (tuple(n for n in own if n != fact) for own in (self.same, self.other))
+        return self.model_copy(update={"same": same, "other": other})
+
     def explains(self, earlier: "Known", later: "Known") -> bool:
         """Whether an earlier call is one after which a later one fails."""
         return (
@@ -99,9 +104,15 @@ def facts_of(call: Call, data: Callable[[str], Array]) -> dict[str, object]:
         facts[f"element size of {name}"] = bit_width(tensor.type)
         facts[f"number of elements of {name}"] = tensor.size
         facts[f"rank of {name}"] = tensor.rank
-        if tensor.values is None and tensor.size <= _MAX_ELEMENTS:
-            facts[f"{CONTENT}{name}"] = tensor.shape, hash(data(name).tobytes())
+        if tensor.values is None:
+            first = data(name).flat[:_MAX_ELEMENTS]
+            facts[f"{CONTENT}{name}"] = tensor.shape, hash(first.tobytes())
     return facts
+
+
+def facts_of_outputs(shapes: Iterable[tuple[int, ...]], types: Iterable[str]) -> dict[str, object]:
+    """Return what a backend could keep of the outputs of a call."""
+    return {"shapes of outputs": (*shapes,), "types of outputs": (*types,)}
 
 
 def differing(one: Facts, other: Facts) -> tuple[str, ...]:
@@ -154,8 +165,7 @@ def known_case(suite: Suite, name: str) -> Known:
     )
     if not is_valid:
         return Known(name, case.baseline, facts, case.expects)
-    facts["shapes of outputs"] = tuple(output.shape for output in case.outputs)
-    facts["types of outputs"] = tuple(output.type for output in case.outputs)
+    facts |= facts_of_outputs((o.shape for o in case.outputs), (o.type for o in case.outputs))
     return Known(name, None, facts, case.expects)
 
 
@@ -233,11 +243,7 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
         and outcome in (None, trial.first.outcome)
         and not any(trial.shares(name) for name in different)
     ]
-    # What is omitted in one of two calls is a difference, too.
-    names = dict.fromkeys(n for t in trials for n in (*t.last.facts, *t.first.facts))
-    # Alike calls share their data by chance: no backend keeps a result for one content alone.
-    kept = [name for name in names if not name.startswith(CONTENT)]
-    common = [name for name in kept if all(trial.has_in_common(name) for trial in failing)]
+    names, common = _names(trials), common_facts(trials)
     # If it is known in what they must differ, nothing else need differ.
     never = [n for n in names if not different and not any(t.shares(n) for t in failing)]
     often = {name: sum(trial.shares(name) for trial in trials) for name in names}
@@ -262,22 +268,37 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
     return relation.model_copy(update={"counts": tuple(counts[both] for both in order)})
 
 
+def common_facts(trials: Iterable[Trial]) -> list[str]:
+    """Return the facts that a backend may compare, of those that all failing trials share."""
+    failing = [trial for trial in trials if trial.fails]
+    # Alike calls share their data by chance: no backend keeps a result for one content alone.
+    kept = (name for name in _names(failing) if not name.startswith(CONTENT))
+    return [name for name in kept if all(trial.has_in_common(name) for trial in failing)]
+
+
+def _names(trials: Iterable[Trial]) -> list[str]:
+    """Return the names of all facts; what one of two calls omits is a difference, too."""
+    return [*dict.fromkeys(n for t in trials for n in (*t.last.facts, *t.first.facts))]
+
+
 def explained_by(
     relation: Relation, cases: Collection[str], known: Mapping[str, Known]
 ) -> list[str]:
     """Return those of some failing cases that have such an earlier call.
 
-    `known` are all cases in the order of the run. A valid case makes its own call again, and a case
-    that must be rejected is followed by the call of its baseline.
+    `known` are all cases in the order of the run. A case makes its own call again, with other data
+    if it is valid, and a case that must be rejected is followed by the call of its baseline.
     """
     explained = []
     seen: dict[tuple[object, ...], list[Known]] = defaultdict(list)
     for name, own in known.items():
-        earlier = seen[tuple(own.facts.get(fact) for fact in relation.same)]
-        earlier.append(own)
-        if name not in cases:
-            continue
+        earlier, again = seen[tuple(own.facts.get(fact) for fact in relation.same)], own
+        if own.outcome == "outputs":
+            kept = [fact for fact in own.facts if not fact.startswith(CONTENT)]
+            again = replace(own, facts={fact: own.facts[fact] for fact in kept})
         followed = own.baseline is not None and relation.explains(own, known[own.baseline])
-        if followed or any(relation.explains(other, own) for other in earlier):
+        is_explained = any(relation.explains(other, own) for other in (again, *earlier))
+        if name in cases and (followed or is_explained):
             explained.append(name)
+        earlier.append(own)
     return explained

@@ -2,13 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
-from opcert.arrays.element_types import same_bytes
+from opcert.arrays.element_types import same_bytes, type_name
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import HELD, NOT_OF_STATE, Session, Step, step_of
 from opcert.specification.files import SpecFile
@@ -19,9 +19,12 @@ from opcert.verdicts.dependence import (
     Known,
     Trial,
     candidates,
+    common_facts,
     differing,
     explained_by,
     facts_of,
+    facts_of_outputs,
+    most_alike,
     relation_of,
 )
 from opcert.verdicts.reduction import StepMaker, call_of, elements_to_read, shortened
@@ -42,6 +45,8 @@ _SHORTENING = 40, 45.0
 _VARIED, _VARIATIONS = 40, 2
 # Of how many failures that need an earlier call one is chosen, and how many others are tried.
 _MADE_ALONE, _FURTHER = 8, 2
+# How many trials contradict each fact of a relation.
+_QUESTIONED = 2
 # Fewer trials do not separate what matters about earlier calls.
 _MIN_TRIALS = 8
 
@@ -63,7 +68,7 @@ class Limit:
     Only what takes several times as long as usual, as on a slow device, ends after some seconds.
     """
 
-    def __init__(self, count: float, seconds: float, whole: "Limit | None" = None) -> None:
+    def __init__(self, count: int, seconds: float, whole: "Limit | None" = None) -> None:
         """Begin a search of so many steps at the most, which may be part of a `whole` one."""
         self._left, self._end, self._whole = count, time.monotonic() + seconds, whole
 
@@ -190,6 +195,7 @@ class EarlierCalls:
         valid = [c for c in others if c != last.case and known[c].outcome == "outputs"]
         for other in islice(filter(self._passes_alone, valid[:_MADE_ALONE]), _FURTHER):
             trials += self._trials(ReproducedCall(case=other))
+        self._question(last, trials, different)
         relation = relation_of(trials, different) if len(trials) >= _MIN_TRIALS else None
         update = {"relation": relation, "calls": calls, "reduced": self._serialized(pair)}
         return reproduction.model_copy(update=update)
@@ -210,7 +216,7 @@ class EarlierCalls:
             return None
 
         def fails(changed: Step) -> bool:
-            return bool(self._fails_after(changed, target))
+            return bool(self._fails_after(self._valid(changed), target))
 
         # One difference is most likely enough; if not, each that can be left out is.
         if found := next(filter(fails, parts_taken(target, best)), None):
@@ -228,14 +234,17 @@ class EarlierCalls:
     def _step(self, case: str) -> Step:
         return step_of(self._operator, self._operator.cases[case])
 
-    def _fails_after(self, changed: Step, failing: Step) -> bool | None:
-        """Whether a call fails after another one; None if that is not valid, or does not pass."""
-        if self._maker is None or self._process.is_over:
-            return None
-        if not (steps := self._maker.steps(changed)):
+    def _valid(self, changed: Step) -> Step | None:
+        """Return a call with its golden outputs, if it is valid."""
+        steps = [] if self._maker is None else self._maker.steps(changed)
+        return steps[0] if steps else None
+
+    def _fails_after(self, first: Step | None, failing: Step) -> bool | None:
+        """Whether a call fails after a `first` one; None if this is missing, or does not pass."""
+        if first is None or self._process.is_over:
             return None
         session = self._process.session()
-        fault = session.first_fault([*steps, failing], counting_as(self._failure))
+        fault = session.first_fault([first, failing], counting_as(self._failure))
         is_wrong = session.declined or (fault is not None and fault[0] == 0)
         return None if is_wrong else fault is not None
 
@@ -245,24 +254,33 @@ class EarlierCalls:
         valid = [case.case for case in self._known.values() if case.outcome == "outputs"]
         made: Counter[tuple[str, ...]] = Counter()
         for case in valid[:: max(1, len(valid) // _VARIED)]:
-            for varied in parts_taken(step, self._step(case)):
-                facts = _facts(varied)
-                what = differing(facts, _facts(step))
-                fails = self._fails_after(varied, failing) if made[what] < _VARIATIONS else None
-                if fails is not None:
+            for changed in parts_taken(step, self._step(case)):
+                what = differing(_facts(changed), _facts(step))
+                first = self._valid(changed) if made[what] < _VARIATIONS else None
+                fails = self._fails_after(first, failing)
+                if first is not None and fails is not None:
                     made[what] += 1
+                    outputs = first.golden or ()
+                    types = (type_name(array.dtype) for array in outputs)
+                    of_outputs = facts_of_outputs((array.shape for array in outputs), types)
+                    facts = {**_facts(first), **of_outputs}
                     yield Trial(Known("", None, facts, "outputs"), last, fails)
 
     def _serialized(self, pair: Sequence[Step] | None) -> tuple[SerializedCall, ...]:
         """Return two calls for a program, if it can list their elements."""
-        steps = [made for step in pair or () if self._maker for made in self._maker.steps(step)]
+        steps = [*filter(None, map(self._valid, pair or ()))]
         is_readable = len(steps) == 2 and max(map(elements_to_read, steps)) <= MAX_LISTED
         return tuple(map(SerializedCall.from_step, steps)) if is_readable else ()
 
     def _trials(self, last: ReproducedCall) -> Iterator[Trial]:
         """Make a call after each of some others, in a fresh process each time."""
         target = self._target(last)
-        for first in candidates(target, [*self._known.values()]):
+        yield from self._made(candidates(target, [*self._known.values()]), last, target)
+
+    def _made(
+        self, earlier: Iterable[Known], last: ReproducedCall, target: Known
+    ) -> Iterator[Trial]:
+        for first in earlier:
             if self._process.is_over:
                 break
             calls = [ReproducedCall(case=first.case), last]
@@ -270,6 +288,34 @@ class EarlierCalls:
             # An earlier call that fails by itself says nothing.
             if len(made) != 1:
                 yield Trial(first, target, bool(made))
+
+    def _question(
+        self, last: ReproducedCall, trials: list[Trial], different: Sequence[str]
+    ) -> None:
+        """Add trials that contradict one fact each of what seems to be the relation.
+
+        Failures of few trials share facts by chance.
+        """
+        target, asked = self._target(last), set[str]()
+        while True:
+            relation = relation_of(trials, different)
+            names = [n for n in (*relation.same, *relation.other) if n not in (*different, *asked)]
+            if not names or self._process.is_over:
+                break
+            asked.add(names[0])
+            tried = {trial.first.case for trial in trials}
+            contrary = relation.without(names[0])
+            earlier = [
+                case
+                for case in self._known.values()
+                if case.case not in tried
+                and contrary.explains(case, target)
+                and not relation.explains(case, target)
+            ]
+            # What they share besides may be what matters.
+            shared = {name: target.facts.get(name) for name in common_facts(trials)}
+            alike = most_alike(replace(target, facts=shared), earlier, _QUESTIONED)
+            trials += self._made(alike, last, target)
 
 
 def _facts(step: Step) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """Fresh calls after a run, which try causes."""
 
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from opcert.cases.drawn import drawn_number
@@ -16,10 +15,9 @@ from opcert.verdicts.reproduction import FreshCall, FreshDraw
 # How many failing calls of a cause are replayed. So few failures may have a condition by chance,
 # and others none since too few calls pass: then so many calls more are made.
 _REPLAYED, _FEW, _MORE = 8, 50, 600
-# How many calls try the causes of an operator, of which one in a process of its own counts as
-# several, and the seconds for them; those for all operators; how often causes are tried.
-_CALLS, _OF_OWN_PROCESS, _OPERATOR_SECONDS = 250, 4, 100.0
-_SECONDS, _ROUNDS = 600.0, 2
+# How often causes are tried; how many calls the operators then share, and how many one has at the
+# most; as how many a call in a process of its own counts; and the seconds that they share.
+_ROUNDS, _CALLS, _OPERATOR_CALLS, _OF_OWN_PROCESS, _SECONDS = 2, 1000, 500, 4, 300.0
 # Kinds of failure that follow from other calls or declarations, or take too long.
 _NOT_TRIED = {"uncredited", "undeclared", "state", "hang"}
 
@@ -37,7 +35,6 @@ def try_conditions(
     `find` returns the causes so far. Operators can be left out. Of `stateful` ones, whose calls
     fail after others, a call that fails is made again in a process of its own.
     """
-    whole = Limit(math.inf, _SECONDS)
     tried: set[object] = set()
     for _ in range(_ROUNDS):
         by_operator: dict[str, list[Cause]] = {}
@@ -48,7 +45,8 @@ def try_conditions(
                 tried.add((cause.operator, cause.condition))
         for name, causes in by_operator.items():
             former, levels = fresh.get(name, ()), diagnosis.levels[name]
-            limit = Limit(_CALLS, _OPERATOR_SECONDS, whole)
+            sharing = len(by_operator)
+            limit = Limit(min(_OPERATOR_CALLS, _CALLS // sharing), _SECONDS / sharing)
             if made := [*_tried(backend, levels, causes, former, name in stateful, limit)]:
                 fresh[name] = (*former, *made)
 

@@ -62,6 +62,20 @@ class KeepsByShape(wrong.CachesByShape):
     name = "keeps"
 
 
+class KeepsByOutputs(wrong.Right):
+    """Returns the outputs of an earlier call whose outputs had the same shapes and types."""
+
+    name = "keeps-by-outputs"
+
+    def __init__(self) -> None:
+        self.kept: dict[object, Sequence[Array]] = {}
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        outputs = super().run(operator, inputs, attributes)
+        key = (*((each.shape, each.dtype) for each in outputs),)
+        return [each.copy() for each in self.kept.setdefault(key, outputs)]
+
+
 class KeepsAndRounds(RoundsThroughF16):
     """Keeps results of i32 by their shapes, and rounds f32."""
 

@@ -55,6 +55,14 @@ def test_the_cause_says_which_earlier_calls_make_others_fail() -> None:
 
 
 @pytest.mark.slow
+def test_earlier_calls_may_share_the_shapes_of_outputs_alone() -> None:
+    found = certificate("KeepsByOutputs", "slice-8/drawn-i*")
+    (cause,) = found.causes
+    end = "with the same shapes of outputs, but another content of data"
+    assert cause.statement.endswith(end)
+
+
+@pytest.mark.slow
 def test_earlier_calls_are_found_although_another_fault_needs_none() -> None:
     found = certificate("PlansAndRounds", "variadic-split-1/drawn-[fi]*-[12]-*")
     (statement,) = [c.statement for c in found.causes if c.kinds == ("state",)]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
+import pytest
 
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import Array
@@ -12,6 +13,7 @@ from opcert.arrays.tensor_functions import filled, vector
 from opcert.run.session import Step
 from opcert.verdicts.dependence import (
     Known,
+    Relation,
     Trial,
     differing,
     explained_by,
@@ -151,6 +153,16 @@ def test_a_failure_is_explained_by_a_call_that_the_run_made_before_it() -> None:
     failing, made = ["last", "other-shape"], FAILS_AFTER_ANOTHER_AXIS
     assert names([SAME_SHAPE, LAST, OTHER_SHAPE], failing, *made) == ["last"]
     assert names([LAST, SAME_SHAPE, OTHER_SHAPE], failing, *made) == []
+
+
+@pytest.mark.parametrize("outcome", ["outputs", "rejection"])
+def test_only_a_valid_case_makes_its_own_call_with_other_data(outcome: Outcome) -> None:
+    facts = {"content of data": 1, "shape of data": (2,)}
+    relation = Relation(
+        outcome=None, same=("shape of data",), other=("content of data",), counts=(1, 0, 0, 0)
+    )
+    own = Known("own", None, facts, outcome)
+    assert bool(explained_by(relation, ["own"], {"own": own})) == (outcome == "outputs")
 
 
 def test_a_rejection_is_followed_by_the_call_of_its_baseline() -> None:
