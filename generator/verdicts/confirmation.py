@@ -54,7 +54,7 @@ _OF_OTHER_CASES = {"uncredited", "undeclared"}
 # How often causes are looked for and confirmed.
 _MAX_ROUNDS = 5
 # How many failures are made alone to have a relation explain others.
-_SAMPLED = 8
+_SAMPLED = 12
 # The most calls of a program in the API of the runtime.
 _MAX_NATIVE = 8
 # The most relations to earlier calls that are looked for, for an operator.

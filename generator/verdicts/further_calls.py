@@ -45,8 +45,8 @@ def try_conditions(
                 tried.add((cause.operator, cause.condition))
         for name, causes in by_operator.items():
             former, levels = fresh.get(name, ()), diagnosis.levels[name]
-            sharing = len(by_operator)
-            limit = Limit(min(_OPERATOR_CALLS, _CALLS // sharing), _SECONDS / sharing)
+            count = min(_OPERATOR_CALLS, _CALLS // len(by_operator))
+            limit = Limit(count, _SECONDS / len(by_operator))
             if made := [*_tried(backend, levels, causes, former, name in stateful, limit)]:
                 fresh[name] = (*former, *made)
 
