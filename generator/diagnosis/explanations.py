@@ -126,10 +126,10 @@ def necessary_condition(
 ) -> Condition:
     """Return what failing cases have in common, and few passing ones; () if there is nothing.
 
-    A `share` of the failing cases may lack it, since they may have another cause.
+    A `share` of the failing cases may lack it, since they may have another cause. Few failing cases
+    have no more in common than a level of a separate factor, which is a cause of its own.
     """
-    if failing.sum() < _MIN_FAILING:
-        return ()
+    is_few = failing.sum() < _MIN_FAILING
     condition: Condition = ()
     count, lacking = int(passing.sum()), int(share * failing.sum())
     most_left = _LEFT_OF_MANY if failing.sum() >= _MANY_FAILING else _LEFT_OF_FEW
@@ -140,7 +140,8 @@ def necessary_condition(
         longer: list[tuple[int, Condition]] = []
         for name, columns in table.columns.items():
             chosen = _cover(fails[:, columns], weights[columns], lacking)
-            if chosen.any():
+            is_one = name in table.separate and chosen.sum() == 1
+            if is_one or (chosen.any() and not is_few):
                 chosen = whole_range(chosen) if table.has_only_ranges(name) else chosen
                 levels = tuple(np.array(table.factors[name])[chosen].tolist())
                 matched = passes[:, columns][:, chosen].any(axis=1)

@@ -172,12 +172,13 @@ def cause_text(
             return f"{subject} in {share}", f"{cause.failing:,} of {total:,} cases fail"
         count = len(cause.cases)
         calls = f"{count:,} case{'s' * (count > 1)}"
-        if common and count > 1:
+        if common:
             words = " and ".join(term.text for term in common)
             failing, passing = having_it
             share = "all" if failing == count else f"{failing:,}"
+            which = f"{share} of which have" if count > 1 else "which has"
             figures = f"so have {passing:,} of {cause.passing:,} calls that pass"
-            return f"{subject} in {calls}, {share} of which have {words}", figures
+            return f"{subject} in {calls}, {which} {words}", figures
         return f"{subject} in {calls}{'' if cause.where else ' that no condition explains'}", ""
     others = [term for term in cause.condition if term.factor != VIOLATED_RULE]
     when = "mostly when" if cause.passing else "whenever"

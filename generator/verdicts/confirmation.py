@@ -110,14 +110,7 @@ class Confirmation:
         if {failure.kind for failure in failures} <= _OF_OTHER_CASES:
             return self._confirmed
         try:
-            # Failures that turn out to need an earlier call leave others with other causes.
-            for _ in range(_MAX_ROUNDS):
-                known = len(self._dependent)
-                self._confirm_causes()
-                self._recheck_acceptances(failures)
-                self._relate(failures)
-                if len(self._dependent) == known:
-                    break
+            self._settle(failures)
             self._find_dependent(failures)
             self._relate(failures)
             # Nobody claims what happens outside a claim.
@@ -125,12 +118,25 @@ class Confirmation:
             stateful = {verdict.operator for verdict in self._dependent}
             fresh = self._confirmed.fresh
             try_conditions(self._backend, self._diagnosis, self._causes, fresh, left_out, stateful)
-            self._confirm_causes()
+            self._settle(failures)
             self._reduce_calls()
             self._write_native()
         except BackendError:
             pass
         return self._confirmed
+
+    def _settle(self, failures: Sequence[Verdict]) -> None:
+        """Confirm causes until no more failures turn out to need an earlier call.
+
+        Such failures leave others with other causes.
+        """
+        for _ in range(_MAX_ROUNDS):
+            known = len(self._dependent)
+            self._confirm_causes()
+            self._recheck_acceptances(failures)
+            self._relate(failures)
+            if len(self._dependent) == known:
+                break
 
     @property
     def _dependent(self) -> list[Verdict]:

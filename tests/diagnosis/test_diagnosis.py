@@ -271,6 +271,16 @@ def test_a_share_of_the_failures_may_lack_what_the_others_have(
     assert [name for name, _ in found] == factors
 
 
+def test_few_failures_have_no_more_in_common_than_a_level_that_is_a_cause_of_its_own() -> None:
+    rules = ["range"] * 4 + ["rank", "type"] * 10
+    cases = [[{"rule": frozenset([rule]), "size": frozenset("2")}] for rule in rules]
+    cases[3] = [{"rule": frozenset(["range"]), "size": frozenset("1")}]
+    factors = {"rule": ["range", "rank", "type"], "size": ["1", "2"]}
+    table = LevelTable(factors, cases, separate=["rule"])
+    failing = np.arange(len(cases)) < 3
+    assert necessary_condition(table, failing, ~failing) == (("rule", ("range",)),)
+
+
 def test_what_most_passing_cases_have_too_says_nothing() -> None:
     assert common(lambda case: case["rank"] == case["type"][1:2]) == {}
 
