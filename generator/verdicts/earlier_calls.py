@@ -45,7 +45,7 @@ _SHORTENING = 40, 45.0
 _VARIED, _VARIATIONS = 40, 2
 # Of how many failures that need an earlier call one is chosen, and how many others are tried.
 _MADE_ALONE, _FURTHER = 8, 2
-# How many trials contradict each fact of a relation.
+# How many trials may contradict a relation, and each of its facts.
 _QUESTIONED = 2
 # Fewer trials do not separate what matters about earlier calls.
 _MIN_TRIALS = 8
@@ -292,30 +292,35 @@ class EarlierCalls:
     def _question(
         self, last: ReproducedCall, trials: list[Trial], different: Sequence[str]
     ) -> None:
-        """Add trials that contradict one fact each of what seems to be the relation.
+        """Add trials that may contradict what seems to be the relation.
 
-        Failures of few trials share facts by chance.
+        Few trials share facts by chance, or lack all that matters at once. So earlier calls are
+        tried that have no more in common than the relation says, and others that lack one fact.
         """
-        target, asked = self._target(last), set[str]()
-        while True:
+        target, asked = self._target(last), set[object](different)
+        while not self._process.is_over:
             relation = relation_of(trials, different)
-            names = [n for n in (*relation.same, *relation.other) if n not in (*different, *asked)]
-            if not names or self._process.is_over:
-                break
-            asked.add(names[0])
+            facts = (*relation.same, *relation.other)
+            # What failing trials share besides may be what matters.
+            alike = replace(target, facts={n: target.facts.get(n) for n in common_facts(trials)})
             tried = {trial.first.case for trial in trials}
-            contrary = relation.without(names[0])
-            earlier = [
-                case
-                for case in self._known.values()
-                if case.case not in tried
-                and contrary.explains(case, target)
-                and not relation.explains(case, target)
-            ]
-            # What they share besides may be what matters.
-            shared = {name: target.facts.get(name) for name in common_facts(trials)}
-            alike = most_alike(replace(target, facts=shared), earlier, _QUESTIONED)
-            trials += self._made(alike, last, target)
+            untried = [case for case in self._known.values() if case.case not in tried]
+            if facts not in asked:
+                asked.add(facts)
+                such = [case for case in untried if relation.explains(case, target)]
+                earlier = most_alike(alike, such, len(such))[:_QUESTIONED]
+            elif fact := next((name for name in facts if name not in asked), None):
+                asked.add(fact)
+                less = relation.without(fact)
+                lacking = [
+                    case
+                    for case in untried
+                    if less.explains(case, target) and not relation.explains(case, target)
+                ]
+                earlier = most_alike(alike, lacking, _QUESTIONED)
+            else:
+                break
+            trials += self._made(earlier, last, target)
 
 
 def _facts(step: Step) -> dict[str, object]:
