@@ -225,9 +225,10 @@ def _related(
     """Return the causes of failures that need a related earlier call.
 
     Failures of other kinds are among them if nearly all of a kind have such a call before them, and
-    most passing cases have none.
+    most passing cases have none, unless one of these failures occurs alone.
     """
     causes: list[Cause] = []
+    alone = {case for case, found in reproductions.items() if found.reproduced == "alone"}
     left = by_kind
     related = [
         (case, found, found.relation)
@@ -242,7 +243,8 @@ def _related(
         cases = {case: STATE}
         for kind, own in left.items():
             explained = explained_by(relation, own, known)
-            if kind == STATE or (is_rare and len(explained) >= _RELATED * len(own)):
+            is_whole = is_rare and len(explained) >= _RELATED * len(own)
+            if kind == STATE or (is_whole and alone.isdisjoint(explained)):
                 cases |= dict.fromkeys(explained, kind)
         left = {kind: [c for c in own if c not in cases] for kind, own in left.items()}
         effect = "fails" if reproduction.kind in (None, STATE) else EFFECTS[reproduction.kind]

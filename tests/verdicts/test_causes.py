@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -161,12 +161,16 @@ def test_what_a_backend_keeps_from_call_to_call_is_one_cause() -> None:
 
 
 @pytest.mark.parametrize(
-    ("same", "kinds"),
-    [(("shape of data",), ("value", "state")), ((), ("state",))],
-    ids=["after-few-calls", "after-nearly-every-call"],
+    ("same", "reproduced", "kinds"),
+    [
+        (("shape of data",), "never", ("value", "state")),
+        (("shape of data",), "alone", ("state",)),
+        ((), "never", ("state",)),
+    ],
+    ids=["after-few-calls", "although-one-fails-alone", "after-nearly-every-call"],
 )
 def test_failures_of_another_kind_follow_related_calls_if_passing_cases_seldom_do(
-    same: tuple[str, ...], kinds: tuple[str, ...]
+    same: tuple[str, ...], reproduced: Literal["alone", "never"], kinds: tuple[str, ...]
 ) -> None:
     diagnosis = core()[1]
     steps: dict[object, object] = {}
@@ -187,7 +191,8 @@ def test_failures_of_another_kind_follow_related_calls_if_passing_cases_seldom_d
     reproduction = Reproduction(
         reproduced="after-other-calls", calls=(), kind="value", reduced=(), relation=relation
     )
-    causes = diagnosis.causes(found, {failed[0]: reproduction})
+    other = Reproduction(reproduced=reproduced, calls=(), kind="value", reduced=())
+    causes = diagnosis.causes(found, {failed[0]: reproduction, failed[-1]: other})
     assert kinds in [cause.kinds for cause in causes]
     assert sorted(case for cause in causes for case in cause.cases) == sorted(failed)
 
