@@ -328,7 +328,7 @@ class Confirmation:
                 self._process.begin(*_RELATION)
                 made, spec_file = reproductions[case], self._specs.get(name)
                 earlier = EarlierCalls(self._process, operator, spec_file, known, made.kind)
-                reproductions[case] = earlier.related(made, left)
+                reproductions[case] = earlier.related(made)
                 if (relation := reproductions[case].relation) is None:
                     continue
                 self._related.update(explained_by(relation, left, known))

@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from opcert.verdicts.dependence import (
     candidates,
     common_facts,
     differing,
-    explained_by,
     facts_of,
     facts_of_outputs,
     most_alike,
@@ -43,8 +41,8 @@ MAX_LISTED = 1000
 _SHORTENING = 40, 45.0
 # From how many cases parts are taken for further trials, and how often a part is changed.
 _VARIED, _VARIATIONS = 40, 2
-# Of how many failures that need an earlier call one is chosen, and how many others are tried.
-_MADE_ALONE, _FURTHER = 8, 2
+# Of how many failures that need an earlier call one is chosen.
+_MADE_ALONE = 8
 # How many trials may contradict a relation, and each of its facts.
 _QUESTIONED = 2
 # Fewer trials do not separate what matters about earlier calls.
@@ -174,34 +172,26 @@ class EarlierCalls:
         # A call that has other bits alone fails in another way after related calls.
         self._failure = kind if kind in (*NOT_OF_STATE, *KINDS_OF_SEVERAL_CALLS) else "state"
 
-    def related(self, reproduction: Reproduction, failures: Sequence[str]) -> Reproduction:
+    def related(self, reproduction: Reproduction) -> Reproduction:
         """Return a reproduction by two calls with the relation between them.
 
-        Further `failures` make it more exact. It is missing if the limits allow too few trials.
+        It is missing if the limits allow too few trials.
         """
         known = self._known
         first, last = reproduction.calls
-        pair = self._most_alike_pair(first, last)
+        pair, target = self._most_alike_pair(first, last), self._target(last)
         different = () if pair is None else differing(*map(_facts, pair))
-        trials = [Trial(known[first.case], self._target(last), True)]
-        trials += self._trials(last)
+        trials = [Trial(known[first.case], target, True)]
+        trials += self._trials(candidates(target, [*known.values()]), last)
         trials += [] if pair is None else self._variations(pair[0], known[last.case])
         # The program of the report makes the call that is the easiest to read.
         failing = (t.first.case for t in trials if t.fails and t.first.case in known)
         firsts = easiest_to_read(self._operator, failing)
         calls = (ReproducedCall(case=firsts[0]), last) if first.case != last.case else (first, last)
-        others = explained_by(relation_of(trials, different), failures, known)
-        # Failures of further calls show what the first one shares by chance.
-        valid = [c for c in others if c != last.case and known[c].outcome == "outputs"]
-        for other in islice(filter(self._passes_alone, valid[:_MADE_ALONE]), _FURTHER):
-            trials += self._trials(ReproducedCall(case=other))
         self._question(last, trials, different)
         relation = relation_of(trials, different) if len(trials) >= _MIN_TRIALS else None
         update = {"relation": relation, "calls": calls, "reduced": self._serialized(pair)}
         return reproduction.model_copy(update=update)
-
-    def _passes_alone(self, case: str) -> bool:
-        return self._process.passes_alone(self._operator, case, None)
 
     def _most_alike_pair(
         self, first: ReproducedCall, last: ReproducedCall
@@ -272,14 +262,9 @@ class EarlierCalls:
         is_readable = len(steps) == 2 and max(map(elements_to_read, steps)) <= MAX_LISTED
         return tuple(map(SerializedCall.from_step, steps)) if is_readable else ()
 
-    def _trials(self, last: ReproducedCall) -> Iterator[Trial]:
+    def _trials(self, earlier: Iterable[Known], last: ReproducedCall) -> Iterator[Trial]:
         """Make a call after each of some others, in a fresh process each time."""
         target = self._target(last)
-        yield from self._made(candidates(target, [*self._known.values()]), last, target)
-
-    def _made(
-        self, earlier: Iterable[Known], last: ReproducedCall, target: Known
-    ) -> Iterator[Trial]:
         for first in earlier:
             if self._process.is_over:
                 break
@@ -320,7 +305,7 @@ class EarlierCalls:
                 earlier = most_alike(alike, lacking, _QUESTIONED)
             else:
                 break
-            trials += self._made(earlier, last, target)
+            trials += self._trials(earlier, last)
 
 
 def _facts(step: Step) -> dict[str, object]:
