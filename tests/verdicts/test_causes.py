@@ -149,6 +149,22 @@ def test_failures_that_no_condition_explains_are_listed_apart() -> None:
     assert cause.figures.endswith("3 of them listed here without an explanation")
 
 
+@pytest.mark.parametrize(
+    ("count", "words"), [(1, "in 1 case, which has"), (3, "in 3 cases, all of which have")]
+)
+def test_a_few_invalid_calls_that_are_accepted_have_their_rule_in_common(
+    count: int, words: str
+) -> None:
+    violations = [
+        case.id
+        for case in core()[0].operators[SLICE].cases.values()
+        if case.violated_rule == "slice-8/step-nonzero" and case.ambiguity is None
+    ]
+    accepted = sorted(violations, key=short_digest)[:count]
+    (cause,) = causes(SLICE, lambda case: "accepted" if case.id in accepted else None)
+    assert cause.statement.endswith(f"{words} a violation of step-nonzero")
+
+
 def test_what_a_backend_keeps_from_call_to_call_is_one_cause() -> None:
     (cause,) = causes(
         SLICE,
