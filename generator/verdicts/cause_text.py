@@ -129,6 +129,12 @@ class Cause:
     contrast: str = ""
 
     @property
+    def matched(self) -> Sequence[str]:
+        """The failing cases that match the condition."""
+        unmatched = {*self.unmatched}
+        return [case for case in self.cases if case not in unmatched]
+
+    @property
     def is_of_most(self) -> bool:
         """Whether most cases fail, where there is no condition."""
         return len(self.cases) == self.failing > self.passing

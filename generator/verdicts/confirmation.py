@@ -5,13 +5,12 @@ kind `state`.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, takewhile
 
 from opcert.errors import BackendError
 from opcert.isolation.supervised import SupervisedBackend
-from opcert.run.outcome import native_code
 from opcert.run.session import ECHO_PREFIX, Session, Step, repetition_plan, run_case, step_of
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
@@ -24,7 +23,7 @@ from opcert.verdicts.earlier_calls import (
     EarlierCalls,
     FreshProcess,
 )
-from opcert.verdicts.failure_program import failure_program, native_result
+from opcert.verdicts.failure_program import write_native
 from opcert.verdicts.further_calls import try_conditions
 from opcert.verdicts.reduction import StepMaker, elements_to_read, reduced
 from opcert.verdicts.reproduction import (
@@ -46,17 +45,14 @@ _LATER_CASES, _EARLIER_ALIKE = 20, 100
 # How many processes may be started, and for how many seconds: for the earlier calls of all
 # failures; for those of one failure, for what these have in common, and for further failures.
 _SEARCH, _EARLIER, _RELATION, _DEPENDENT = (600, 600.0), (50, 60.0), (130, 150.0), (80, 90.0)
-# After so many seconds, no further call is reduced, and no further program in the API of the
-# runtime is run.
-_REDUCTION_SECONDS, _NATIVE_SECONDS = 60.0, 120.0
+# After so many seconds, no further call is reduced.
+_REDUCTION_SECONDS = 60.0
 # Failures of these kinds follow from other cases, not from their own calls.
 _OF_OTHER_CASES = {"uncredited", "undeclared"}
 # How often causes are looked for and confirmed.
 _MAX_ROUNDS = 5
 # How many failures are made alone to have a relation explain others.
 _SAMPLED = 12
-# The most calls of a program in the API of the runtime.
-_MAX_NATIVE = 8
 # The most relations to earlier calls that are looked for, for an operator.
 _MAX_RELATIONS = 4
 
@@ -96,9 +92,8 @@ class Confirmation:
         self._specs = diagnosis.specs
         self._confirmed = Confirmed()
         self._process = FreshProcess(backend, *_SEARCH)
-        # The failures whose earlier calls were looked for, and those that are alike.
+        # The failures whose earlier calls were looked for.
         self._related: set[str] = set()
-        self._alike: list[Sequence[str]] = []
 
     def confirm(self) -> Confirmed:
         """Confirm the failures of each cause that are easy to read, and return the results.
@@ -110,33 +105,41 @@ class Confirmation:
         if {failure.kind for failure in failures} <= _OF_OTHER_CASES:
             return self._confirmed
         try:
-            self._settle(failures)
-            self._find_dependent(failures)
-            self._relate(failures)
+            causes = self._settle(failures)
+            self._find_dependent(failures, causes)
+            self._relate(failures, causes)
             # Nobody claims what happens outside a claim.
             left_out = {v.operator for v in self._verdicts.values() if v.status == "out-of-claim"}
             stateful = {verdict.operator for verdict in self._dependent}
-            fresh = self._confirmed.fresh
+            fresh, reproductions = self._confirmed.fresh, self._confirmed.reproductions
             try_conditions(self._backend, self._diagnosis, self._causes, fresh, left_out, stateful)
             self._settle(failures)
             self._reduce_calls()
-            self._write_native()
+            write_native(self._backend, self._suite, self._so_far, reproductions)
         except BackendError:
             pass
         return self._confirmed
 
-    def _settle(self, failures: Sequence[Verdict]) -> None:
-        """Confirm causes until no more failures turn out to need an earlier call.
+    def _settle(self, failures: Sequence[Verdict]) -> Sequence[Cause]:
+        """Confirm causes until no more failures turn out to need an earlier call; return the last.
 
         Such failures leave others with other causes.
         """
+        causes: Sequence[Cause] = ()
         for _ in range(_MAX_ROUNDS):
             known = len(self._dependent)
-            self._confirm_causes()
+            causes = self._causes()
+            self._confirm_causes(causes)
             self._recheck_acceptances(failures)
-            self._relate(failures)
+            self._relate(failures, causes)
             if len(self._dependent) == known:
                 break
+        return causes
+
+    @property
+    def _so_far(self) -> Mapping[str, Verdict]:
+        """The verdicts with what is known so far."""
+        return self._verdicts | self._confirmed.verdicts
 
     @property
     def _dependent(self) -> list[Verdict]:
@@ -145,16 +148,13 @@ class Confirmation:
 
     def _causes(self) -> Sequence[Cause]:
         """Return the causes of what is known so far."""
-        confirmed = self._confirmed
-        verdicts = (self._verdicts | confirmed.verdicts).values()
+        verdicts, confirmed = self._so_far.values(), self._confirmed
         causes = self._diagnosis.causes(verdicts, confirmed.reproductions, confirmed.fresh)
         return causes[:MAX_CAUSES]
 
-    def _confirm_causes(self) -> None:
+    def _confirm_causes(self, causes: Sequence[Cause]) -> None:
         """Confirm a failure of each cause that has no confirmed one."""
         reproductions = self._confirmed.reproductions
-        causes = self._causes()
-        self._alike = [*chain.from_iterable(map(_by_match, causes))]
         for cause in causes:
             if _OF_OTHER_CASES & set(cause.kinds):
                 continue
@@ -268,7 +268,7 @@ class Confirmation:
             if session.execute(step).observed == "rejected":
                 self._set_state(verdict, "it is rejected in a process that has made no valid call")
 
-    def _find_dependent(self, failures: Sequence[Verdict]) -> None:
+    def _find_dependent(self, failures: Sequence[Verdict], causes: Sequence[Cause]) -> None:
         """Find further failures that need an earlier call, as far as the limits allow.
 
         They are those of operators with such a failure, first what no condition explains, and those
@@ -276,7 +276,7 @@ class Confirmation:
         equal results as well.
         """
         dependent = {verdict.operator for verdict in self._dependent}
-        of_causes = (c.unmatched if c.condition else c.cases for c in self._causes())
+        of_causes = (c.unmatched if c.condition else c.cases for c in causes)
         open_cases = {*chain.from_iterable(of_causes)}
         self._process.begin(*_DEPENDENT)
         for verdict in sorted(failures, key=lambda failure: failure.case not in open_cases):
@@ -306,8 +306,8 @@ class Confirmation:
     def _known(self, operator: str) -> Mapping[str, Known]:
         return known_in_run(self._diagnosis.known, operator, self._verdicts.values())
 
-    def _relate(self, failures: Sequence[Verdict]) -> None:
-        """Find what earlier calls have in common that make others fail."""
+    def _relate(self, failures: Sequence[Verdict], causes: Sequence[Cause]) -> None:
+        """Find what earlier calls have in common that make others fail, of each cause so far."""
         confirmed, reproductions = self._confirmed.verdicts, self._confirmed.reproductions
         for name, operator in self._suite.operators.items():
             own = [confirmed.get(v.case, v) for v in failures if v.operator == name]
@@ -332,16 +332,17 @@ class Confirmation:
                 if (relation := reproductions[case].relation) is None:
                     continue
                 self._related.update(explained_by(relation, left, known))
-                self._extend(relation, [v for v in own if not self._is_known(v)], known)
+                unknown = {v.case for v in own if not self._is_known(v)}
+                self._extend(relation, {*explained_by(relation, unknown, known)}, causes)
                 own = [confirmed.get(v.case, v) for v in own]
 
-    def _extend(
-        self, relation: Relation, failures: Sequence[Verdict], known: Mapping[str, Known]
-    ) -> None:
-        """Have a relation explain further failures of a cause, if none of some occurs alone."""
-        names = {*explained_by(relation, {v.case for v in failures}, known)}
-        for cases in self._alike:
-            explained = [self._verdicts[case] for case in cases if case in names]
+    def _extend(self, relation: Relation, cases: Collection[str], causes: Sequence[Cause]) -> None:
+        """Have a relation explain some cases of each cause, if none of a sample fails alone.
+
+        What the condition of a cause does not explain may have another one.
+        """
+        for alike in chain.from_iterable((cause.matched, cause.unmatched) for cause in causes):
+            explained = [self._verdicts[case] for case in alike if case in cases]
             sample = explained[:: max(1, len(explained) // _SAMPLED)][:_SAMPLED]
             alone = [
                 *takewhile(lambda v: not self._process.is_over and self._passes_alone(v), sample)
@@ -383,36 +384,3 @@ class Confirmation:
                 calls = tuple(map(SerializedCall.from_step, steps))
                 whole = reproduction.model_copy(update={"reduced": calls})
                 self._confirmed.reproductions[name] = whole
-
-    def _write_native(self) -> None:
-        """Have the backend write the calls that reproduce failures in the API of its runtime.
-
-        The program that makes them is run: what fails by an adapter alone does not fail in it.
-        """
-        deadline = time.monotonic() + _NATIVE_SECONDS
-        for name, reproduction in self._confirmed.reproductions.items():
-            operator, _ = self._suite.cases[name]
-            if len(reproduction.calls) > _MAX_NATIVE:
-                continue
-            steps = [call.step(operator.index.operator) for call in reproduction.reduced] or [
-                step_of(operator, operator.cases[call.case], call.inverted_data)
-                for call in reproduction.calls
-            ]
-            codes = [
-                native_code(self._backend, s.operator, s.laid_out, s.attributes) for s in steps
-            ]
-            if not codes or not all(codes):
-                continue
-            whole = reproduction.model_copy(update={"native": tuple(codes)})
-            verdict = self._confirmed.verdicts.get(name, self._verdicts[name])
-            program = failure_program(operator, verdict, whole)
-            if program and time.monotonic() < deadline:
-                result = native_result(self._backend, program, verdict)
-                whole = whole.model_copy(update={"native_result": result})
-            self._confirmed.reproductions[name] = whole
-
-
-def _by_match(cause: Cause) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the cases of a cause that match its condition, and those that do not."""
-    unmatched = {*cause.unmatched}
-    return [case for case in cause.cases if case not in unmatched], cause.unmatched

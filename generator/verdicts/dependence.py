@@ -292,13 +292,18 @@ def explained_by(
     explained = []
     seen: dict[tuple[object, ...], list[Known]] = defaultdict(list)
     for name, own in known.items():
-        earlier, again = seen[tuple(own.facts.get(fact) for fact in relation.same)], own
-        if own.outcome == "outputs":
-            kept = [fact for fact in own.facts if not fact.startswith(CONTENT)]
-            again = replace(own, facts={fact: own.facts[fact] for fact in kept})
-        followed = own.baseline is not None and relation.explains(own, known[own.baseline])
-        is_explained = any(relation.explains(other, own) for other in (again, *earlier))
-        if name in cases and (followed or is_explained):
-            explained.append(name)
+        earlier = seen[tuple(own.facts.get(fact) for fact in relation.same)]
+        if name in cases:
+            followed = own.baseline is not None and relation.explains(own, known[own.baseline])
+            before = (_made_again(own), *earlier)
+            if followed or any(relation.explains(other, own) for other in before):
+                explained.append(name)
         earlier.append(own)
     return explained
+
+
+def _made_again(case: Known) -> Known:
+    """Return a case as an earlier call of its own, which has other data if it is valid."""
+    kept = [fact for fact in case.facts if not fact.startswith(CONTENT)]
+    is_valid = case.outcome == "outputs"
+    return replace(case, facts={name: case.facts[name] for name in kept}) if is_valid else case

@@ -61,9 +61,9 @@ def counting_as(failure: str | None) -> Callable[[str], bool]:
 
 
 class Limit:
-    """How much a search may do, so that it finds the same on a busy machine.
+    """How many steps a search may take: so it finds the same on a busy machine.
 
-    Only what takes several times as long as usual, as on a slow device, ends after some seconds.
+    Its seconds are several times what the steps take, and end it on a slow device.
     """
 
     def __init__(self, count: int, seconds: float, whole: "Limit | None" = None) -> None:

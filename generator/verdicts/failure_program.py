@@ -1,18 +1,24 @@
 """Programs that fail as a case does: by opcert's adapter, or in the API of the runtime alone."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
 from opcert.isolation.supervised import SupervisedBackend
 from opcert.programs import case_call_text, is_self_contained, step_text, write_program
-from opcert.run.outcome import FATAL_OUTCOMES
+from opcert.run.outcome import FATAL_OUTCOMES, native_code
+from opcert.run.session import step_of
 from opcert.suite.format import IndexedCase
 from opcert.suite.operator_suite import OperatorSuite
+from opcert.suite.suite import Suite
 from opcert.verdicts.reproduction import NativeResult, ReproducedCall, Reproduction, calls_of_case
 from opcert.verdicts.verdict import Verdict
 
 # glibc then fills memory that it allocates with other bytes than 0, as a long run does.
 DIRTY_MEMORY = "MALLOC_PERTURB_=165"
+# The most calls of a program in the API of the runtime; after so many seconds, no further one is
+# run.
+_MAX_NATIVE, _NATIVE_SECONDS = 8, 120.0
 # Failures of these kinds may be errors that the runtime raises.
 _ERRORS = ("rejected", "state", "unstable")
 
@@ -78,7 +84,37 @@ def _remark(call: ReproducedCall, case: IndexedCase) -> str:
     return f"{relation}, {call.case}{data}"
 
 
-def native_result(backend: SupervisedBackend, program: str, verdict: Verdict) -> NativeResult:
+def write_native(
+    backend: SupervisedBackend,
+    suite: Suite,
+    verdicts: Mapping[str, Verdict],
+    reproductions: dict[str, Reproduction],
+) -> None:
+    """Have the backend write the calls of reproductions in the API of its runtime.
+
+    The program that makes them is run: what fails by an adapter alone does not fail in it.
+    """
+    deadline = time.monotonic() + _NATIVE_SECONDS
+    for name, reproduction in reproductions.items():
+        operator, _ = suite.cases[name]
+        if len(reproduction.calls) > _MAX_NATIVE:
+            continue
+        steps = [call.step(operator.index.operator) for call in reproduction.reduced] or [
+            step_of(operator, operator.cases[call.case], call.inverted_data)
+            for call in reproduction.calls
+        ]
+        codes = [native_code(backend, s.operator, s.laid_out, s.attributes) for s in steps]
+        if not codes or not all(codes):
+            continue
+        whole = reproduction.model_copy(update={"native": tuple(codes)})
+        program = failure_program(operator, verdicts[name], whole)
+        if program and time.monotonic() < deadline:
+            result = _native_result(backend, program, verdicts[name])
+            whole = whole.model_copy(update={"native_result": result})
+        reproductions[name] = whole
+
+
+def _native_result(backend: SupervisedBackend, program: str, verdict: Verdict) -> NativeResult:
     """Run a program in the API of the runtime, and return how it ends.
 
     A failure that depends on what memory held before may show in dirtied memory alone.

@@ -1,18 +1,16 @@
 """The causes of failures: what explains them, in what order, and which case shows each."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-import numpy as np
 import pytest
 
 from opcert import certify, read_certificate
-from opcert.arrays.element_types import Array
 from opcert.cases.case import short_digest
 from opcert.run.wrong_elements import WrongElements
 from opcert.suite.format import IndexedCase
@@ -25,7 +23,7 @@ from opcert.verdicts.verdict import FAILURE_STATUSES, Evidence, Verdict
 from tests import samples
 from tests.command_line import WRONG, opcert
 from tests.faults.fault import BROADCAST, GATHER, SLICE
-from tests.wrong_backends import Right
+from tests.wrong_backends import NarrowsIntegers, SpoilsTheTail
 
 # Returns a kind of failure, "crash", "hang" or None.
 Fails = Callable[[IndexedCase], Any]
@@ -213,36 +211,15 @@ def test_failures_of_another_kind_follow_related_calls_if_passing_cases_seldom_d
     assert sorted(case for cause in causes for case in cause.cases) == sorted(failed)
 
 
-class Narrows(Right):
-    """Reads the last 32 bits of integers only."""
-
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
-        data, *others = inputs
-        narrow = {name: inputs[name].astype(np.int32).astype(np.int64) for name in others}
-        return super().run(operator, {data: inputs[data], **narrow}, attributes)
-
-
 def test_narrowed_integers_are_one_cause_whatever_they_change() -> None:
-    (cause,) = certify(Narrows(), core()[0], operator=SLICE, case="slice-8/drawn-i8-*").causes
+    (cause,) = certify(
+        NarrowsIntegers(), core()[0], operator=SLICE, case="slice-8/drawn-i8-*"
+    ).causes
     assert [(term.factor, term.levels) for term in cause.condition] == [
         ("narrowed integers", ("integers out of the 32-bit range",))
     ]
     assert len(cause.kinds) > 1
     assert (cause.passing, cause.unmatched) == (0, ())
-
-
-class SpoilsTheTail(Right):
-    """Leaves 0 where the last axis has less than a block of 4 left."""
-
-    def run(
-        self, operator: str, inputs: Mapping[str, Array], attributes: Mapping[str, Any]
-    ) -> Sequence[Array]:
-        output = np.copy(super().run(operator, inputs, attributes)[0])
-        if output.ndim and output.shape[-1] > 4 and (rest := output.shape[-1] % 4):
-            output[..., -rest:] = 0
-        return [output]
 
 
 def test_a_bug_that_spoils_the_same_elements_in_many_sorts_of_calls_is_one_cause() -> None:

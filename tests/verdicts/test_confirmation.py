@@ -14,6 +14,7 @@ from opcert.cases import drawn
 from opcert.errors import OpcertError, listed
 from opcert.isolation.supervised import SupervisedBackend, start_backend
 from opcert.suite.spec_check import call_of_case
+from opcert.verdicts import confirmation
 from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.dependence import known_in_run
 from opcert.verdicts.earlier_calls import EarlierCalls, FreshProcess
@@ -66,6 +67,19 @@ def test_earlier_calls_are_found_although_another_fault_needs_none() -> None:
     found = certificate("PlansAndRounds", "variadic-split-1/drawn-[fi]*-[12]-*")
     (statement,) = [c.statement for c in found.causes if c.kinds == ("state",)]
     assert "another value of axis" in statement
+
+
+@pytest.mark.slow
+def test_a_relation_explains_failures_of_a_cause_although_those_of_another_one_occur_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(confirmation, "_DEPENDENT", (0, 0.0))
+    case = "variadic-split-1/drawn-[fi]*-[123]-*"
+    found = certify(f"{HOSTED}:PlansByRankAndRounds", core_suite(), case=case)
+    (cause,) = [cause for cause in found.causes if cause.kinds == ("state",)]
+    cases = core_suite().cases
+    others = {v.case for v in found.verdicts if v.failure and cases[v.case][1].type != "f32"}
+    assert others <= {*cause.cases}
 
 
 def test_a_failure_that_needs_no_earlier_call_is_reproduced_alone() -> None:
