@@ -146,12 +146,15 @@ def check_output_folder(folder: Path) -> Path:
 
 
 def write_files(
-    folder: Path, files: Iterable[tuple[str, bytes]], former: Collection[str] = ()
+    folder: Path,
+    files: Iterable[tuple[str, bytes | Iterable[bytes]]],
+    former: Collection[str] = (),
 ) -> None:
     """Write `files` to `folder`, and remove those of its `former` files that they do not replace.
 
-    All other files in the folder stay. Each file is written as it comes; nothing in the folder
-    changes before all have come. The last one, which may name the others, gets in place last.
+    All other files in the folder stay. Each file is written as it comes, whole or in parts; nothing
+    in the folder changes before all have come. The last one, which may name the others, gets in
+    place last.
 
     Raises:
         OpcertError: a file cannot be written; the message states whether something was changed.
@@ -168,7 +171,8 @@ def write_files(
         for name, data in files:
             with _writing(folder, _UNCHANGED):
                 (stage / name).parent.mkdir(parents=True, exist_ok=True)
-                (stage / name).write_bytes(data)
+                with (stage / name).open("wb") as file:
+                    file.writelines([data] if isinstance(data, bytes) else data)
             names.append(name)
         obsolete = sorted({*former}.difference(names))
         with _writing(folder, _UNCHANGED):

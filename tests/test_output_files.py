@@ -77,10 +77,11 @@ def test_a_failure_before_the_first_move_changes_nothing(
         raise OSError(28, "No space left on device")
 
     before = contents(tmp_path)
-    monkeypatch.setattr(Path, "write_bytes", fail)
-    for folder in (out, tmp_path / "other"):
-        with pytest.raises(OpcertError, match="No space left on device; nothing was changed"):
-            write_files(folder, FILES.items(), FORMER)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", fail)
+        for folder in (out, tmp_path / "other"):
+            with pytest.raises(OpcertError, match="No space left on device; nothing was changed"):
+                write_files(folder, FILES.items(), FORMER)
     assert contents(tmp_path) == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

@@ -2,14 +2,20 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
-from io import StringIO
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, Field, JsonValue, computed_field, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    JsonValue,
+    TypeAdapter,
+    computed_field,
+    model_validator,
+)
 
 from opcert.accuracy.bounds import Accuracy, arithmetics_of
 from opcert.errors import did_you_mean
@@ -23,8 +29,11 @@ from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 from opcert.verdicts.waivers import Waiver
 
-SCHEMA = 17
+SCHEMA = 18
 Part = TypeVar("Part")
+_VERDICT = TypeAdapter(Verdict)
+# The text of a certificate before its verdicts, the last and largest part.
+VERDICTS = ',\n "verdicts"'
 
 # Relative to the folder of the certificate, without `..` and without hidden files.
 _PART = "[A-Za-z0-9_][A-Za-z0-9_.,=+-]*"
@@ -369,8 +378,15 @@ class Certificate(StrictModel):
 
     def to_json(self) -> str:
         """Return the text of certificate.json."""
-        # `dumps` would keep millions of parts of the text before it joins them.
-        text = StringIO()
-        json.dump(self.to_dict(), text, indent=1)
-        text.write("\n")
-        return text.getvalue()
+        return "".join(self.json_parts())
+
+    def json_parts(self) -> Iterator[str]:
+        """Yield the text of certificate.json in parts: the verdicts, each on a line, come last."""
+        data = self.model_dump(mode="json", exclude_unset=True, exclude={"verdicts"})
+        yield json.dumps({"schema": SCHEMA, **data}, indent=1).removesuffix("\n}")
+        yield f"{VERDICTS}: ["
+        beginning = "\n  "
+        for verdict in self.verdicts:
+            yield beginning + json.dumps(_VERDICT.dump_python(verdict, mode="json"))
+            beginning = ",\n  "
+        yield "\n ]\n}\n"

@@ -158,8 +158,7 @@ def _execution(setup: Setup, suite: Suite, cluster: Workers | None) -> Iterator[
 
 def _not_run(suite: Suite, case: str) -> Verdict:
     # The rules are those of a case that was read, when it is its turn.
-    operator = suite.cases.operator_suite(case).index.operator
-    return Verdict(case, operator, "not-run", None, "not-run", (), "")
+    return Verdict(case, suite.cases.operator_of(case), "not-run", None, "not-run", (), "")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from opcert import system
-from opcert.certificate.certificate import FILE_NAME, SCHEMA, Certificate
+from opcert.certificate.certificate import FILE_NAME, SCHEMA, VERDICTS, Certificate
 from opcert.errors import OpcertError, printable_line
 from opcert.suite.writing import refuse_foreign_files, refuse_path_in_suite
 from opcert.yaml_files import describe_first_error
@@ -187,7 +187,7 @@ class Finding:
 CLAIM_FILE, WAIVERS_FILE = "claim.yaml", "waivers.yaml"
 SIGNATURE_FILE = f"{CERTIFICATE_FILE}.sig"
 # Keys that distinguish a certificate from other files named certificate.json.
-_CERTIFICATE_KEYS = {"schema", "suite", "backend", "platform", "files", "verdicts"}
+_CERTIFICATE_KEYS = {"schema", "suite", "backend", "platform", "files"}
 
 # The times in a report and in JUnit XML; the patterns have no room for markup.
 _TIMES = re.compile(
@@ -277,9 +277,9 @@ def write_submission(
     """
     digests = {name: file_digest(name, files[name]) for name in sorted(files)}
     certificate = certificate.replace(files=digests)
-    text = certificate.to_json().encode()
     # The certificate comes last: until then, an earlier one shows that the files are not its own.
-    contents = {**files, CERTIFICATE_FILE: text}
+    contents: dict[str, bytes | Iterable[bytes]] = {**files}
+    contents[CERTIFICATE_FILE] = map(str.encode, certificate.json_parts())
     system.write_files(target.parent, contents.items(), _own_files(target.parent))
     return certificate
 
@@ -306,7 +306,8 @@ def _files_of_submission(folder: Path) -> dict[str, str]:
     try:
         with system.open_untrusted(folder / CERTIFICATE_FILE) as file:
             content = file.read(MAX_CERTIFICATE_BYTES)
-        data: Any = json.loads(content)
+        # Parsed, the verdicts of a large suite fill hundreds of megabytes.
+        data: Any = json.loads(content[: content.index(VERDICTS.encode())] + b"}")
         if not data.keys() >= _CERTIFICATE_KEYS:
             return {}
         files = data["files"].items()

@@ -116,8 +116,6 @@ def _describe(run: _RemoteRun, _: object = None) -> Site:
 def _run_batch(run: _RemoteRun, task: _Task) -> Report:
     """Run the cases of a batch, one after the other, until the run ends."""
     with _host_of(run) as host:
-        # The next batches have the same operator as well, so that a worker needs only one.
-        host.suite.operators.release_all_but(task.batch.operator)
         # Other batches of this worker may have crashed since this one was given out.
         crashes = task.crashes | host.crashes
         certification = run.setup.start_certification(

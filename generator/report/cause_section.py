@@ -1,7 +1,7 @@
 """The cases of a report as data for report.js, and the section on one cause of failures."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from opcert.backends.lookup import load_code
 from opcert.certificate.certificate import Certificate
@@ -150,11 +150,22 @@ class _Numbering(dict[str, int]):
         return self.setdefault(text, len(self))
 
 
-def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> dict[str, Any]:
-    """Return what the list of cases shows and filters."""
+class CaseFacts(NamedTuple):
+    """What the report needs to know of every case."""
+
+    type: str
+    feature_levels: Collection[str]
+    example: str
+
+
+def list_data(
+    certificate: Certificate,
+    facts: Mapping[str, CaseFacts],
+    types: Sequence[str],
+    feature_levels: Sequence[str],
+) -> dict[str, Any]:
+    """Return what the list of cases shows and filters; `facts` are those of each case."""
     operators, kinds, rules = _Numbering(), _Numbering(), _Numbering()
-    indexes = (suite.operators[name].index for name in certificate.operators)
-    feature_levels = sorted({level for index in indexes for level in index.feature_levels})
     levels = {level: number for number, level in enumerate(feature_levels)}
     numbered = enumerate(certificate.causes, 1)
     cause_numbers = {
@@ -162,7 +173,7 @@ def list_data(certificate: Certificate, suite: Suite, types: Sequence[str]) -> d
     }
     rows = []
     for verdict in certificate.verdicts:
-        _, case = suite.cases[verdict.case]
+        case = facts[verdict.case]
         rows.append(
             [
                 verdict.case,

@@ -284,9 +284,9 @@ def refuse_other_suite(certificate: Certificate, suite: Suite) -> None:
             f"the certificate is of suite {certificate.suite.digest[:12]}, but {suite.folder} is "
             f"suite {suite.digest[:12]}; name the folder of the certificate's suite by --suite"
         )
+    cases = suite.cases
     for verdict in certificate.verdicts:
-        operator = suite.operators.get(verdict.operator)
-        if operator is None or verdict.case not in operator.cases:
+        if verdict.case not in cases or cases.operator_of(verdict.case) != verdict.operator:
             raise OpcertError(
                 f"the certificate has a verdict of {verdict.case} of {verdict.operator}, a case "
                 "that its suite does not have: the certificate was changed; use the original"
@@ -340,24 +340,28 @@ def junit_xml(certificate: Certificate) -> bytes:
     rejection that is not credited is skipped: another case is at fault.
     """
     titles = {case: bug.statement for bug in bugs_of(certificate.causes) for case in bug.cases}
-    name = visible_text(f"opcert {certificate.backend.name} {certificate.backend.version}")
-    root = ElementTree.Element("testsuites", name=name)
     suites: dict[str, list[Verdict]] = {operator: [] for operator in certificate.operators}
     for verdict in certificate.verdicts:
         suites.setdefault(titles.get(verdict.case, verdict.operator), []).append(verdict)
+    # The elements of a hundred thousand test cases take five times the memory of their text.
+    texts, tags = [], Counter[str]()
     for title, verdicts in suites.items():
-        suite = ElementTree.SubElement(root, "testsuite", name=visible_text(title))
+        suite = ElementTree.Element("testsuite", name=visible_text(title))
         suite.extend(_test_case(verdict, titles.get(verdict.case)) for verdict in verdicts)
-        suite.attrib |= _totals(suite, sum(verdict.seconds for verdict in verdicts))
-    root.attrib |= _totals(root, certificate.seconds)
-    ElementTree.indent(root, " ")
-    text: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
-    return text + b"\n"
+        own = Counter(case[0].tag if len(case) else "" for case in suite)
+        suite.attrib |= _totals(own, sum(verdict.seconds for verdict in verdicts))
+        ElementTree.indent(suite, " ", level=1)
+        texts.append(b" " + ElementTree.tostring(suite, "utf-8"))
+        tags += own
+    name = visible_text(f"opcert {certificate.backend.name} {certificate.backend.version}")
+    root = ElementTree.Element("testsuites", {"name": name, **_totals(tags, certificate.seconds)})
+    root.text = "\n"
+    begin, _, end = ElementTree.tostring(root, "utf-8", xml_declaration=True).rpartition(b"\n")
+    return b"\n".join([begin, *texts, end, b""])
 
 
-def _totals(element: ElementTree.Element, seconds: float) -> dict[str, str]:
-    """Return the counts of the test cases of a test suite, or of all, and their time."""
-    tags = Counter(case[0].tag if len(case) else "" for case in element.iter("testcase"))
+def _totals(tags: Counter[str], seconds: float) -> dict[str, str]:
+    """Return the counts of test cases, given how many have each tag, and their time."""
     counts = {"failures": tags["failure"], "errors": tags["error"], "skipped": tags["skipped"]}
     counts = {"tests": tags.total(), **counts}
     return {**{name: str(count) for name, count in counts.items()}, "time": f"{seconds:.6f}"}

@@ -8,9 +8,10 @@ from typing import Any
 
 from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.certificate.certificate import Certificate, Platform, WorkerPlatform
-from opcert.report.cause_section import cause_section, list_data
+from opcert.report.cause_section import CaseFacts, cause_section, list_data
 from opcert.report.side_by_side import KIND_MEANINGS, Tally, count_statuses, describe_rejections
-from opcert.suite.format import IndexedCase, RuleText
+from opcert.suite.format import Index, RuleText
+from opcert.suite.operator_suite import OperatorSuite
 from opcert.suite.suite import Suite
 from opcert.verdicts.cause_text import Bug, bugs_of
 from opcert.verdicts.verdict import FAILURE_STATUSES, Status, Verdict
@@ -127,6 +128,24 @@ class ReportPage:
         self._verdicts: dict[str, list[Verdict]] = {name: [] for name in certificate.operators}
         for verdict in certificate.verdicts:
             self._verdicts[verdict.operator].append(verdict)
+        # Memory may not have room for the cases of all operators, so each is read once.
+        self._indexes: dict[str, Index] = {}
+        self._facts: dict[str, CaseFacts] = {}
+        self._defined_types: dict[str, Collection[str]] = {}
+        for operator in self._verdicts:
+            self._read(suite.operators[operator])
+
+    def _read(self, operator: OperatorSuite) -> None:
+        name, defined = operator.index.operator, set[str]()
+        self._indexes[name], self._defined_types[name] = operator.index, defined
+        judged = {verdict.case for verdict in self._verdicts[name]}
+        for case in operator.cases.values():
+            if case.id in judged:
+                facts = CaseFacts(case.type, case.feature_levels, case.example)
+                self._facts[case.id] = facts
+            # Where the document has a type, the suite has a call of it that need not be rejected.
+            if case.expects == "outputs" or case.ambiguity is not None:
+                defined.add(case.type)
 
     @property
     def backend(self) -> str:
@@ -154,7 +173,7 @@ class ReportPage:
     def failing_examples(self) -> list[tuple[Verdict, str]]:
         """The failures of documented examples, each with what the document states."""
         failures = (v for v in self.certificate.verdicts if v.status in FAILURE_STATUSES)
-        stated = ((verdict, self._case(verdict).example) for verdict in failures)
+        stated = ((verdict, self._facts[verdict.case].example) for verdict in failures)
         return [(verdict, example) for verdict, example in stated if example]
 
     @property
@@ -210,11 +229,8 @@ class ReportPage:
     @cached_property
     def types(self) -> list[str]:
         """The types of the cases' first inputs, in the order of `ELEMENT_TYPES`."""
-        types = {self._case(verdict).type for verdict in self.certificate.verdicts}
+        types = {facts.type for facts in self._facts.values()}
         return [name for name in ELEMENT_TYPES if name in types]
-
-    def _case(self, verdict: Verdict) -> IndexedCase:
-        return self._suite.cases[verdict.case].record
 
     @cached_property
     def matrix(self) -> list[MatrixRow]:
@@ -222,17 +238,12 @@ class ReportPage:
         support = self.certificate.backend.support or {}
         rows = []
         for operator, verdicts in self._verdicts.items():
-            # Where the document has a type, the suite has a call of it that need not be rejected.
-            defined = {
-                case.type
-                for case in self._suite.operators[operator].cases.values()
-                if case.expects == "outputs" or case.ambiguity is not None
-            }
             cells = {
-                name: count_statuses(v for v in verdicts if self._case(v).type == name)
+                name: count_statuses(v for v in verdicts if self._facts[v.case].type == name)
                 for name in self.types
             }
             how = support[operator].how if operator in support else ""
+            defined = self._defined_types[operator]
             rows.append(MatrixRow(operator, how, count_statuses(verdicts), cells, defined))
         return rows
 
@@ -243,11 +254,11 @@ class ReportPage:
             (operator, level, count_statuses(v for v in verdicts if level in self._levels(v)))
             for operator, verdicts in self._verdicts.items()
             if any(verdict.status not in ("unsupported", "not-run") for verdict in verdicts)
-            for level in self._suite.operators[operator].index.feature_levels
+            for level in self._indexes[operator].feature_levels
         ]
 
     def _levels(self, verdict: Verdict) -> Collection[str]:
-        return self._case(verdict).feature_levels
+        return self._facts[verdict.case].feature_levels
 
     @cached_property
     def rules(self) -> Sequence[tuple[str, Tally, Mapping[str, tuple[RuleText, Tally]]]]:
@@ -258,10 +269,9 @@ class ReportPage:
             for verdict in verdicts:
                 for rule in verdict.rules if verdict.counts_for_rules else ():
                     by_rule.setdefault(rule, []).append(verdict)
-            texts = self._suite.operators[operator].index.rules
             rows = {
                 rule: (text, count_statuses(by_rule[rule]))
-                for rule, text in texts.items()
+                for rule, text in self._indexes[operator].rules.items()
                 if rule in by_rule
             }
             rules.append((operator, count_statuses(verdicts), rows))
@@ -280,7 +290,8 @@ class ReportPage:
     @cached_property
     def list_data(self) -> dict[str, Any]:
         """The data of the list of cases for report.js."""
-        return list_data(self.certificate, self._suite, self.types)
+        levels = {level for index in self._indexes.values() for level in index.feature_levels}
+        return list_data(self.certificate, self._facts, self.types, sorted(levels))
 
 
 def _machine(of: Platform | WorkerPlatform) -> str:

@@ -50,6 +50,8 @@ Value = TypeVar("Value")
 
 # A message that describes a call has the elements of inputs up to this size.
 _DESCRIBED_ELEMENTS = 16
+# The cases of an operator of the core suite, and more; each takes about 2 KiB.
+_KEPT_CASES = 1 << 13
 _CASE = TypeAdapter(IndexedCase)
 
 
@@ -59,15 +61,28 @@ class ReadOnUse(Mapping[str, Value]):
     So a run begins before its suite is read, and a process reads only what it runs.
     """
 
-    def __init__(self, names: Collection[str], read: Callable[[str], Value]) -> None:
-        """`read` returns the value of one of the names."""
-        self._names, self._read = names, read
-        self._values: dict[str, Value] = {}
+    def __init__(
+        self,
+        names: Collection[str],
+        read: Callable[[str], Value],
+        has_room: Callable[[Collection[str]], bool] = lambda _: True,
+        values: dict[str, Value] | None = None,
+    ) -> None:
+        """`read` returns the value of one of the names.
+
+        Memory keeps the values, in `values` if given, while it `has_room` for more than these.
+        """
+        self._names, self._read, self._has_room = names, read, has_room
+        self._values = {} if values is None else values
 
     def __getitem__(self, name: str) -> Value:
-        if name not in self._values:
-            self._values[name] = self._read(name)
-        return self._values[name]
+        if name in self._values:
+            return self._values[name]
+        # Names are used one after the other, so the value that was read first goes first.
+        while not self._has_room(self._values):
+            del self._values[next(iter(self._values))]
+        self._values[name] = value = self._read(name)
+        return value
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -77,10 +92,6 @@ class ReadOnUse(Mapping[str, Value]):
 
     def __len__(self) -> int:
         return len(self._names)
-
-    def release_all_but(self, name: str) -> None:
-        """Forget the other values; each is read again when it is needed."""
-        self._values = {key: value for key, value in self._values.items() if key == name}
 
 
 @dataclass(frozen=True)
@@ -95,11 +106,14 @@ class OperatorSuite:
 
     entry: OperatorEntry
     index: Index
-    lines: Mapping[str, bytes]
+    lines: Mapping[str, memoryview]
     read_pack: Callable[[], bytes]
     folder: Path
     specs: Path | None = None
     claimed: Mapping[str, str] = field(default_factory=dict)
+    _cases: dict[str, IndexedCase] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     # Of the last case only: a certification reads them several times in a row. Large outputs are
     # slow to recompute, and too large to keep for more cases.
     _last_outputs: dict[str, list[Array]] = field(
@@ -111,10 +125,14 @@ class OperatorSuite:
         """The bytes of the pack, read on first use: a run whose calls are elsewhere needs none."""
         return self.read_pack()
 
-    @cached_property
+    @property
     def cases(self) -> Mapping[str, IndexedCase]:
         """The cases by id, in the order in which they run."""
-        return ReadOnUse(self.lines, self._read_case)
+        # The mapping is not kept: it refers to this object, and only the garbage collector, which
+        # comes late, would free both.
+        return ReadOnUse(
+            self.lines, self._read_case, lambda read: len(read) < _KEPT_CASES, self._cases
+        )
 
     def outline(self, id_: str) -> tuple[str | None, object]:
         """Return the baseline of a case, and the types and ranks of its inputs.
@@ -122,7 +140,7 @@ class OperatorSuite:
         A mistake in the case is reported when it is run.
         """
         try:
-            case = _CASE.validate_json(self.lines.get(id_, b""))
+            case = _CASE.validate_json(bytes(self.lines.get(id_, b"")))
         except ValidationError:
             return None, None
         inputs = case.inputs.items()
@@ -267,7 +285,7 @@ class OperatorSuite:
 
     def _read_case(self, id_: str) -> IndexedCase:
         try:
-            case = _CASE.validate_json(self.lines[id_])
+            case = _CASE.validate_json(bytes(self.lines[id_]))
         except ValidationError as error:
             raise self._inconsistent(f"{id_}, {describe_first_error(error)}") from None
         if case.id != id_:

@@ -1,7 +1,7 @@
 """Reads a suite operator by operator, and checks what it reads."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
@@ -30,6 +30,9 @@ from opcert.suite.format import (
 )
 from opcert.suite.operator_suite import OperatorSuite, ReadOnUse
 from opcert.system import FileContents
+
+# Memory keeps operators until they have so many cases, whose lines take about 1 KiB each.
+_KEPT_LINES = 1 << 14
 
 
 class SuiteCase(NamedTuple):
@@ -110,11 +113,12 @@ class CasesById(Mapping[str, SuiteCase]):
             self._names.setdefault(_slug(entry), []).append(name)
 
     def __getitem__(self, id_: str) -> SuiteCase:
-        operator = self.operator_suite(id_)
+        if (operator := self._find(id_)) is None:
+            raise KeyError(id_)
         return SuiteCase(operator, operator.cases[id_])
 
     def __contains__(self, id_: object) -> bool:
-        return any(id_ in operator.cases for operator in self._named(id_))
+        return self._find(id_) is not None
 
     def __iter__(self) -> Iterator[str]:
         for operator in self._operators.values():
@@ -123,20 +127,19 @@ class CasesById(Mapping[str, SuiteCase]):
     def __len__(self) -> int:
         return sum(entry.cases for entry in self._entries.values())
 
-    def operator_suite(self, id_: str) -> OperatorSuite:
-        """Return the suite of a case's operator, without reading the case.
+    def operator_of(self, id_: str) -> str:
+        """Return the operator of one of the cases, which is read only if another has its name."""
+        names = self._named(id_)
+        return names[0] if len(names) == 1 else self[id_].operator
 
-        Raises:
-            KeyError: there is no such case.
-        """
-        for operator in self._named(id_):
-            if id_ in operator.cases:
-                return operator
-        raise KeyError(id_)
+    def _find(self, id_: object) -> OperatorSuite | None:
+        """Return the suite of a case's operator, if there is such a case."""
+        operators = (self._operators[name] for name in self._named(id_))
+        return next((operator for operator in operators if id_ in operator.lines), None)
 
-    def _named(self, id_: object) -> Iterator[OperatorSuite]:
+    def _named(self, id_: object) -> Sequence[str]:
         slug, _, _ = str(id_).partition("/")
-        return (self._operators[name] for name in self._names.get(slug, ()))
+        return self._names.get(slug, ())
 
 
 def _slug(entry: OperatorEntry) -> str:
@@ -196,12 +199,17 @@ class Suite:
 
     @cached_property
     def operators(self) -> ReadOnUse[OperatorSuite]:
-        """The operators by id, each read on first use.
+        """The operators by id, each read on first use, and perhaps again later.
 
         Raises:
             SuiteError: a file is missing or damaged, or contradicts the manifest or itself.
         """
-        return ReadOnUse(self.manifest.operators, self.read_operator)
+        entries = self.manifest.operators
+
+        def has_room(read: Collection[str]) -> bool:
+            return sum(entries[name].cases for name in read) < _KEPT_LINES
+
+        return ReadOnUse(entries, self.read_operator, has_room)
 
     @cached_property
     def cases(self) -> CasesById:
@@ -312,26 +320,29 @@ class Suite:
         return OperatorSuite(entry, facts, lines, read_pack, self.folder, self._specs, claimed)
 
 
+_LINE = re.compile(rb"^.*$", re.MULTILINE)
 # How a line with a case begins.
 _CASE = re.compile(rb'\{"id":"([^"\\]+)"')
 
 
-def read_index(path: Path, content: bytes) -> tuple[Index, dict[str, bytes]]:
+def read_index(path: Path, content: bytes) -> tuple[Index, dict[str, memoryview]]:
     """Return the first line of an index, and the other lines by the ids of their cases.
+
+    They are views of the content, which may have a hundred megabytes.
 
     Raises:
         SuiteError: the first line is damaged or of another format, or another one has no id.
     """
-    first, *others = content.removesuffix(b"\n").split(b"\n")
-    index = parse_file(path, first, Index)
-    lines: dict[str, bytes] = {}
-    for number, line in enumerate(others, 2):
-        if (beginning := _CASE.match(line)) is None:
+    places = _LINE.finditer(content, 0, len(content) - content.endswith(b"\n"))
+    index = parse_file(path, next(places)[0], Index)
+    lines, view = dict[str, memoryview](), memoryview(content)
+    for number, place in enumerate(places, 2):
+        if (beginning := _CASE.match(content, *place.span())) is None:
             raise inconsistent_suite(path, f"line {number} does not begin with the id of a case")
         id_ = beginning[1].decode(errors="replace")
         if id_ in lines:
             raise inconsistent_suite(path, f"duplicate case id '{id_}'")
-        lines[id_] = line
+        lines[id_] = view[slice(*place.span())]
     return index, lines
 
 

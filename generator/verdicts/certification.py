@@ -41,10 +41,8 @@ def batches(suite: Suite, cases: Sequence[str], size: int = BATCH_CASES) -> Iter
     and ranks of inputs. So cases of which these are equal stay together, in the order of the suite,
     and each case stays with its baseline.
     """
-    operator_of = suite.cases.operator_suite
-    # The first batches run while the next operator is read; memory holds the cases of one.
-    for operator, names in groupby(cases, lambda name: operator_of(name).index.operator):
-        suite.operators.release_all_but(operator)
+    # The first batches run while the next operator is read.
+    for operator, names in groupby(cases, suite.cases.operator_of):
         outline = suite.operators[operator].outline
         outlines = {name: outline(name) for name in names}
         groups: dict[object, list[str]] = {}
@@ -111,7 +109,7 @@ class Certification:
         self.verdicts = {verdict.case: verdict for verdict in former}
         # The case whose call was repeated, by operator.
         self._repeated = {
-            suite.cases[case][0].index.operator: case for case in repeated if case in suite.cases
+            suite.cases.operator_of(case): case for case in repeated if case in suite.cases
         }
         self._repeats = repeats
         self._max_crashes = max_crashes
@@ -274,7 +272,7 @@ class Certification:
             if former is None:
                 self.crashes[verdict.operator] += verdict.status in FATAL_OUTCOMES
         self.excerpts |= excerpts or {}
-        self._repeated |= {self.suite.cases[case].operator: case for case in repeated}
+        self._repeated |= {self.suite.cases.operator_of(case): case for case in repeated}
 
     def release(self) -> list[Verdict]:
         """Check the retained records, and return all verdicts so far."""

@@ -125,6 +125,8 @@ def test_what_is_written_is_read(
     found = read_certificate(path)
     assert found == certificate
     assert found.to_json() == certificate.to_json()
+    lines = [line for line in path.read_text().splitlines() if line.startswith('  {"case"')]
+    assert [json.loads(line.removesuffix(","))["case"] for line in lines] == [*found.by_case]
     validator().validate(json.loads(path.read_text()))
 
 

@@ -1,6 +1,7 @@
 """Reading a suite: the shipped one loads, and damage to any file or the manifest is an error."""
 
 import re
+import weakref
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -245,12 +246,30 @@ def test_a_run_reads_the_cases_that_it_runs(folder: Path) -> None:
         suite.validate()
 
 
-def test_a_run_keeps_the_cases_of_the_operator_that_it_runs() -> None:
+def test_memory_is_freed_of_a_former_operator_when_there_is_no_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     suite = Suite(few_cases().folder)
-    first, *_, last = suite.manifest.operators
+    first, second, third, *_ = suite.manifest.operators
+    monkeypatch.setattr("opcert.suite.suite._KEPT_LINES", suite.manifest.operators[first].cases + 1)
     former = suite.operators[first]
-    opcert.certify(Right(), suite, case="*/example-*")
-    assert suite.operators[first] is not former
-    former = suite.operators[last]
-    opcert.certify(Right(), suite, operator=last, case="*/example-*")
-    assert suite.operators[last] is former
+    former.validate()
+    assert suite.operators[second] is not None
+    assert suite.operators[first] is former
+    monkeypatch.setattr("opcert.suite.suite._KEPT_LINES", 1)
+    released = weakref.ref(former)
+    del former
+    # At once, not when the garbage collector comes.
+    assert suite.operators[third] is not None
+    assert released() is None
+
+
+def test_a_case_that_memory_has_no_room_for_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opcert.suite.operator_suite._KEPT_CASES", 1)
+    cases = Suite(few_cases().folder).operators["openvino/Slice-8"].cases
+    first, second, *_ = cases
+    former = cases[first]
+    assert cases[first] is former
+    assert cases[second].id == second
+    assert cases[first] is not former
+    assert cases[first] == former
