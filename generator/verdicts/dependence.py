@@ -10,6 +10,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field
@@ -36,23 +37,26 @@ _Count = Annotated[int, Field(ge=0)]
 class Relation(StrictModel):
     """Which earlier calls make a call fail.
 
-    They have the facts `same` in common with it, and differ from it in each fact of `other`.
-    `outcome` is what is expected of them. `counts` are the trials that match and fail, match and
-    pass, do not match and fail, and do not match and pass.
+    They have the facts `same` in common with it, differ from it in each fact of `other`, and state
+    the arguments that are `stated`. `outcome` is what is expected of them. `counts` are the trials
+    that match and fail, match and pass, do not match and fail, and do not match and pass.
     """
 
     outcome: Literal["outputs", "rejection"] | None
     same: tuple[str, ...]
     other: tuple[str, ...]
+    stated: tuple[tuple[str, str], ...] = ()
     counts: tuple[_Count, _Count, _Count, _Count]
 
     @property
     def text(self) -> str:
         """The earlier calls in words."""
         call = {"outputs": "a valid call", "rejection": "a rejected call"}.get(self.outcome or "")
-        call = call or ("another call" if self.same or self.other else "any call")
+        call = call or ("another call" if self.same or self.other or self.stated else "any call")
         same = f" with the same {listed(self.same)}" if self.same else ""
-        other = listed([f"another {name}" for name in self.other])
+        another = [f"another {name}" for name in self.other]
+        stated = [f"{name} {value}" for name, value in self.stated]
+        other = listed([*another, *stated])
         other = f"{', but' if same else ' with'} {other}" if other else ""
         return f"{call}{same}{other}"
 
@@ -65,10 +69,17 @@ class Relation(StrictModel):
             f"after {others_failing} of {others_failing + others_passing} others"
         )
 
-    def without(self, fact: str) -> Self:
+    @property
+    def facts(self) -> Sequence[object]:
+        """The facts that it names."""
+        return (*self.same, *self.other, *self.stated)
+
+    def without(self, fact: object) -> Self:
         """Return the relation without one of its facts."""
-        same, other = (tuple(n for n in own if n != fact) for own in (self.same, self.other))
-        return self.model_copy(update={"same": same, "other": other})
+        parts = {"same": self.same, "other": self.other, "stated": self.stated}
+        return self.model_copy(
+            update={name: tuple(n for n in part if n != fact) for name, part in parts.items()}
+        )
 
     def explains(self, earlier: "Known", later: "Known") -> bool:
         """Whether an earlier call is one after which a later one fails."""
@@ -76,6 +87,7 @@ class Relation(StrictModel):
             self.outcome in (None, earlier.outcome)
             and all(earlier.facts.get(n) == later.facts.get(n) for n in self.same)
             and all(earlier.facts.get(n) != later.facts.get(n) for n in self.other)
+            and earlier.stated.items() >= {*self.stated}
         )
 
 
@@ -149,6 +161,16 @@ class Known:
     facts: Facts
     outcome: Literal["outputs", "rejection"]
 
+    @cached_property
+    def stated(self) -> Mapping[str, str]:
+        """The arguments that it states, each with its value, if that is an attribute's."""
+        stated: dict[str, str] = {}
+        for name, fact in self.facts.items():
+            aspect, _, argument = name.rpartition(" of ")
+            is_attribute = aspect == "value" and isinstance(fact, str)
+            stated.setdefault(argument, "= " + str(fact).strip('"') if is_attribute else "given")
+        return stated
+
 
 def known_case(suite: Suite, name: str) -> Known:
     """Return what is known of a case of a suite."""
@@ -200,8 +222,7 @@ class Trial:
 
     def has_in_common(self, name: str) -> bool:
         """Whether both calls have the same fact, or omit its argument."""
-        _, _, argument = name.partition(" of ")
-        is_given = any(fact.endswith(f" of {argument}") for fact in self.last.facts)
+        is_given = name.rpartition(" of ")[2] in self.last.stated
         return self.shares(name) and (name in self.last.facts or not is_given)
 
 
@@ -229,8 +250,24 @@ def candidates(last: Known, cases: Sequence[Known]) -> list[Known]:
 def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relation:
     """Return the least that earlier calls share with those that fail after them.
 
-    An earlier call is known that differs in the facts `different` alone.
+    An earlier call is known that differs in the facts `different` alone. A call that omits an
+    argument may take over what the earlier one states: so that, too, may say which.
     """
+    stated = [{*trial.first.stated.items()} for trial in trials if trial.fails]
+    alike = sorted(set.intersection(*stated)) if stated else []
+    relations = [_covering(trials, different, ()), *(_covering(trials, (), (s,)) for s in alike)]
+
+    def order(relation: Relation) -> tuple[int, int]:
+        _, passing, others_failing, _ = relation.counts
+        return passing + others_failing, len(relation.facts)
+
+    return min(relations, key=order)
+
+
+def _covering(
+    trials: Sequence[Trial], different: Sequence[str], stated: tuple[tuple[str, str], ...]
+) -> Relation:
+    """Return a relation with what is `stated` and `different`, and the least that is missing."""
     failing = [trial for trial in trials if trial.fails]
     different = [name for name in different if not any(trial.shares(name) for trial in failing)]
     outcomes = {trial.first.outcome for trial in failing}
@@ -242,6 +279,7 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
         if not trial.fails
         and outcome in (None, trial.first.outcome)
         and not any(trial.shares(name) for name in different)
+        and trial.first.stated.items() >= {*stated}
     ]
     names, common = _names(trials), common_facts(trials)
     # If it is known in what they must differ, nothing else need differ.
@@ -262,7 +300,9 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
         unexplained = [t for t in unexplained if t.shares(name) == is_common]
     if all(trial.first.outcome == outcome for trial in trials):
         outcome = None
-    relation = Relation(outcome=outcome, same=tuple(same), other=tuple(other), counts=(0, 0, 0, 0))
+    relation = Relation(
+        outcome=outcome, same=tuple(same), other=tuple(other), stated=stated, counts=(0, 0, 0, 0)
+    )
     counts = Counter((relation.explains(t.first, t.last), t.fails) for t in trials)
     order = [(True, True), (True, False), (False, True), (False, False)]
     return relation.model_copy(update={"counts": tuple(counts[both] for both in order)})

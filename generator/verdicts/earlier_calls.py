@@ -285,7 +285,7 @@ class EarlierCalls:
         target, asked = self._target(last), set[object](different)
         while not self._process.is_over:
             relation = relation_of(trials, different)
-            facts = (*relation.same, *relation.other)
+            facts = relation.facts
             # What failing trials share besides may be what matters.
             alike = replace(target, facts={n: target.facts.get(n) for n in common_facts(trials)})
             tried = {trial.first.case for trial in trials}

@@ -86,6 +86,20 @@ class KeepsByOutputs(wrong.Right):
         return [each.copy() for each in self.kept.setdefault(key, outputs)]
 
 
+class KeepsTheMode(wrong.Right):
+    """Takes a mode to be explicit where a call omits it, once a call has stated it."""
+
+    name = "keeps-the-mode"
+
+    def __init__(self) -> None:
+        self.mode: Attributes = {}
+
+    def run(self, operator: str, inputs: Inputs, attributes: Attributes) -> Sequence[Array]:
+        if attributes.get("mode") == "explicit":
+            self.mode = {"mode": "explicit"}
+        return super().run(operator, inputs, {**self.mode, **attributes})
+
+
 class KeepsAndRounds(RoundsThroughF16):
     """Keeps results of i32 by their shapes, and rounds f32."""
 

@@ -63,6 +63,15 @@ def test_earlier_calls_may_share_the_shapes_of_outputs_and_no_input() -> None:
 
 
 @pytest.mark.slow
+def test_a_cause_names_what_an_earlier_call_states_and_a_later_one_omits() -> None:
+    found = certificate("KeepsTheMode", "broadcast-1/drawn-[fi]*-[12]-*")
+    (cause,) = found.causes
+    assert (
+        "after another call with mode = explicit, in calls with mode = omitted" in cause.statement
+    )
+
+
+@pytest.mark.slow
 def test_earlier_calls_are_found_although_another_fault_needs_none() -> None:
     found = certificate("PlansAndRounds", "variadic-split-1/drawn-[fi]*-[12]-*")
     (statement,) = [c.statement for c in found.causes if c.kinds == ("state",)]

@@ -128,6 +128,33 @@ def test_what_only_rejected_calls_do_is_found_by_their_outcome_alone() -> None:
     assert relation.text == "a rejected call"
 
 
+def test_what_an_earlier_call_states_is_named_where_it_says_more_than_what_differs() -> None:
+    last = known("last", axes="[0]")
+    firsts = [
+        Known(flag, None, {"value of keep_dims": flag, "axes": axes}, "outputs")
+        for flag, axes in (("true", "[1]"), ("true", "[2]"), ("false", "[3]"))
+    ]
+    trials = [Trial(first, last, first.case == "true") for first in (*firsts, last)]
+    relation = relation_of(trials)
+    assert relation.text == "another call with keep_dims = true"
+    assert relation.counts == (2, 0, 0, 2)
+    assert [relation.explains(first, last) for first in firsts] == [True, True, False]
+    (stated,) = relation.facts
+    assert relation.without(stated).text == "any call"
+
+
+def test_an_input_that_an_earlier_call_gives_is_named() -> None:
+    last = Known("last", None, {"type of data": "f32"}, "outputs")
+    given, bare = (
+        Known(name, None, {"type of data": "f32", **facts}, "outputs")
+        for name, facts in (("given", {"type of pads": "i64", "rank of pads": 1}), ("bare", {}))
+    )
+    trials = [Trial(given, last, True), Trial(bare, last, False)]
+    assert relation_of(trials, ("type of pads", "rank of pads")).text == (
+        "another call with pads given"
+    )
+
+
 def test_what_any_earlier_call_does_has_no_condition() -> None:
     relation = relation_of(tried((REJECTED, True), (SAME_SHAPE, True), (LAST, True)))
     assert relation.text == "any call"
