@@ -51,8 +51,9 @@ _REDUCTION_SECONDS = 60.0
 _OF_OTHER_CASES = {"uncredited", "undeclared"}
 # How often causes are looked for and confirmed.
 _MAX_ROUNDS = 5
-# How many failures are made alone to have a relation explain others.
-_SAMPLED = 12
+# How many failures are made alone to have a relation explain others, and of those of a cause that
+# its condition does not explain.
+_SAMPLED, _TRIED = 12, 6
 # The most relations to earlier calls that are looked for, for an operator.
 _MAX_RELATIONS = 4
 
@@ -271,21 +272,25 @@ class Confirmation:
     def _find_dependent(self, failures: Sequence[Verdict], causes: Sequence[Cause]) -> None:
         """Find further failures that need an earlier call, as far as the limits allow.
 
-        They are those of operators with such a failure, first what no condition explains, and those
-        that returned the result of the call before: an operator that saturates its data returns
-        equal results as well.
+        First some are tried of each cause that its condition does not explain; then all of
+        operators with such a failure, and those that returned the result of the call before: an
+        operator that saturates its data returns equal results as well.
         """
         dependent = {verdict.operator for verdict in self._dependent}
-        of_causes = (c.unmatched if c.condition else c.cases for c in causes)
-        open_cases = {*chain.from_iterable(of_causes)}
+        unexplained = [cause.unmatched if cause.condition else cause.cases for cause in causes]
+        some = {*chain.from_iterable(_spread(cases, _TRIED) for cases in unexplained)}
+        open_cases = {*chain.from_iterable(unexplained)}
         self._process.begin(*_DEPENDENT)
-        for verdict in sorted(failures, key=lambda failure: failure.case not in open_cases):
+
+        def order(failure: Verdict) -> tuple[bool, bool]:
+            return failure.case not in some, failure.case not in open_cases
+
+        for verdict in sorted(failures, key=order):
             is_echo = verdict.detail.startswith(ECHO_PREFIX)
-            if (verdict.operator in dependent or is_echo) and not self._is_known(verdict):
-                if self._process.is_over:
-                    break
-                if self._passes_alone(verdict):
-                    self._set_state(verdict, "not alone")
+            is_tried = is_echo or verdict.case in some or verdict.operator in dependent
+            if is_tried and not self._is_known(verdict) and self._passes_alone(verdict):
+                self._set_state(verdict, "not alone")
+                dependent.add(verdict.operator)
 
     def _set_state(self, verdict: Verdict, text: str, needs_others: bool = False) -> None:
         """State that a failure depends on earlier calls, perhaps of other cases."""
@@ -300,8 +305,10 @@ class Confirmation:
         return verdict.case in self._confirmed.verdicts or verdict.kind in kinds
 
     def _passes_alone(self, verdict: Verdict) -> bool:
+        """Whether a failing case passes alone, if the limits allow to try."""
         operator, case = self._suite.cases[verdict.case]
-        return self._process.passes_alone(operator, case.id, verdict.failure)
+        is_over = self._process.is_over
+        return not is_over and self._process.passes_alone(operator, case.id, verdict.failure)
 
     def _known(self, operator: str) -> Mapping[str, Known]:
         return known_in_run(self._diagnosis.known, operator, self._verdicts.values())
@@ -342,17 +349,15 @@ class Confirmation:
         What the condition of a cause does not explain may have another one.
         """
         for alike in chain.from_iterable((cause.matched, cause.unmatched) for cause in causes):
-            explained = [self._verdicts[case] for case in alike if case in cases]
-            sample = explained[:: max(1, len(explained) // _SAMPLED)][:_SAMPLED]
-            alone = [
-                *takewhile(lambda v: not self._process.is_over and self._passes_alone(v), sample)
-            ]
+            explained = [case for case in alike if case in cases]
+            sample = _spread(explained, _SAMPLED)
+            alone = [*takewhile(lambda case: self._passes_alone(self._verdicts[case]), sample)]
             if len(alone) < len(sample):
                 explained = alone
             text = f"it comes after {relation.text}; none of {len(alone)} such cases fails alone"
-            for verdict in explained:
-                self._set_state(verdict, text)
-                self._related.add(verdict.case)
+            for case in explained:
+                self._set_state(self._verdicts[case], text)
+                self._related.add(case)
 
     def _reduce_calls(self) -> None:
         """Reduce the calls that fail alone and are too large to read."""
@@ -384,3 +389,8 @@ class Confirmation:
                 calls = tuple(map(SerializedCall.from_step, steps))
                 whole = reproduction.model_copy(update={"reduced": calls})
                 self._confirmed.reproductions[name] = whole
+
+
+def _spread(cases: Sequence[str], most: int) -> Sequence[str]:
+    """Return some of these, from the first to the last."""
+    return cases[:: max(1, len(cases) // most)][:most]

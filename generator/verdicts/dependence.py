@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field
@@ -27,6 +28,8 @@ from opcert.verdicts.verdict import Verdict
 Facts: TypeAlias = Mapping[str, object]
 # How many earlier calls are tried that are alike, and how many of all sorts.
 ALIKE = 12
+# What an earlier call states of an argument, if it is no attribute.
+_GIVEN = "given"
 # How the fact of data whose elements are moved begins.
 CONTENT = "content of "
 # So many elements are compared, and values only of arrays with no more.
@@ -130,26 +133,30 @@ def facts_of_outputs(shapes: Iterable[tuple[int, ...]], types: Iterable[str]) ->
 def differing(one: Facts, other: Facts) -> tuple[str, ...]:
     """Return in which facts two calls differ, without those that follow from others."""
     names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
-    # What an input or an attribute has follows from its value, and its type and layout, too, where
-    # only one of the calls has it.
-    follows_from = {
-        "length": ("value",),
-        "first element": ("value",),
-        "last element": ("value",),
-        "element size": ("type",),
-        "shape": ("value",),
-        "number of elements": ("value", "shape"),
-        "rank": ("value", "shape"),
-        "content": ("shape", "type"),
-    }
 
-    def follows(name: str) -> bool:
-        aspect, _, argument = name.rpartition(" of ")
-        others = {f"{by} of {argument}" for by in follows_from.get(aspect, ())}
-        is_omitted = (name in one) != (name in other) and aspect in ("type", "layout")
-        return is_omitted or not others.isdisjoint(names)
+    def is_of_omitted(name: str) -> bool:
+        return (name in one) != (name in other) and name.startswith(("type of ", "layout of "))
 
-    return tuple(name for name in names if not follows(name))
+    return tuple(name for name in names if not is_of_omitted(name) and not _follows(name, names))
+
+
+# Which differences of an argument make others follow.
+_FOLLOWS_FROM = {
+    "length": ("value",),
+    "first element": ("value",),
+    "last element": ("value",),
+    "element size": ("type",),
+    "shape": ("value",),
+    "number of elements": ("value", "shape"),
+    "rank": ("value", "shape"),
+    "content": ("shape", "type"),
+}
+
+
+def _follows(name: str, names: Collection[str]) -> bool:
+    """Whether a fact differs because others of these `names` do."""
+    aspect, _, argument = name.rpartition(" of ")
+    return any(f"{other} of {argument}" in names for other in _FOLLOWS_FROM.get(aspect, ()))
 
 
 @dataclass(frozen=True)
@@ -168,7 +175,7 @@ class Known:
         for name, fact in self.facts.items():
             aspect, _, argument = name.rpartition(" of ")
             is_attribute = aspect == "value" and isinstance(fact, str)
-            stated.setdefault(argument, "= " + str(fact).strip('"') if is_attribute else "given")
+            stated.setdefault(argument, "= " + str(fact).strip('"') if is_attribute else _GIVEN)
         return stated
 
 
@@ -251,15 +258,27 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
     """Return the least that earlier calls share with those that fail after them.
 
     An earlier call is known that differs in the facts `different` alone. A call that omits an
-    argument may take over what the earlier one states: so that, too, may say which.
+    argument may take it from an earlier one: then what that states says more than that it differs.
     """
-    stated = [{*trial.first.stated.items()} for trial in trials if trial.fails]
-    alike = sorted(set.intersection(*stated)) if stated else []
-    relations = [_covering(trials, different, ()), *(_covering(trials, (), (s,)) for s in alike)]
+    failing = [trial for trial in trials if trial.fails]
+    may_differ = {name.rpartition(" of ")[2] for name in different}
+    taken = [
+        (argument, value)
+        for first in failing[:1]
+        for argument, value in first.first.stated.items()
+        if not different or argument in may_differ
+        if all(
+            argument not in trial.last.stated and trial.first.stated.get(argument) == value
+            for trial in failing
+        )
+    ]
+    relations = [_covering(trials, different, stated) for stated in [*((t,) for t in taken), ()]]
 
-    def order(relation: Relation) -> tuple[int, int]:
+    def order(relation: Relation) -> tuple[int, int, bool]:
         _, passing, others_failing, _ = relation.counts
-        return passing + others_failing, len(relation.facts)
+        # Few earlier calls state one value by chance.
+        has_value = any(value != _GIVEN for _, value in relation.stated)
+        return passing + others_failing, len(relation.facts), has_value
 
     return min(relations, key=order)
 
@@ -267,7 +286,7 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
 def _covering(
     trials: Sequence[Trial], different: Sequence[str], stated: tuple[tuple[str, str], ...]
 ) -> Relation:
-    """Return a relation with what is `stated` and `different`, and the least that is missing."""
+    """Return a relation with what is `stated`, or else `different`, and the least besides."""
     failing = [trial for trial in trials if trial.fails]
     different = [name for name in different if not any(trial.shares(name) for trial in failing)]
     outcomes = {trial.first.outcome for trial in failing}
@@ -278,24 +297,28 @@ def _covering(
         for trial in trials
         if not trial.fails
         and outcome in (None, trial.first.outcome)
-        and not any(trial.shares(name) for name in different)
         and trial.first.stated.items() >= {*stated}
     ]
     names, common = _names(trials), common_facts(trials)
-    # If it is known in what they must differ, nothing else need differ.
-    never = [n for n in names if not different and not any(t.shares(n) for t in failing)]
+    never = [name for name in names if not any(trial.shares(name) for trial in failing)]
+    # If it is known in what they may differ alone, nothing else need differ.
+    never = [name for name in never if name in different] if different else never
     often = {name: sum(trial.shares(name) for trial in trials) for name in names}
-    same, other = list[str](), [*different]
+    same, other = list[str](), [] if stated else [*different]
+    unexplained = [t for t in unexplained if not any(t.shares(name) for name in other)]
     while unexplained:
         # A greedy cover: the fact that the most of them lack, or have although no failing one does.
-        # Of equals, the one that is shared most often differs least often by chance.
-        ranked = [(sum(not t.shares(name) for t in unexplained), 0, True, name) for name in common]
+        # Of equals, one that follows from another says too much, and the one that is shared most
+        # often differs least often by chance.
+        ranked = [(sum(not t.shares(n) for t in unexplained), True, 0, n) for n in common]
         ranked += [
-            (sum(t.shares(name) for t in unexplained), often[name], False, name) for name in never
+            (sum(t.shares(n) for t in unexplained), not _follows(n, never), often[n], n)
+            for n in never
         ]
-        count, _, is_common, name = max(ranked, key=lambda r: r[:2], default=(0, 0, True, ""))
+        count, _, _, name = max(ranked, key=itemgetter(0, 1, 2), default=(0, True, 0, ""))
         if not count:
             break
+        is_common = name in common
         (same if is_common else other).append(name)
         unexplained = [t for t in unexplained if t.shares(name) == is_common]
     if all(trial.first.outcome == outcome for trial in trials):

@@ -314,6 +314,16 @@ def _facts(step: Step) -> dict[str, object]:
 
 def parts_taken(one: Step, other: Step) -> Iterator[Step]:
     """Yield a call with one part of another one each, of those in which they differ."""
+    # Most often, tensors of one type must have one type.
+    types = {
+        array.dtype: other.inputs[name].dtype
+        for name, array in one.inputs.items()
+        if name in other.inputs and array.dtype != other.inputs[name].dtype
+    }
+    with np.errstate(all="ignore"):
+        cast = {n: a.astype(types[a.dtype]) for n, a in one.inputs.items() if a.dtype in types}
+    if len(cast) > 1:
+        yield replace(one, inputs={**one.inputs, **cast})
     for name in {**one.inputs, **other.inputs}:
         if name in one.inputs and name in other.inputs:
             yield from _parts_of_input(one, other, name)

@@ -15,10 +15,14 @@ from opcert.errors import OpcertError, listed
 from opcert.isolation.supervised import SupervisedBackend, start_backend
 from opcert.suite.spec_check import call_of_case
 from opcert.verdicts import confirmation
+from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.causes import Diagnosis
+from opcert.verdicts.condition_text import Term
+from opcert.verdicts.confirmation import Confirmation
 from opcert.verdicts.dependence import known_in_run
 from opcert.verdicts.earlier_calls import EarlierCalls, FreshProcess
 from opcert.verdicts.fresh_calls import FreshCalls
+from opcert.verdicts.verdict import Verdict
 from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
 from tests.verdicts.hosted import RoundsThroughF16
@@ -76,6 +80,39 @@ def test_earlier_calls_are_found_although_another_fault_needs_none() -> None:
     found = certificate("PlansAndRounds", "variadic-split-1/drawn-[fi]*-[12]-*")
     (statement,) = [c.statement for c in found.causes if c.kinds == ("state",)]
     assert "another value of axis" in statement
+
+
+def test_some_of_what_a_condition_does_not_explain_are_tried_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    operator = "openvino/Slice-8"
+    cases = core_suite().select(operator, "*/drawn-i8-*")[:40]
+    explained, of_other_cause, needing_earlier_calls = cases[:10], cases[10:25], cases[25:]
+    cause = Cause(
+        operator=operator,
+        kinds=("value",),
+        condition=(Term(factor="a", levels=("b",), text="b"),),
+        cases=tuple(cases),
+        unmatched=(*of_other_cause, *needing_earlier_calls),
+        failing=len(explained),
+        representative=cases[0],
+    )
+    verdicts = {c: Verdict(c, operator, "fail", "value", "outputs", (), "wrong") for c in cases}
+
+    def passes_alone(*arguments: object) -> bool:
+        return arguments[2] in needing_earlier_calls
+
+    monkeypatch.setattr(FreshProcess, "passes_alone", passes_alone)
+    monkeypatch.setattr(Confirmation, "_settle", lambda *_: [cause])
+    monkeypatch.setattr(Confirmation, "_relate", lambda *_: None)
+    monkeypatch.setattr(confirmation, "try_conditions", lambda *_: None)
+    backend = start_backend(f"{HOSTED}:RoundsThroughF16", {})
+    assert isinstance(backend, SupervisedBackend)
+    with closing(backend):
+        found = Confirmation(backend, Diagnosis(core_suite()), verdicts, ()).confirm()
+    assert {v.case for v in found.verdicts.values() if v.kind == "state"} == {
+        *needing_earlier_calls
+    }
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Which earlier calls make a call fail, found from trials in fresh processes."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -117,10 +118,17 @@ def test_calls_are_most_alike_that_share_what_few_others_have() -> None:
     assert most_alike(last, [same_shape, *many])[-1] == same_shape
 
 
-def test_what_only_the_earlier_call_has_is_a_difference() -> None:
+def test_what_only_the_earlier_call_has_is_given() -> None:
     bare, given = known("bare", shape=(2,)), known("given", shape=(2,), axes=(1,))
     trials = [Trial(given, bare, True), Trial(bare, bare, False)]
-    assert relation_of(trials).other == ("axes",)
+    assert relation_of(trials).text == "another call with axes given"
+
+
+def test_one_earlier_call_states_a_value_by_chance() -> None:
+    bare = Known("bare", None, {"type of data": "f32"}, "outputs")
+    explicit = replace(bare, facts={**bare.facts, "value of mode": '"explicit"'})
+    trials = [Trial(explicit, bare, True), Trial(bare, bare, False)]
+    assert relation_of(trials).text == "another call with another value of mode"
 
 
 def test_what_only_rejected_calls_do_is_found_by_their_outcome_alone() -> None:
@@ -212,3 +220,13 @@ def test_parts_are_taken_one_at_a_time_in_the_order_of_the_spec() -> None:
     ]
     assert [step.attributes for step in taken] == [{"axis": 1}] * 3 + [{"axis": 2}]
     assert not [*parts_taken(one, one)]
+
+
+def test_the_types_of_all_tensors_are_taken_together_too() -> None:
+    def call(number: int, dtype: str) -> Step:
+        inputs = {f"inputs[{i}]": np.zeros(2, dtype) for i in range(number)}
+        return Step("a/A", inputs, {}, None, dict.fromkeys(inputs, C_ORDER), ())
+
+    first, *_ = parts_taken(call(3, "i4"), call(2, "f4"))
+    assert {array.dtype.name for array in first.inputs.values()} == {"float32"}
+    assert len(first.inputs) == 3
