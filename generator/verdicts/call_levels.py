@@ -226,7 +226,10 @@ def levels_of_outputs(
 ) -> dict[str, frozenset[str]]:
     """Return the levels of outputs, and the behaviours that a call exhibits."""
     size = sum(map(prod, shapes))
+    last = [shape[-1] for shape in shapes if len(shape)]
     return {
+        "outputs trailing": frozenset(map(range_of, last)),
+        "outputs tail": frozenset(map(multiple_of, filter(None, last))),
         OUTPUT_SIZE: frozenset([range_of(size)]),
         OUTPUT_MULTIPLE: frozenset([multiple_of(size)] if size else []),
         OUTPUT_RANK: frozenset(str(len(shape)) for shape in shapes),
