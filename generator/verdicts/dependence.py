@@ -30,6 +30,8 @@ Facts: TypeAlias = Mapping[str, object]
 ALIKE = 12
 # What an earlier call states of an argument, if it is no attribute.
 _GIVEN = "given"
+# Of so few earlier calls that make others fail, some have one value by chance.
+_FEW = 8
 # How the fact of data whose elements are moved begins.
 CONTENT = "content of "
 # So many elements are compared, and values only of arrays with no more.
@@ -272,13 +274,14 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
             for trial in failing
         )
     ]
+    is_few = len(failing) < _FEW
     relations = [_covering(trials, different, stated) for stated in [*((t,) for t in taken), ()]]
 
     def order(relation: Relation) -> tuple[int, int, bool]:
         _, passing, others_failing, _ = relation.counts
-        # Few earlier calls state one value by chance.
+        # One value says the most, but few earlier calls state one by chance.
         has_value = any(value != _GIVEN for _, value in relation.stated)
-        return passing + others_failing, len(relation.facts), has_value
+        return passing + others_failing, len(relation.facts), has_value == is_few
 
     return min(relations, key=order)
 

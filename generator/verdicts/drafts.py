@@ -178,8 +178,10 @@ def one_cause(drafts: Sequence[Draft], table: LevelTable) -> Draft:
 
     Its condition is what they have in common, if as few passing cases have it.
     """
-    whole = _united(drafts)
+    whole, first = _united(drafts), drafts[0].condition
     common = necessary_condition(table, whole.explained, whole.passing, _MAX_LACKING)
+    # The other terms state in which calls it shows.
+    common = common or tuple(t for t in first if all(t in draft.condition for draft in drafts))
     passing = int((table.matching(common) & whole.passing).sum())
     is_sharp = common != () and passing <= whole.explained.sum()
     return replace(whole, condition=common) if is_sharp else replace(whole, common=common)

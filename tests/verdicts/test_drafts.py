@@ -9,7 +9,7 @@ import pytest
 
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable
 from opcert.verdicts.call_levels import VIOLATED_RULE
-from opcert.verdicts.drafts import Draft, drafts_of, merged
+from opcert.verdicts.drafts import Draft, drafts_of, merged, one_cause
 
 FACTORS = {factor: [*"01234"] for factor in "abc"}
 CASES = [dict(zip(FACTORS, levels, strict=True)) for levels in product(*FACTORS.values())]
@@ -200,3 +200,17 @@ def test_where_most_failures_have_no_condition_few_have_one_by_chance(
     few: int, counts: list[int]
 ) -> None:
     assert explained_counts(("p", few, True), ("", 60, True), ("", 200, False)) == counts
+
+
+def test_what_the_conditions_of_one_cause_share_is_common_to_its_failures() -> None:
+    # Few cases fail, and as many that pass have what they share.
+    levels = [("f", "t", "1"), ("f", "t", "2"), *[("f", "t", "3")] * 3, *[("h", "t", "1")] * 4]
+    points = [[{"a": frozenset(a), "b": frozenset(b), "c": frozenset(c)}] for a, b, c in levels]
+    table = LevelTable({"a": [*"fh"], "b": [*"t-"], "c": [*"123"]}, points)
+    drafts = []
+    for number in range(2):
+        explained = np.arange(len(levels)) == number
+        condition: Condition = (("a", ("f",)), ("c", (levels[number][2],)))
+        drafts.append(Draft(("value",), condition, explained, explained, ~explained, ~explained))
+    whole = one_cause(drafts, table)
+    assert (whole.condition, whole.common) == ((), (("a", ("f",)),))
