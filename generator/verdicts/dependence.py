@@ -75,6 +75,12 @@ class Relation(StrictModel):
         )
 
     @property
+    def is_evident(self) -> bool:
+        """Whether the trials say more than that the call fails at times, as by what memory held."""
+        _, passing, _, others_passing = self.counts
+        return not passing or others_passing > 0
+
+    @property
     def facts(self) -> Sequence[object]:
         """The facts that it names."""
         return (*self.same, *self.other, *self.stated)

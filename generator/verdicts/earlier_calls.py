@@ -175,7 +175,7 @@ class EarlierCalls:
     def related(self, reproduction: Reproduction) -> Reproduction:
         """Return a reproduction by two calls with the relation between them.
 
-        It is missing if the limits allow too few trials.
+        It is missing if the limits allow too few trials, or if they separate nothing.
         """
         known = self._known
         first, last = reproduction.calls
@@ -189,7 +189,8 @@ class EarlierCalls:
         firsts = easiest_to_read(self._operator, failing)
         calls = (ReproducedCall(case=firsts[0]), last) if first.case != last.case else (first, last)
         self._question(last, trials, different)
-        relation = relation_of(trials, different) if len(trials) >= _MIN_TRIALS else None
+        found = relation_of(trials, different)
+        relation = found if found.is_evident and len(trials) >= _MIN_TRIALS else None
         update = {"relation": relation, "calls": calls, "reduced": self._serialized(pair)}
         return reproduction.model_copy(update=update)
 

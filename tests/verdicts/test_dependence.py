@@ -168,6 +168,18 @@ def test_what_any_earlier_call_does_has_no_condition() -> None:
     assert relation.text == "any call"
 
 
+@pytest.mark.parametrize(
+    ("others", "is_evident"),
+    [([], False), ([(OTHER_SHAPE, False)], True)],
+    ids=["none-passes-for-lack-of-a-fact", "another-passes"],
+)
+def test_what_fails_at_times_after_any_call_is_no_relation(
+    others: list[tuple[Known, bool]], is_evident: bool
+) -> None:
+    relation = relation_of(tried((SAME_SHAPE, True), (SAME_SHAPE, False), *others))
+    assert relation.is_evident == is_evident
+
+
 def test_what_no_fact_separates_is_counted() -> None:
     relation = relation_of(tried((SAME_SHAPE, True), (SAME_SHAPE, False)))
     assert relation.counts == (1, 1, 0, 0)
