@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -31,7 +31,7 @@ from opcert.verdicts.waivers import Waiver
 
 SCHEMA = 18
 Part = TypeVar("Part")
-_VERDICT = TypeAdapter(Verdict)
+_verdict_data = partial(TypeAdapter(Verdict).dump_python, mode="json")
 # The text of a certificate before its verdicts, the last and largest part.
 VERDICTS = ',\n "verdicts"'
 
@@ -371,10 +371,13 @@ class Certificate(StrictModel):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of certificate.json as plain data, the verdicts last."""
+        return {**self._head(), "verdicts": [*map(_verdict_data, self.verdicts)]}
+
+    def _head(self) -> dict[str, Any]:
+        """Return the content without the verdicts."""
         # Parts that a claim or a declaration omits are not stored.
-        data = self.model_dump(mode="json", exclude_unset=True)
-        verdicts = data.pop("verdicts")
-        return {"schema": SCHEMA, **data, "verdicts": verdicts}
+        data = self.model_dump(mode="json", exclude_unset=True, exclude={"verdicts"})
+        return {"schema": SCHEMA, **data}
 
     def to_json(self) -> str:
         """Return the text of certificate.json."""
@@ -382,11 +385,10 @@ class Certificate(StrictModel):
 
     def json_parts(self) -> Iterator[str]:
         """Yield the text of certificate.json in parts: the verdicts, each on a line, come last."""
-        data = self.model_dump(mode="json", exclude_unset=True, exclude={"verdicts"})
-        yield json.dumps({"schema": SCHEMA, **data}, indent=1).removesuffix("\n}")
+        yield json.dumps(self._head(), indent=1).removesuffix("\n}")
         yield f"{VERDICTS}: ["
         beginning = "\n  "
         for verdict in self.verdicts:
-            yield beginning + json.dumps(_VERDICT.dump_python(verdict, mode="json"))
+            yield beginning + json.dumps(_verdict_data(verdict))
             beginning = ",\n  "
         yield "\n ]\n}\n"

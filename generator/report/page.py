@@ -128,7 +128,7 @@ class ReportPage:
         self._verdicts: dict[str, list[Verdict]] = {name: [] for name in certificate.operators}
         for verdict in certificate.verdicts:
             self._verdicts[verdict.operator].append(verdict)
-        # Memory may not have room for the cases of all operators, so each is read once.
+        # Memory may not have room for the cases of all operators, so each operator is read once.
         self._indexes: dict[str, Index] = {}
         self._facts: dict[str, CaseFacts] = {}
         self._defined_types: dict[str, Collection[str]] = {}
@@ -141,8 +141,7 @@ class ReportPage:
         judged = {verdict.case for verdict in self._verdicts[name]}
         for case in operator.cases.values():
             if case.id in judged:
-                facts = CaseFacts(case.type, case.feature_levels, case.example)
-                self._facts[case.id] = facts
+                self._facts[case.id] = CaseFacts(case.type, case.feature_levels, case.example)
             # Where the document has a type, the suite has a call of it that need not be rejected.
             if case.expects == "outputs" or case.ambiguity is not None:
                 defined.add(case.type)

@@ -70,7 +70,8 @@ class ReadOnUse(Mapping[str, Value]):
     ) -> None:
         """`read` returns the value of one of the names.
 
-        Memory keeps the values, in `values` if given, while it `has_room` for more than these.
+        Values are kept, in `values` if given. `has_room` says whether memory has room for another
+        one besides those of some names; if not, the value that was read first is released.
         """
         self._names, self._read, self._has_room = names, read, has_room
         self._values = {} if values is None else values
@@ -78,7 +79,6 @@ class ReadOnUse(Mapping[str, Value]):
     def __getitem__(self, name: str) -> Value:
         if name in self._values:
             return self._values[name]
-        # Names are used one after the other, so the value that was read first goes first.
         while not self._has_room(self._values):
             del self._values[next(iter(self._values))]
         self._values[name] = value = self._read(name)

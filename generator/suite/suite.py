@@ -128,7 +128,7 @@ class CasesById(Mapping[str, SuiteCase]):
         return sum(entry.cases for entry in self._entries.values())
 
     def operator_of(self, id_: str) -> str:
-        """Return the operator of one of the cases, which is read only if another has its name."""
+        """Return the operator of one of the cases; it is read only if two operators have a slug."""
         names = self._named(id_)
         return names[0] if len(names) == 1 else self[id_].operator
 
@@ -328,7 +328,7 @@ _CASE = re.compile(rb'\{"id":"([^"\\]+)"')
 def read_index(path: Path, content: bytes) -> tuple[Index, dict[str, memoryview]]:
     """Return the first line of an index, and the other lines by the ids of their cases.
 
-    They are views of the content, which may have a hundred megabytes.
+    They are views of the content, since that of a large suite takes much memory.
 
     Raises:
         SuiteError: the first line is damaged or of another format, or another one has no id.

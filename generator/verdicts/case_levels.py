@@ -14,7 +14,8 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import FLOATS, Array, bits_of, type_name
 from opcert.cases.case import Change
 from opcert.cases.integer_levels import MULTIPLES, number_of
-from opcert.diagnosis.table import BoolArray, LevelTable, Point
+from opcert.diagnosis.explanations import Explanation, explain_failures
+from opcert.diagnosis.table import BoolArray, Condition, LevelTable, Point
 from opcert.run.session import Step
 from opcert.specification.files import SpecFile
 from opcert.suite.format import IndexedCase, Manifest
@@ -41,6 +42,10 @@ from opcert.verdicts.call_levels import (
 from opcert.verdicts.fresh_calls import FreshCalls
 from opcert.verdicts.reproduction import VALUE_KINDS, FreshCall
 
+# A condition separates cases if so many of those that fail have it, and no more than so many of
+# those that pass.
+_COMMON, _RARE = 0.95, 0.2
+
 
 @dataclass(frozen=True)
 class CaseLevels:
@@ -58,6 +63,8 @@ class CaseLevels:
     _visible: dict[str, tuple[bool, bool]] = field(default_factory=dict)
     # The points of fresh calls, since each of several searches has the former calls and more.
     _fresh: dict[str, Sequence[Point]] = field(default_factory=dict)
+    # A search takes seconds, and each of several rounds has the former failures.
+    _separating: dict[tuple[bytes, bytes], Explanation] = field(default_factory=dict)
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -84,6 +91,23 @@ class CaseLevels:
         flags = np.zeros(len(self.numbers), bool)
         flags[[self.numbers[case] for case in cases]] = True
         return flags
+
+    def separating(
+        self, kind: str, failing: Iterable[str], passing: Iterable[str]
+    ) -> tuple[Condition, int, int]:
+        """Return what nearly all failing cases have and few passing ones, () if there is nothing.
+
+        Also return how many passing cases have it, of how many that could fail in this way.
+        """
+        cases, fails = self.operator.cases, self.mask(failing)
+        passes = self.mask(case for case in passing if self.can_show(kind, cases[case]))
+        searched = fails.tobytes(), passes.tobytes()
+        if searched not in self._separating:
+            self._separating[searched] = explain_failures(self.table, fails, passes)[0]
+        found = self._separating[searched]
+        count, total = int((self.table.matching(found.condition) & passes).sum()), int(passes.sum())
+        is_common = found.explained.sum() >= _COMMON * fails.sum()
+        return found.condition if is_common and count <= _RARE * total else (), count, total
 
     def names(self, flags: BoolArray) -> list[str]:
         """Return the flagged cases of the suite, in its order."""

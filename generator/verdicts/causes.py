@@ -1,7 +1,7 @@
 """Failures -> causes: the combinations of levels that explain them, and a case that shows each."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from traceback import extract_tb
 import numpy as np
 
 from opcert.cases.drawn import drawn_number
-from opcert.diagnosis.explanations import explain_failures, separate_causes
+from opcert.diagnosis.explanations import separate_causes
 from opcert.errors import OpcertError, describe_error, listed
 from opcert.run.wrong_elements import ONLY, WrongElements, words_of_elements
 from opcert.specification.files import SpecFile
@@ -36,9 +36,6 @@ _OF_SIZE = ("value", "accuracy")
 # A relation to earlier calls explains a kind of failures if it holds for at least this share of
 # them, and for less than this share of the passing cases.
 _RELATED, _PASSING_RELATED = 0.9, 0.5
-# What calls that fail after such earlier ones have in common is stated if so many of them have it,
-# and no more than so many of those that pass after such ones.
-_COMMON, _RARE = 0.95, 0.2
 # People read a change of no more characters.
 _MOST_READ = 300
 
@@ -55,7 +52,6 @@ class Diagnosis:
         self.levels = ReadOnUse(suite.operators, self._levels)
         # What was searched last for an operator, and the result.
         self._last: dict[str, tuple[object, tuple[CaseLevels, list[Draft]]]] = {}
-        self._words: dict[object, tuple[str, str]] = {}
 
     def causes(
         self,
@@ -110,8 +106,10 @@ class Diagnosis:
         passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
         if STATE in by_kind and any(r.relation for r in reproductions.values()):
             known = known_in_run(self.known, name, verdicts)
-            which = partial(self._which_calls, name)
-            causes = _related(name, known, by_kind, passed, reproductions, attributed, which)
+            causes = [
+                self._narrowed(cause, reproductions[cause.representative], passed, known)
+                for cause in _related(name, known, by_kind, passed, reproductions, attributed)
+            ]
             explained = {case for cause in causes for case in cause.cases}
             left = {kind: [c for c in own if c not in explained] for kind, own in by_kind.items()}
             by_kind = {kind: own for kind, own in left.items() if own}
@@ -182,28 +180,27 @@ class Diagnosis:
         self._last[name] = searched, (levels, merged(drafts, levels.table))
         return self._last[name][1]
 
-    def _which_calls(
-        self, operator: str, kind: str, failing: Sequence[str], passing: Sequence[str]
-    ) -> tuple[str, str]:
-        """Return what calls have that fail after related ones, and the figures of it, in words.
-
-        Such earlier calls come before the `passing` cases, too.
-        """
-        searched = operator, kind, (*failing,), (*passing,)
-        if searched not in self._words:
-            levels = self.levels[operator]
-            cases, fails = levels.operator.cases, levels.mask(failing)
-            passes = levels.mask(case for case in passing if levels.can_show(kind, cases[case]))
-            found = explain_failures(levels.table, fails, passes)[0]
-            count = int((levels.table.matching(found.condition) & passes).sum())
-            is_common = found.explained.sum() >= _COMMON * fails.sum()
-            self._words[searched] = "", ""
-            if found.condition and is_common and count <= _RARE * passes.sum():
-                terms = terms_of(found.condition, levels.table)
-                words = f", in calls with {' and '.join(term.text for term in terms)}"
-                figures = f"; so have {count:,} of {passes.sum():,} that pass then"
-                self._words[searched] = words, figures
-        return self._words[searched]
+    def _narrowed(
+        self,
+        cause: Cause,
+        made: Reproduction,
+        passed: Sequence[str],
+        known: Mapping[str, Known],
+    ) -> Cause:
+        """Return a cause that also says which calls fail after such earlier ones, if few pass."""
+        if made.relation is None:
+            return cause
+        levels, passing = self.levels[cause.operator], explained_by(made.relation, passed, known)
+        kind = made.kind or STATE
+        condition, count, total = levels.separating(kind, cause.matched, passing)
+        if not condition:
+            return cause
+        words = " and ".join(term.text for term in terms_of(condition, levels.table))
+        return replace(
+            cause,
+            statement=f"{cause.statement}, in calls with {words}",
+            figures=f"{cause.figures}; so have {count:,} of {total:,} that pass after such calls",
+        )
 
     def _levels(self, name: str) -> CaseLevels:
         operator, spec_file = self.suite.operators[name], self.specs.get(name)
@@ -249,7 +246,6 @@ def _related(
     passed: Sequence[str],
     reproductions: Mapping[str, Reproduction],
     attributed: Sequence[Verdict],
-    which_calls: Callable[[str, Sequence[str], Sequence[str]], tuple[str, str]],
 ) -> list[Cause]:
     """Return the causes of failures that need a related earlier call.
 
@@ -268,8 +264,7 @@ def _related(
     for case, reproduction, relation in sorted(related, key=lambda one: -one[2].counts[0]):
         if case not in left[STATE]:
             continue
-        passing = explained_by(relation, passed, known)
-        is_rare = len(passing) < _PASSING_RELATED * len(passed)
+        is_rare = len(explained_by(relation, passed, known)) < _PASSING_RELATED * len(passed)
         cases = {case: STATE}
         for kind, own in left.items():
             explained = explained_by(relation, own, known)
@@ -277,7 +272,6 @@ def _related(
             if kind == STATE or (is_whole and alone.isdisjoint(explained)):
                 cases |= dict.fromkeys(explained, kind)
         left = {kind: [c for c in own if c not in cases] for kind, own in left.items()}
-        which, counted = which_calls(reproduction.kind or STATE, [*cases], passing)
         effect = "fails" if reproduction.kind in (None, STATE) else EFFECTS[reproduction.kind]
         causes.append(
             Cause(
@@ -287,8 +281,8 @@ def _related(
                 attributed=tuple(v.case for v in attributed if v.attributed_to in cases),
                 failing=len(cases),
                 representative=case,
-                statement=f"{operator.partition('/')[2]} {effect} after {relation.text}{which}",
-                figures=f"{relation.figures}{counted}",
+                statement=f"{operator.partition('/')[2]} {effect} after {relation.text}",
+                figures=relation.figures,
             )
         )
     most = max(causes, key=lambda cause: len(cause.cases), default=None)

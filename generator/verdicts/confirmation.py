@@ -51,8 +51,8 @@ _REDUCTION_SECONDS = 60.0
 _OF_OTHER_CASES = {"uncredited", "undeclared"}
 # How often causes are looked for and confirmed.
 _MAX_ROUNDS = 5
-# How many failures are made alone to have a relation explain others, and of those of a cause that
-# its condition does not explain.
+# How many failures are made alone before a relation explains more, and how many of those of a cause
+# that its condition does not explain.
 _SAMPLED, _TRIED = 12, 6
 # The most relations to earlier calls that are looked for, for an operator.
 _MAX_RELATIONS = 4
@@ -272,9 +272,9 @@ class Confirmation:
     def _find_dependent(self, failures: Sequence[Verdict], causes: Sequence[Cause]) -> None:
         """Find further failures that need an earlier call, as far as the limits allow.
 
-        First some are tried of each cause that its condition does not explain; then all of
-        operators with such a failure, and those that returned the result of the call before: an
-        operator that saturates its data returns equal results as well.
+        First, some of those of each cause that its condition does not explain are made alone. Then
+        all of operators with such a failure are, and those that returned the result of the call
+        before: an operator that saturates its data returns equal results as well.
         """
         dependent = {verdict.operator for verdict in self._dependent}
         unexplained = [cause.unmatched if cause.condition else cause.cases for cause in causes]

@@ -28,9 +28,9 @@ from opcert.verdicts.verdict import Verdict
 Facts: TypeAlias = Mapping[str, object]
 # How many earlier calls are tried that are alike, and how many of all sorts.
 ALIKE = 12
-# What an earlier call states of an argument, if it is no attribute.
+# What an earlier call states of an input; of an attribute, it states the value.
 _GIVEN = "given"
-# Of so few earlier calls that make others fail, some have one value by chance.
+# Fewer earlier calls that make others fail may state one value by chance.
 _FEW = 8
 # How the fact of data whose elements are moved begins.
 CONTENT = "content of "
@@ -266,14 +266,13 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
     """Return the least that earlier calls share with those that fail after them.
 
     An earlier call is known that differs in the facts `different` alone. A call that omits an
-    argument may take it from an earlier one: then what that states says more than that it differs.
+    argument may take it from the earlier one. Then what that states says more than a difference.
     """
     failing = [trial for trial in trials if trial.fails]
     may_differ = {name.rpartition(" of ")[2] for name in different}
     taken = [
         (argument, value)
-        for first in failing[:1]
-        for argument, value in first.first.stated.items()
+        for argument, value in failing[0].first.stated.items()
         if not different or argument in may_differ
         if all(
             argument not in trial.last.stated and trial.first.stated.get(argument) == value
@@ -287,7 +286,7 @@ def relation_of(trials: Sequence[Trial], different: Sequence[str] = ()) -> Relat
         _, passing, others_failing, _ = relation.counts
         # One value says the most, but few earlier calls state one by chance.
         has_value = any(value != _GIVEN for _, value in relation.stated)
-        return passing + others_failing, len(relation.facts), has_value == is_few
+        return passing + others_failing, len(relation.facts), has_value if is_few else not has_value
 
     return min(relations, key=order)
 

@@ -315,7 +315,7 @@ def _facts(step: Step) -> dict[str, object]:
 
 def parts_taken(one: Step, other: Step) -> Iterator[Step]:
     """Yield a call with one part of another one each, of those in which they differ."""
-    # Most often, tensors of one type must have one type.
+    # Tensors that must be of one type change it together.
     types = {
         array.dtype: other.inputs[name].dtype
         for name, array in one.inputs.items()

@@ -246,7 +246,7 @@ def test_a_run_reads_the_cases_that_it_runs(folder: Path) -> None:
         suite.validate()
 
 
-def test_memory_is_freed_of_a_former_operator_when_there_is_no_room(
+def test_an_operator_for_which_memory_has_no_room_is_released_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     suite = Suite(few_cases().folder)

@@ -10,7 +10,14 @@ from opcert.arrays.layouts import Layout
 from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.arrays.tensor_functions import filled
 from opcert.run.session import Step
-from opcert.verdicts.call_levels import NARROWED, RESULTS, LevelledCalls, levels_of_data
+from opcert.verdicts.call_levels import (
+    NARROWED,
+    RESULTS,
+    LevelledCalls,
+    levels_of_data,
+    levels_of_outputs,
+)
+from opcert.verdicts.condition_text import level_text
 from tests import shipped
 
 
@@ -66,3 +73,11 @@ def test_an_invalid_call_has_the_levels_of_all_arguments_that_its_rule_compares(
     call = Call({**inputs, "axis": filled("i64", ())}, {"batch_dims": -2})
     levels = LevelledCalls(shipped.spec("Gather-8")).violation(call, "batch-dims-range", {"data"})
     assert "from -n to -1" in levels["batch_dims region"]
+
+
+def test_the_last_extents_of_outputs_are_levels() -> None:
+    levels = levels_of_outputs([(2, 7), (12,), (3, 0), ()], ())
+    assert levels["outputs tail"] == {"odd", "four times an odd number"}
+    assert levels["outputs trailing"] == {"5 to 8", "9 to 16", "0"}
+    assert level_text("outputs tail", "odd") == "outputs whose last extent is odd"
+    assert level_text("outputs trailing", "5 to 8") == "outputs with a last extent of 5 to 8"
