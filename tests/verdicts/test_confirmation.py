@@ -25,7 +25,7 @@ from opcert.verdicts.fresh_calls import FreshCalls
 from opcert.verdicts.verdict import Verdict
 from opcert.verification import verify_certificate
 from tests.faults.finding import core_suite
-from tests.verdicts.hosted import RoundsThroughF16
+from tests.verdicts.hosted import BreaksAfterRejections, RoundsThroughF16
 
 pytestmark = pytest.mark.usefixtures("tried_at_length")
 
@@ -137,7 +137,7 @@ def test_a_failure_that_needs_no_earlier_call_is_reproduced_alone() -> None:
 
 
 def test_a_failure_after_a_rejection_is_not_confirmed_by_what_its_valid_call_does_alone() -> None:
-    found = certificate("BreaksAfterRejections", "dml-split/*")
+    found = certify(BreaksAfterRejections(), core_suite(), case="dml-split/*")
     by_case, operator = found.by_case, core_suite().operators["directml/DML_OPERATOR_SPLIT"]
     # The valid call has other bits of a NaN alone.
     case = next(
@@ -146,6 +146,8 @@ def test_a_failure_after_a_rejection_is_not_confirmed_by_what_its_valid_call_doe
         if verdict.kind == "state" and by_case[str(operator.cases[name].baseline)].kind == "bits"
     )
     alone = certify(f"{HOSTED}:BreaksAfterRejections", core_suite(), case=case)
+    (verdict,) = alone.verdicts
+    assert verdict.kind == "state"
     (reproduction,) = alone.reproductions.values()
     assert reproduction.reproduced == "after-other-calls"
     assert [call.case for call in reproduction.calls] == [case, operator.cases[case].baseline]
