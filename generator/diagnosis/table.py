@@ -1,6 +1,6 @@
 """The levels of cases, as a matrix."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cache
 from itertools import chain, starmap
@@ -27,7 +27,7 @@ class LevelTable:
     def __init__(
         self,
         factors: Mapping[str, Sequence[str]],
-        cases: Sequence[Sequence[Point]],
+        cases: Iterable[Sequence[Point]],
         separate: Collection[str] = (),
         ordered: Collection[str] = (),
         derived: Collection[str] = (),
@@ -50,9 +50,9 @@ class LevelTable:
         self._column = column
         self._set_lines(*self._lines(cases))
         # The number of the first of the further cases, if there are some.
-        self.first_further = len(cases)
+        self.first_further = int(self.owners.max(initial=-1)) + 1
 
-    def with_cases(self, cases: Sequence[Sequence[Point]]) -> Self:
+    def with_cases(self, cases: Iterable[Sequence[Point]]) -> Self:
         """Return the table, which has no further cases, with some; levels it lacks are left out."""
         table = copy(self)
         owners, matrix = self._lines(cases)
@@ -67,15 +67,18 @@ class LevelTable:
             for name, columns in self.columns.items()
         }
 
-    def _lines(self, cases: Sequence[Sequence[Point]]) -> tuple[npt.NDArray[np.int64], BoolArray]:
+    def _lines(self, cases: Iterable[Sequence[Point]]) -> tuple[npt.NDArray[np.int64], BoolArray]:
         """Return the number of the case of each line, and the levels of each line."""
-        points = [point for of_case in cases for point in of_case]
-        matrix = np.zeros((len(points), len(self._column)), bool)
+        owners: list[int] = []
+        lines: list[BoolArray] = []
         # Most points have the levels of a factor that others have.
         columns = cache(self._columns_of)
-        for line, point in enumerate(points):
-            matrix[line, [*chain.from_iterable(starmap(columns, point.items()))]] = True
-        return np.repeat(np.arange(len(cases)), [len(of_case) for of_case in cases]), matrix
+        for number, points in enumerate(cases):
+            for point in points:
+                owners.append(number)
+                lines.append(np.zeros(len(self._column), bool))
+                lines[-1][[*chain.from_iterable(starmap(columns, point.items()))]] = True
+        return np.array(owners, np.int64), np.array(lines, bool).reshape(-1, len(self._column))
 
     def _columns_of(self, name: str, levels: frozenset[str]) -> list[int]:
         return [self._column[name, x] for x in levels if (name, x) in self._column]

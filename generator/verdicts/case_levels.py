@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from math import prod
-from typing import Self
+from typing import Self, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -45,18 +45,21 @@ from opcert.verdicts.reproduction import VALUE_KINDS, FreshCall
 # A condition separates cases if so many of those that fail have it, and no more than so many of
 # those that pass.
 _COMMON, _RARE = 0.95, 0.2
+# A point as pairs. Thousands of points have the same levels of most factors: these are kept once.
+_LevelsOfFactor: TypeAlias = tuple[str, frozenset[str]]
+_Levels: TypeAlias = tuple[_LevelsOfFactor, ...]
 
 
 @dataclass(frozen=True)
 class CaseLevels:
-    """The levels of all cases of an operator, at each of their points, also as a table.
+    """The levels of all cases of an operator, at each of their points, as a table.
 
     `calls` finds levels of further calls, and `drawn` draws fresh ones; both are None without the
     spec. `numbers` are the cases' numbers in the table.
     """
 
     operator: OperatorSuite
-    points: Mapping[str, Sequence[Point]]
+    numbers: Mapping[str, int]
     table: LevelTable
     calls: LevelledCalls | None = None
     drawn: FreshCalls | None = None
@@ -65,11 +68,6 @@ class CaseLevels:
     _fresh: dict[str, Sequence[Point]] = field(default_factory=dict)
     # A search takes seconds, and each of several rounds has the former failures.
     _separating: dict[tuple[bytes, bytes], Explanation] = field(default_factory=dict)
-
-    @cached_property
-    def numbers(self) -> Mapping[str, int]:
-        """The number of each case in the table."""
-        return {name: number for number, name in enumerate(self.points)}
 
     def with_fresh(self, calls: Sequence[FreshCall]) -> Self:
         """Return the levels of the cases and of some fresh calls, which only a spec can draw."""
@@ -83,8 +81,9 @@ class CaseLevels:
                     self._fresh[fresh.name] = self.calls.points(call, step)
         found = {fresh.name: self._fresh[fresh.name] for fresh in calls}
         points = {name: levels for name, levels in found.items() if levels}
-        table = self.table.with_cases([*points.values()])
-        return replace(self, points={**self.points, **points}, table=table)
+        numbers = {name: number for number, name in enumerate(points, len(self.numbers))}
+        table = self.table.with_cases(points.values())
+        return replace(self, numbers={**self.numbers, **numbers}, table=table)
 
     def mask(self, cases: Iterable[str]) -> BoolArray:
         """Return flags of some cases."""
@@ -142,8 +141,18 @@ def case_levels(
     """
     of_spec = None if spec_file is None else LevelledCalls(spec_file)
     drawn = None if spec_file is None else FreshCalls(spec_file, manifest)
+    points = points_of_cases(operator, of_spec)
+    numbers = {name: number for number, name in enumerate(points)}
+    return CaseLevels(operator, numbers, _table(points), of_spec, drawn)
+
+
+def points_of_cases(
+    operator: OperatorSuite, of_spec: LevelledCalls | None
+) -> dict[str, list[_Levels]]:
+    """Return the levels of each case at each of its points."""
     calls = {case.id: call_of_case(operator, case) for case in operator.cases.values()}
-    points: dict[str, list[Point]] = {}
+    points: dict[str, list[_Levels]] = {}
+    kept: dict[_LevelsOfFactor, _LevelsOfFactor] = {}
     for case in operator.cases.values():
         call, is_valid = calls[case.id], case.expects == "outputs"
         if is_valid:
@@ -164,7 +173,6 @@ def case_levels(
             elif case.ambiguity is None:
                 known = of_spec.properties.points(call, shapes)
                 own |= of_spec.results(partial(operator.outputs, case))
-            points[case.id] = [{**levels, **own} for levels in known]
         else:
             change, baseline = case.change or Change(kind=""), case.baseline or ""
             # A violation that the spec lists may change several arguments.
@@ -172,22 +180,23 @@ def case_levels(
             rule = case.violated_rule or ""
             own = levels_of_change(change, changed, rule, calls[baseline])
             own |= {} if of_spec is None else of_spec.violation(call, rule, changed)
-            points[case.id] = [
-                {**point, **own} for point in shared_points(points[baseline], changed)
-            ]
+            known = [*shared_points([*map(dict, points[baseline])], changed)]
         if of_spec is not None:
-            narrowed = of_spec.narrowing(call, is_valid, partial(_bare_step, operator, case))
-            points[case.id] = [{**point, **narrowed} for point in points[case.id]]
-    return CaseLevels(operator, points, _table(points), of_spec, drawn)
+            own |= of_spec.narrowing(call, is_valid, partial(_bare_step, operator, case))
+        points[case.id] = [
+            tuple(kept.setdefault(each, each) for each in {**levels, **own}.items())
+            for levels in known
+        ]
+    return points
 
 
-def _table(points: Mapping[str, Sequence[Point]]) -> LevelTable:
+def _table(points: Mapping[str, Sequence[_Levels]]) -> LevelTable:
     """Return the levels of cases as a table."""
     # Of conditions that are worth the same, that of the first factors is preferred.
     factors: dict[str, dict[str, None]] = {
         name: {} for name in (VIOLATED_RULE, NARROWED, COMPARISON, MUTATED, CHANGE, POSITION)
     }
-    every = chain.from_iterable(point.items() for own in points.values() for point in own)
+    every = chain.from_iterable(chain.from_iterable(points.values()))
     for name, levels in dict.fromkeys(every):
         factors.setdefault(name, {}).update(dict.fromkeys(sorted(levels)))
     present = {name: sorted(levels, key=_number) for name, levels in factors.items() if levels}
@@ -195,7 +204,8 @@ def _table(points: Mapping[str, Sequence[Point]]) -> LevelTable:
     separate = (VIOLATED_RULE, NARROWED)
     ordered = {name for name, levels in present.items() if all(map(_is_number, levels))}
     derived = {name for name in present if name.endswith(DERIVED)}
-    return LevelTable(present, [*points.values()], separate, ordered, derived)
+    cases = ([*map(dict, own)] for own in points.values())
+    return LevelTable(present, cases, separate, ordered, derived)
 
 
 def _differing(one: Call, other: Call) -> set[str]:

@@ -10,7 +10,7 @@ from typer.testing import Result
 
 from opcert.run.session import step_of
 from opcert.verdicts.call_levels import NEIGHBOUR, LevelledCalls
-from opcert.verdicts.case_levels import case_levels
+from opcert.verdicts.case_levels import points_of_cases
 from opcert.verdicts.cause_text import Cause
 from opcert.verdicts.condition_text import Term
 from tests.command_line import opcert
@@ -118,7 +118,8 @@ def test_a_cause_explains_failures_of_its_kinds_that_match_it(
 def test_a_call_has_the_levels_that_a_case_has() -> None:
     suite = core_suite()
     operator, spec_file = suite.operators[GATHER], suite.spec_files[GATHER]
-    calls, levels = LevelledCalls(spec_file), case_levels(operator, spec_file)
+    calls = LevelledCalls(spec_file)
+    of_cases = points_of_cases(operator, calls)
     for case in [*operator.cases.values()][::7]:
         step = step_of(operator, case)
         if (
@@ -133,5 +134,5 @@ def test_a_call_has_the_levels_that_a_case_has() -> None:
             points = calls.points_of(step)
         else:
             continue
-        expected = [{k: v for k, v in p.items() if k != NEIGHBOUR} for p in levels.points[case.id]]
+        expected = [{k: v for k, v in point if k != NEIGHBOUR} for point in of_cases[case.id]]
         assert points == expected, case.id
