@@ -3,11 +3,11 @@
 import linecache
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from traceback import walk_tb
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from opcert.arrays.element_types import Array
 from opcert.errors import BackendError, describe_error, safe_repr
@@ -143,7 +143,7 @@ def as_backend_error(context: str) -> Iterator[None]:
         raise BackendError(f"{context}: {describe_error(error)}{place}") from None
 
 
-def has_backend_parts(candidate: Any) -> bool:
+def has_backend_parts(candidate: Any) -> TypeGuard[Backend]:
     """Whether `candidate` has a name, a version and a method `run`."""
     return isinstance(candidate, Backend) and callable(candidate.run)
 
@@ -154,22 +154,17 @@ def check_backend(candidate: Any, name: str) -> Backend:
     Raises:
         BackendError: a part is missing, or its name or version is not printable text.
     """
-    with as_backend_error(f"'{name}' is not a backend"):
+    context = f"'{name}' is not a backend"
+    with as_backend_error(context):
         if not has_backend_parts(candidate):
             missing = [part for part in ("name", "version", "run") if not hasattr(candidate, part)]
-            raise BackendError(
-                f"'{name}' is not a backend: it lacks {', '.join(missing) or 'run()'}; expected "
-                "name, version and run(operator, inputs, attributes)"
-            )
+            expected = "expected name, version and run(operator, inputs, attributes)"
+            raise BackendError(f"{context}: it lacks {', '.join(missing) or 'run()'}; {expected}")
         for part in ("name", "version"):
-            text = getattr(candidate, part)
-            if not is_valid_name(text):
-                raise BackendError(
-                    f"'{name}' is not a backend: {part}: found {safe_repr(text)}; expected "
-                    f"{NAME_FORMAT}"
-                )
-    backend: Backend = candidate
-    return backend
+            if not is_valid_name(text := getattr(candidate, part)):
+                found = f"found {safe_repr(text)}; expected {NAME_FORMAT}"
+                raise BackendError(f"{context}: {part}: {found}")
+        return candidate
 
 
 def is_valid_name(text: object) -> bool:
@@ -192,11 +187,7 @@ def declared_reuse(backend: object) -> str | None:
 
 def close_backend(backend: object) -> None:
     """Let a backend clean up; ignore its exceptions, since the verdicts are already known."""
-    try:
+    with suppress(BackendError), as_backend_error("close"):
         close = getattr(backend, "close", None)
         if callable(close):
             close()
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: S110
-        pass

@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import file_digest
 from importlib.machinery import PathFinder
 from keyword import iskeyword
@@ -311,11 +311,8 @@ class SourceFiles:
     def _read(self) -> dict[str, str]:
         digests = {}
         for name, path in self._paths.items():
-            try:
-                with path.open("rb") as file:
-                    digests[name] = file_digest(file, "sha256").hexdigest()
-            except OSError:
-                continue
+            with suppress(OSError), path.open("rb") as file:
+                digests[name] = file_digest(file, "sha256").hexdigest()
         return digests
 
 

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
@@ -256,11 +257,9 @@ def _own_files(folder: Path) -> list[str]:
         digests = [files[name] for files in written if name in files]
         if not digests:
             return False
-        try:
-            with system.open_untrusted(folder / name) as file:
-                return file_digest(name, file.read(MAX_CERTIFICATE_BYTES)) in digests
-        except OSError:
-            return False
+        with suppress(OSError), system.open_untrusted(folder / name) as file:
+            return file_digest(name, file.read(MAX_CERTIFICATE_BYTES)) in digests
+        return False
 
     return [name for name in system.files_below(folder) if is_own(name)]
 

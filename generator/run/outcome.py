@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -10,8 +11,8 @@ import numpy as np
 from opcert.arrays.calls import group_variadic, plain_copy
 from opcert.arrays.element_types import InputArrays
 from opcert.arrays.layouts import dirty_freed_memory
-from opcert.backends.contract import Arguments, Backend, own_lines
-from opcert.errors import describe_error
+from opcert.backends.contract import Arguments, Backend, as_backend_error, own_lines
+from opcert.errors import BackendError, describe_error
 
 if TYPE_CHECKING:
     from opcert.accuracy.bounds import Accuracy
@@ -114,17 +115,15 @@ def rejection(error: BaseException) -> Outcome:
 
 def native_code(backend: Backend, operator: str, inputs: InputArrays, attributes: Arguments) -> str:
     """Return the code of a call in the API of the runtime; "" if the backend gives none."""
-    try:
+    # It may have no such method, or cannot write this call.
+    with suppress(BackendError), as_backend_error("native"):
         native: Any = backend.native  # type: ignore[attr-defined]
         code = native(operator, group_variadic(inputs), plain_copy(dict(attributes)))
         # Other code is not what people read.
         is_text = isinstance(code, str) and all(line.isprintable() for line in code.split("\n"))
-        return str(code) if is_text and len(code) <= _MAX_CODE else ""
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        # It has no such method, or cannot write this call.
-        return ""
+        if is_text and len(code) <= _MAX_CODE:
+            return str(code)
+    return ""
 
 
 def rejecter_of(error: BaseException) -> Rejecter:
