@@ -125,8 +125,6 @@ def underlying_buffer(array: Array) -> Array:
 
 def start_of(array: Array) -> int:
     """Return where the first element lies in the underlying buffer, in bytes."""
-    if array.base is None:
-        return 0
     first, begin = (a.__array_interface__["data"][0] for a in (array, underlying_buffer(array)))
     return int(first - begin)
 

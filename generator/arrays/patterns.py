@@ -65,9 +65,6 @@ class Recipe(NamedTuple):
             once = self.array(name, _once(shape, repeated))
             return np.array(np.broadcast_to(once, shape), order="C")
         dtype, width, size = ELEMENT_TYPES[name], bit_width(name), prod(shape)
-        if self.stride == 0:
-            element = self.seed * _GAMMA & ((1 << width) - 1)
-            return np.full(size, element, bits_dtype(dtype)).view(dtype).reshape(shape)
         bits = np.empty(size, bits_dtype(dtype))
         step = _GAMMA if self.stride is None else self.stride * _GAMMA
         state = self.seed + _GAMMA if self.stride is None else self.seed * _GAMMA

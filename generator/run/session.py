@@ -318,11 +318,10 @@ def _worst_fault(
     first: Outcome, second: Outcome, third: Outcome, golden: Sequence[Array]
 ) -> Difference | None:
     """Return the fault of a call, of its repetition, or of the call with inverted data."""
-    breaches = [o.fault for o in (first, second, third) if o.fault and o.fault.kind in _BREACHES]
+    faults = [o.fault for o in (first, second, third) if o.fault and o.fault.kind in _BREACHES]
     at_first, repeated, inverted = (
-        None if outcome.fault in breaches else outcome.fault for outcome in (first, third, second)
+        None if outcome.fault in faults else outcome.fault for outcome in (first, third, second)
     )
-    faults = [*breaches]
     if third.observed != "outputs":
         text = f"the same call, repeated, ended in: {third.reason or third.observed}"
         faults.append(Difference("unstable", text))

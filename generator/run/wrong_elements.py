@@ -87,12 +87,12 @@ class WrongElements:
 
 def _lines(shape: Sequence[int]) -> dict[str, Array]:
     """Return the positions of the elements of an output, along axes and of all."""
-    rank = len(shape)
-    lines: dict[str, Array] = {}
-    for name, (axis, least) in _AXES.items():
-        if rank >= least:
-            others = [-1 if k == axis % rank else 1 for k in range(rank)]
-            lines[f"the position along {name}"] = np.arange(shape[axis]).reshape(others)
+    grid = np.indices(shape, sparse=True)
+    lines = {
+        f"the position along {name}": grid[axis]
+        for name, (axis, least) in _AXES.items()
+        if len(shape) >= least
+    }
     return {**lines, _IN_C_ORDER: np.arange(math.prod(shape)).reshape(shape)}
 
 
