@@ -1,7 +1,6 @@
 """The first exchange with a process: it starts a backend, and introduces it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,20 +13,12 @@ from opcert.suite.support import declared_support
 _INTRODUCTION_KEYS = ("protocol", "name", "version", "support", "reuse")
 
 
-@dataclass(frozen=True)
-class Introduction:
-    """The name, the version and the declarations of a backend."""
-
-    name: str
-    version: str
-    support: dict[str, Any] | None
-    reuse: str | None
-
-
 def perform_handshake(
     process: Process, request: Mapping[str, Any], backend: str, seconds: float
-) -> Introduction:
-    """Have a process start `backend` within `seconds`; return its introduction.
+) -> Mapping[str, Any]:
+    """Have a process start `backend` within `seconds`; return how the backend introduces itself.
+
+    The introduction has the `name` and the `version`, and may have `support` and `reuse`.
 
     Raises:
         BackendError: the backend cannot be started, or its introduction is malformed.
@@ -46,8 +37,7 @@ def perform_handshake(
         raise BackendError(f"backend '{backend}': invalid handshake: {key}: {mistake}")
     if found := process.unexpected_output():
         raise BackendError(f"backend '{backend}': unexpected output after the handshake: {found}")
-    name, version = answer["name"], answer["version"]
-    return Introduction(name, version, answer.get("support"), answer.get("reuse"))
+    return answer
 
 
 def _introduction_mistakes(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

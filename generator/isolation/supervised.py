@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -23,7 +24,7 @@ from opcert.backends.lookup import (
 )
 from opcert.errors import BackendError, printable_line
 from opcert.isolation.driver_process import Driver
-from opcert.isolation.handshake import Introduction, perform_handshake
+from opcert.isolation.handshake import perform_handshake
 from opcert.isolation.messages import PROTOCOL
 from opcert.isolation.process import START_TIMEOUT, WorkerFailure
 from opcert.isolation.worker_process import Worker
@@ -78,8 +79,9 @@ class SupervisedBackend(IsolatedBackend):
         self._files = SourceFiles(backend) if files is None else files
         # OpenVINO takes seconds to determine its support: request it only once.
         _, introduction = self._start(declares=True)
-        self.name, self.version = introduction.name, introduction.version
-        self.support, self.reuse = introduction.support, introduction.reuse
+        self.name: str = introduction["name"]
+        self.version: str = introduction["version"]
+        self.support, self.reuse = introduction.get("support"), introduction.get("reuse")
 
     def _running_worker(self) -> Worker | Driver:
         """Return the process, after starting it if necessary.
@@ -94,7 +96,7 @@ class SupervisedBackend(IsolatedBackend):
         worker, _ = self._start(declares=False)
         return worker
 
-    def _start(self, *, declares: bool) -> tuple[Worker | Driver, Introduction]:
+    def _start(self, *, declares: bool) -> tuple[Worker | Driver, Mapping[str, Any]]:
         """Start the process, and have it start the backend, which may declare its support.
 
         Raises:
@@ -327,10 +329,9 @@ class CheckStep:
 
     def __str__(self) -> str:
         mark = "ok" if self.passed else "WRONG"
-        lines = [f"{mark:5}  {self.task}: {printable_line(self.result)}"]
-        for line in self.log.strip().splitlines()[-_MAX_LINES:]:
-            lines.append(f"       printed: {printable_line(line)}")
-        return "\n".join(lines)
+        printed = self.log.strip().splitlines()[-_MAX_LINES:]
+        lines = (f"\n       printed: {printable_line(line)}" for line in printed)
+        return f"{mark:5}  {self.task}: {printable_line(self.result)}{''.join(lines)}"
 
 
 def check_driver(
@@ -348,7 +349,7 @@ def check_driver(
     process = Driver(command, settings.memory_bytes)
     try:
         introduction = perform_handshake(process, {"options": options}, name, settings.timeout)
-        yield CheckStep("handshake", f"{introduction.name} {introduction.version}")
+        yield CheckStep("handshake", "{name} {version}".format_map(introduction))
         exits = process.exits_within(EXIT_TIMEOUT)
     except BackendError as error:
         yield CheckStep("handshake", str(error), False, process.take_log())
@@ -357,16 +358,13 @@ def check_driver(
         process.kill()
     still_runs = f"expected the driver to exit; it still runs after {EXIT_TIMEOUT:g} s"
     yield CheckStep("end of input", "it exits" if exits else still_runs, exits)
-    backend = SupervisedBackend(name, options, settings)
-    try:
+    with closing(SupervisedBackend(name, options, settings)) as backend:
         data = {"data": np.arange(6, dtype=np.float32).reshape(2, 3)}
         task = "an unknown operator with odd attributes"
         yield _call(backend, task, _UNKNOWN_OPERATOR, data, _ODD_ATTRIBUTES, ("unsupported",))
         for case in _varied_cases(suite, backend):
             inputs = case.operator_suite.inputs(case.record)
             yield _call(backend, case.id, case.operator, inputs, case.attributes)
-    finally:
-        backend.close()
 
 
 def _call(
