@@ -8,14 +8,7 @@ from functools import cached_property, partial
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    JsonValue,
-    TypeAdapter,
-    computed_field,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, computed_field, model_validator
 
 from opcert.accuracy.bounds import Accuracy, arithmetics_of
 from opcert.errors import did_you_mean
