@@ -97,11 +97,11 @@ class ArrayAdapter(ArrayFunctions):
         return lambda: split(self._tensor(data), lengths, axis)
 
     def _slice_8(self, data: Array, **bounds: Array) -> Compute:
-        return self._applied("region", data, host.slices_by_dimension(data.ndim, **bounds))
+        return self._applied("region", [data], host.slices_by_dimension(data.ndim, **bounds))
 
     def _dml_operator_slice1(self, InputTensor: Array, **window: Any) -> Compute:
         slices = host.window_slices(InputTensor.shape, **window)
-        return self._applied("region", InputTensor, slices)
+        return self._applied("region", [InputTensor], slices)
 
     def _region(self, tensor: Any, slices: tuple[slice, ...]) -> Any:
         """Return the elements that a slice of each dimension selects."""
@@ -114,7 +114,7 @@ class ArrayAdapter(ArrayFunctions):
     def _broadcast(self, data: Array, target: list[Any], axes: list[Any] | None) -> Compute:
         """Prepare `data` in shape `target`, with axes mapped to `axes` or aligned at the end."""
         if axes is None:
-            return self._applied("broadcast_to", data, tuple(target))
+            return self._applied("broadcast_to", [data], tuple(target))
         reshape, broadcast = self._function("reshape"), self._function("broadcast_to")
         shape = tuple(host.spread_shape(data.shape, axes, len(target)))
         return lambda: [broadcast(reshape(self._tensor(data), shape), tuple(target))]
@@ -156,7 +156,7 @@ class ArrayAdapter(ArrayFunctions):
         return self._concat_1(InputTensors[:InputCount], Axis)
 
     def _tile_1(self, data: Array, repeats: Array) -> Compute:
-        return self._applied("tile", data, tuple(host.to_list(repeats)))
+        return self._applied("tile", [data], tuple(host.to_list(repeats)))
 
     def _pad_1(
         self,
@@ -169,23 +169,22 @@ class ArrayAdapter(ArrayFunctions):
         host.check_padding(data, [pads_begin, pads_end], pad_mode, pad_value)
         pads = list(zip(host.to_list(pads_begin), host.to_list(pads_end), strict=True))
         fill = np.zeros((), data.dtype) if pad_value is None else pad_value
-        return self._applied("pad", data, pads, pad_mode, fill)
+        return self._applied("pad", [data], pads, pad_mode, fill)
 
     def _transpose_1(self, arg: Array, input_order: Array) -> Compute:
         order = host.to_list(input_order) or [*reversed(range(arg.ndim))]
         # Libraries count from the end, too.
         if host.are_integers(order) and any(axis < 0 for axis in order):
             raise ValueError(f"order {order}; expected axes from the start")
-        return self._applied("permute_dims", arg, tuple(order))
+        return self._applied("permute_dims", [arg], tuple(order))
 
     def _reshape_1(self, data: Array, shape: Array, special_zero: Any) -> Compute:
         sizes = tuple(host.copied_sizes(data.shape, shape, special_zero))
-        return self._applied("reshape", data, sizes)
+        return self._applied("reshape", [data], sizes)
 
     def _gather_elements_6(self, data: Array, indices: Array, axis: Any) -> Compute:
         host.check_element_indices(data, indices, axis)
-        take = self._function("take_along_axis")
-        return lambda: [take(self._tensor(data), self._tensor(indices), axis=axis)]
+        return self._applied("take_along_axis", [data, indices], axis=axis)
 
     @abstractmethod
     def _array(self, tensor: Any) -> Array:

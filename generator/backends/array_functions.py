@@ -1,7 +1,7 @@
 """Functions that compute with numbers, as array libraries have them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias
@@ -132,10 +132,10 @@ class ArrayFunctions(ABC):
         function: Callable[..., Any] = attrgetter(path.removeprefix("."))(owner)
         return function
 
-    def _applied(self, name: str, data: Array, *arguments: Any) -> Compute:
-        """Prepare the call of a function of data, whose result is the output."""
+    def _applied(self, name: str, arrays: Iterable[Array], *more: Any, **named: Any) -> Compute:
+        """Prepare the call of a function of arrays, whose result is the output."""
         function = self._function(name)
-        return lambda: [function(self._tensor(data), *arguments)]
+        return lambda: [function(*map(self._tensor, arrays), *more, **named)]
 
     # The methods below prepare the call of an operator. Their own exceptions are the adapter's
     # rejections; those of the functions that they return are the library's.
@@ -145,16 +145,14 @@ class ArrayFunctions(ABC):
         modes = host.BROADCASTS if has_pdpd else host.BROADCASTS_OF_MAXIMUM
         host.check_broadcast(inputs, auto_broadcast, modes)
         _check_types(inputs)
-        function = self._function(COMPUTES[operator])
-        return lambda: [function(*map(self._tensor, inputs.values()))]
+        return self._applied(COMPUTES[operator], inputs.values())
 
     def _divide_1(self, a: Array, b: Array, m_pythondiv: Any = True, **mode: Any) -> Compute:
         del m_pythondiv  # rounding down is one of the results without it
         compute = self._elementwise("openvino/Divide-1", **mode, a=a, b=b)
         if type_name(a.dtype) not in INTEGERS:
             return compute
-        divide = self._function("floor_divide")
-        return lambda: [divide(self._tensor(a), self._tensor(b))]
+        return self._applied("floor_divide", [a, b])
 
     def _convert_1(self, data: Array, destination_type: str) -> Compute:
         if destination_type not in ELEMENT_TYPES:
@@ -164,7 +162,7 @@ class ArrayFunctions(ABC):
 
     def _clamp_1(self, data: Array, min: float, max: float) -> Compute:  # noqa: A002
         bounds = host.clamp_bounds(type_name(data.dtype), min, max)
-        return self._applied("clip", data, *bounds)
+        return self._applied("clip", [data], *bounds)
 
     def _reduce(self, operator: str, data: Array, axes: Array, keep_dims: bool = False) -> Compute:
         function = self._function(COMPUTES[operator])
@@ -196,7 +194,7 @@ class ArrayFunctions(ABC):
         return permute(self._tensor(array), (*batches, column, row))
 
     def _softmax_8(self, data: Array, axis: Any = 1) -> Compute:
-        return self._applied("softmax", data, axis)
+        return self._applied("softmax", [data], axis)
 
     def _convolution_1(
         self,
@@ -206,9 +204,9 @@ class ArrayFunctions(ABC):
         dilations: list[int],
         **padding: Any,
     ) -> Compute:
-        convolve = partial(self._function("convolution"), rhs_dilation=dilations)
         pads = _window_pads(data, filter, strides, dilations, **padding)
-        return lambda: [convolve(self._tensor(data), self._tensor(filter), strides, pads)]
+        arrays = data, filter
+        return self._applied("convolution", arrays, strides, pads, rhs_dilation=dilations)
 
     def _mvn_6(
         self, data: Array, axes: Array, normalize_variance: bool, eps: float, eps_mode: str

@@ -88,10 +88,6 @@ def _matmul(a: Array, b: Array, transpose_a: Any = False, transpose_b: Any = Fal
     return node_call("MatMul", a=a, b=b)
 
 
-def _softmax(data: Array, axis: Any = 1) -> NodeCall:
-    return node_call("Softmax", data=data, axis=axis)
-
-
 def _windowed(
     node: str, strides: Any, pads_begin: Any, pads_end: Any, auto_pad: Any = "explicit", **more: Any
 ) -> NodeCall:
@@ -275,7 +271,7 @@ NODES: Mapping[str, Callable[..., NodeCall]] = {
     "openvino/ReduceSum-1": partial(_reduce, "ReduceSum"),
     "openvino/ReduceMean-1": partial(_reduce, "ReduceMean"),
     "openvino/MatMul-1": _matmul,
-    "openvino/Softmax-8": _softmax,
+    "openvino/Softmax-8": partial(node_call, "Softmax", axis=1),
     "openvino/Convolution-1": _convolution,
     "openvino/AvgPool-1": _average,
     "openvino/MaxPool-1": partial(_pooling, "MaxPool"),
