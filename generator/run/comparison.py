@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from math import prod
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self
 
@@ -158,14 +157,9 @@ def compare_outputs(golden: Sequence[Array], outputs: Any) -> Difference | None:
         return Difference("type", f"returned {actual}; expected a list or tuple of arrays")
     if len(outputs) != len(golden):
         return Difference("count", f"{len(outputs)} outputs; expected {len(golden)}")
-    differences = [
-        difference
-        for i, (expected, output) in enumerate(zip(golden, outputs, strict=True))
-        if (difference := _compare_one(i, expected, output)) is not None
-    ]
+    differences = filter(None, map(_compare_one, range(len(golden)), golden, outputs))
     # A difference in value outweighs one in bits alone, whichever output comes first.
-    severe = [difference for difference in differences if difference.kind != "bits"]
-    return next(iter(severe or differences), None)
+    return min(differences, key=lambda difference: difference.kind == "bits", default=None)
 
 
 def _compare_one(i: int, golden: Array, output: Any) -> Difference | None:
@@ -211,7 +205,7 @@ def _located(
     """Return the difference in elements that are `wrong`, at the first of them."""
     position = int(np.argmax(wrong))
     excerpt = excerpt_around(i, expected, output, position)
-    first = next(islice(excerpt_rows(excerpt), position - excerpt.start, None))
+    first = [*excerpt_rows(excerpt)][position - excerpt.start]
     remark = " (values are equal, bits are not)" if kind == "bits" else ""
     text = f"{_share_of_wrong(i, wrong)}{remark}; first at {first.summary}{more}"
     return Difference(kind, text, excerpt, wrong)
@@ -238,7 +232,7 @@ def _compare_computed(
     wrong = np.asarray(unequal if kind == "value" else differs)
     position = int(np.argmax(wrong))
     excerpt = excerpt_around(i, settled(golden, output), output, position)
-    first = next(islice(excerpt_rows(excerpt), position - excerpt.start, None))
+    first = [*excerpt_rows(excerpt)][position - excerpt.start]
     text = f"{_share_of_wrong(i, wrong)}; first at {first.position}: {first.actual} "
     text += f"({first.actual_bits}), expected {first.expected}"
     bounds = allowance.bounds_at(position)
