@@ -215,16 +215,13 @@ def certificate_file(path: Path) -> Path:
     if not path.is_dir():
         return path
     file = path / CERTIFICATE_FILE
-    if not file.exists():
-        names = sorted(
-            folder.name for folder in path.iterdir() if (folder / CERTIFICATE_FILE).is_file()
+    names = sorted(other.parent.name for other in path.glob(f"*/{CERTIFICATE_FILE}"))
+    if names and not file.exists():
+        listed = names if len(names) <= 20 else [*names[:19], "...", names[-1]]
+        raise OpcertError(
+            f"{path}: found certificates of {len(names)} configurations; expected one "
+            f"certificate: name {path / names[0]} or another of {', '.join(listed)}"
         )
-        if names:
-            listed = names if len(names) <= 20 else [*names[:19], "...", names[-1]]
-            raise OpcertError(
-                f"{path}: found certificates of {len(names)} configurations; expected one "
-                f"certificate: name {path / names[0]} or another of {', '.join(listed)}"
-            )
     return file
 
 
