@@ -71,18 +71,17 @@ def verify_certificate(certificate: Certificate, suite: Suite) -> list[Finding]:
 
 def _selection_findings(certificate: Certificate, suite: Suite) -> Iterator[Finding]:
     """Yield the differences between the cases with verdicts and the selected cases."""
-    selected = suite.select(certificate.selection.operator, certificate.selection.case)
-    cases = [verdict.case for verdict in certificate.verdicts]
-    unexpected, missing = set(cases).difference(selected), set(selected).difference(cases)
-    for case in cases:
-        if case in unexpected:
+    selection, reached = certificate.selection, certificate.by_case
+    selected = dict.fromkeys(suite.select(selection.operator, selection.case))
+    for case in reached:
+        if case not in selected:
             why = "was not selected" if case in suite.cases else "is not in the suite"
             yield Finding("verdicts", f"found a verdict of {case}, which {why}")
     for case in selected:
-        if case in missing:
+        if case not in reached:
             yield Finding("verdicts", f"missing verdict of {case}")
-    if not unexpected and not missing and cases != selected:
-        pairs = zip(cases, selected, strict=True)
+    if reached.keys() == selected.keys() and [*reached] != [*selected]:
+        pairs = zip(reached, selected, strict=True)
         found, expected = next(pair for pair in pairs if pair[0] != pair[1])
         yield Finding("verdicts", f"found {found}; expected {expected}, in the order of the suite")
 

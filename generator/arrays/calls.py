@@ -231,8 +231,7 @@ class Call:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        plain = {name: plain_copy(value) for name, value in self.attributes.items()}
-        object.__setattr__(self, "attributes", plain)
+        object.__setattr__(self, "attributes", plain_copy(dict(self.attributes)))
 
     def __str__(self) -> str:
         arguments = {**self.inputs, **self.attributes}

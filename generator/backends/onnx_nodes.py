@@ -336,10 +336,8 @@ def files_of_test(
     tensors = {f"input_{k}": from_array(a, name) for k, (name, a) in enumerate(call.arrays.items())}
     tensors |= {f"output_{k}": from_array(array, f"o{k}") for k, array in enumerate(outputs)}
     protos = {f"test_data_set_0/{name}.pb": tensor for name, tensor in tensors.items()}
-    return {
-        name: proto.SerializeToString(deterministic=True)
-        for name, proto in {"model.onnx": model, **protos}.items()
-    }
+    files = {"model.onnx": model, **protos}.items()
+    return {name: proto.SerializeToString(deterministic=True) for name, proto in files}
 
 
 def _starts_below(inputs: Arguments) -> bool:
