@@ -349,7 +349,7 @@ def check_driver(
     process = Driver(command, settings.memory_bytes)
     try:
         introduction = perform_handshake(process, {"options": options}, name, settings.timeout)
-        yield CheckStep("handshake", "{name} {version}".format_map(introduction))
+        yield CheckStep("handshake", f"{introduction['name']} {introduction['version']}")
         exits = process.exits_within(EXIT_TIMEOUT)
     except BackendError as error:
         yield CheckStep("handshake", str(error), False, process.take_log())
