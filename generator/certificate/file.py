@@ -215,7 +215,8 @@ def certificate_file(path: Path) -> Path:
     if not path.is_dir():
         return path
     file = path / CERTIFICATE_FILE
-    names = sorted(other.parent.name for other in path.glob(f"*/{CERTIFICATE_FILE}"))
+    others = path.glob(f"*/{CERTIFICATE_FILE}")
+    names = sorted(other.parent.name for other in others if other.is_file())
     if names and not file.exists():
         listed = names if len(names) <= 20 else [*names[:19], "...", names[-1]]
         raise OpcertError(
