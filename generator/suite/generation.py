@@ -1,25 +1,32 @@
 """Generates a suite from specs, or opens the one that a call is about."""
 
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from fnmatch import fnmatchcase
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 
+from opcert.cases.generation import generate_cases
+from opcert.cases.vectors import iterate_vectors
 from opcert.errors import Mistake, OpcertError, SpecError, listed
 from opcert.settings import PROFILES
-from opcert.specification.files import SpecFile, is_selected, read_specs_in, shipped_operators
+from opcert.specification.files import (
+    SpecFile,
+    find_spec_files,
+    is_selected,
+    read_spec,
+    read_specs_in,
+    shipped_operators,
+)
 from opcert.specs import CORE_OPERATORS
-from opcert.suite.emit import OperatorPart, suite_files
+from opcert.suite.emit import OperatorPart, operator_files, suite_files
 from opcert.suite.format import SuiteEntry
 from opcert.suite.formats import SUITE, check_format, files_in_format
 from opcert.suite.suite import Suite, core_suite_folder, read_manifest
-from opcert.suite.writing import (
-    folder_differences,
-    iterate_parts,
-    refuse_path_in_suite,
-    write_suite,
-)
+from opcert.suite.writing import folder_differences, refuse_path_in_suite, write_suite
 from opcert.workers import Processes, Workers
 
 
@@ -102,7 +109,7 @@ def iterate_files(
 
     def parts() -> Iterator[OperatorPart]:
         mistakes: list[Mistake] = []
-        for file, part_of in iterate_parts(specs, profile, seed, workers):
+        for file, part_of in _iterate_parts(specs, profile, seed, workers):
             try:
                 part = part_of()
             except SpecError as error:
@@ -123,6 +130,58 @@ def iterate_files(
             raise SpecError(mistakes)
 
     yield from suite_files(profile, seed, parts())
+
+
+def _iterate_parts(
+    specs: Sequence[SpecFile], profile: str, seed: int, workers: Workers | None
+) -> Iterator[tuple[SpecFile, Callable[[], OperatorPart]]]:
+    """Yield each spec with a function that returns its part of a suite, or raises its mistakes.
+
+    The function makes the part in this process; on workers, it has been made, in any order.
+
+    Raises:
+        OpcertError: no worker is left.
+    """
+    if workers is None:
+        yield from ((file, partial(_part_of, profile, seed, file)) for file in specs)
+        return
+    # A long spec takes long; if it started last, it would run alone at the end.
+    longest_first = sorted(specs, key=lambda file: -file.path.stat().st_size)
+    # Workers may have another current folder.
+    files = {file.path.absolute(): file for file in longest_first}
+    for path, future in workers.each(partial(make_part, profile, seed, version("opcert")), files):
+        yield files[path], partial(workers.result, future)
+
+
+def make_part(profile: str, seed: int, opcert: str, path: Path) -> OperatorPart:
+    """Make a part in another process, also on a machine with opcert's own specs elsewhere.
+
+    `opcert` is the version that asks for it. Arguments and result can be pickled; a spec, which has
+    functions such as its reference, cannot.
+
+    Raises:
+        OpcertError: this is another version of opcert, or the spec is missing or has mistakes.
+    """
+    worker = f"worker on {platform.node()}"
+    if version("opcert") != opcert:
+        raise OpcertError(
+            f"{worker}: found opcert {version('opcert')}; expected {opcert}, as here; install the "
+            "same version on all workers"
+        )
+    if not path.is_file():
+        own = [own for own in find_spec_files(None) if own.parts[-2:] == path.parts[-2:]]
+        if not own:
+            raise OpcertError(
+                f"{worker}: {path} is missing; expected the specs in the same folder on all workers"
+            )
+        path = own[0]
+    return _part_of(profile, seed, read_spec(path))
+
+
+def _part_of(profile: str, seed: int, spec_file: SpecFile) -> OperatorPart:
+    vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
+    files = operator_files(spec_file, vectors, PROFILES[profile].stored)
+    return spec_file.spec.operator, *files
 
 
 # Called with a sentence about a suite that was generated.

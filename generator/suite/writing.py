@@ -1,22 +1,13 @@
-"""Makes the parts of a suite, and replaces no folder that has files of others."""
+"""Writes suites and other files of opcert, and replaces no folder that has files of others."""
 
 import json
 import os
-import platform
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from functools import partial
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
-from opcert.cases.generation import generate_cases
-from opcert.cases.vectors import iterate_vectors
 from opcert.errors import OpcertError, SuiteError
-from opcert.settings import PROFILES
-from opcert.specification.files import SpecFile, find_spec_files, read_spec
-from opcert.suite.emit import OperatorPart, operator_files
 from opcert.suite.format import MANIFEST, MAX_FILE_BYTES, content_digest
 from opcert.suite.suite import core_suite_folder, read_manifest
 from opcert.system import (
@@ -28,76 +19,6 @@ from opcert.system import (
     read_limited,
     write_files,
 )
-from opcert.workers import Workers
-
-
-class PartTask(NamedTuple):
-    """One operator of a suite: the path of its spec, the profile and the seed of the suite.
-
-    `opcert` is the version that asks for it.
-    """
-
-    spec: Path
-    profile: str
-    seed: int
-    opcert: str
-
-
-def iterate_parts(
-    specs: Sequence[SpecFile], profile: str, seed: int, workers: Workers | None
-) -> Iterator[tuple[SpecFile, Callable[[], OperatorPart]]]:
-    """Yield each spec with a function that returns its part of a suite, or raises its mistakes.
-
-    The function makes the part in this process; on workers, it has been made, in any order.
-
-    Raises:
-        OpcertError: no worker is left.
-    """
-    if workers is None:
-        yield from ((file, partial(_part_of, file, profile, seed)) for file in specs)
-        return
-    # A long spec takes long; if it started last, it would run alone at the end.
-    longest_first = sorted(specs, key=lambda file: -file.path.stat().st_size)
-    # Workers may have another current folder.
-    tasks = {
-        PartTask(file.path.absolute(), profile, seed, version("opcert")): file
-        for file in longest_first
-    }
-    for task, future in workers.each(make_part, tasks):
-        yield tasks[task], partial(workers.result, future)
-
-
-def make_part(task: PartTask) -> OperatorPart:
-    """Make a part in another process, also on a machine with opcert's own specs elsewhere.
-
-    Task and result can be pickled; a spec, which has functions such as its reference, cannot.
-
-    Raises:
-        OpcertError: this is another version of opcert, or the spec is missing or has mistakes.
-    """
-    worker = f"worker on {platform.node()}"
-    if version("opcert") != task.opcert:
-        raise OpcertError(
-            f"{worker}: found opcert {version('opcert')}; expected {task.opcert}, as here; install "
-            "the same version on all workers"
-        )
-    path = task.spec
-    if not path.is_file():
-        ends = path.parts[-2:]
-        own = [own for own in find_spec_files(None) if own.parts[-2:] == ends]
-        if not own:
-            raise OpcertError(
-                f"{worker}: {path} is missing; expected the specs in the same folder on all workers"
-            )
-        path = own[0]
-    return _part_of(read_spec(path), task.profile, task.seed)
-
-
-def _part_of(spec_file: SpecFile, profile: str, seed: int) -> OperatorPart:
-    vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
-    files = operator_files(spec_file, vectors, PROFILES[profile].stored)
-    return spec_file.spec.operator, *files
-
 
 # A mark is within this number of bytes from the beginning of a file.
 _HEAD_BYTES = 400

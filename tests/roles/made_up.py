@@ -22,7 +22,7 @@ from opcert.errors import Inapplicable, SpecError
 from opcert.roles.role import OMITTED
 from opcert.specification.files import read_spec
 from opcert.specification.model import Spec
-from opcert.suite import spec_check, writing
+from opcert.suite import generation, spec_check
 from opcert.suite.suite import Suite
 from opcert.verdicts.certification import Certification
 from tests.command_line import opcert
@@ -183,10 +183,10 @@ def certified_suite(path: Path) -> Path:
         # The cases and vectors are those of the same spec, and take long.
         cases = cache(lambda: generate_cases(read_spec(path), "core", 0))
         vectors = cache(lambda: make_vectors(read_spec(path), cases()))
-        for module in (spec_check, writing):
+        for module in (spec_check, generation):
             patched.setattr(module, "generate_cases", lambda *_, **__: cases())
         patched.setattr(spec_check, "make_vectors", lambda *_: vectors())
-        patched.setattr(writing, "iterate_vectors", lambda *_: iter(vectors()))
+        patched.setattr(generation, "iterate_vectors", lambda *_: iter(vectors()))
         checked = opcert("check", "--no-strength", path)
         assert checked.exit_code == 0, checked.output
         generate(suite, specs=path.parent)

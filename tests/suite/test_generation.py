@@ -16,7 +16,7 @@ from opcert.cases.generation import generate_cases
 from opcert.errors import OpcertError, SpecError
 from opcert.settings import PROFILES
 from opcert.specification.files import SpecFile, read_specs_in
-from opcert.suite import formats, writing
+from opcert.suite import formats, generation
 from opcert.suite.format import Manifest
 from opcert.suite.generation import generate, iterate_files
 from opcert.suite.suite import Suite, core_suite_folder
@@ -155,7 +155,7 @@ def test_a_part_is_made_when_the_files_of_the_last_one_are_taken(
         made.append(file.path.name)
         return generate_cases(file, profile, seed)
 
-    monkeypatch.setattr(writing, "generate_cases", recorded)
+    monkeypatch.setattr(generation, "generate_cases", recorded)
     next(iterate_files(read_specs_in(two), "core", 0))
     assert made == ["second.yaml"]
 
