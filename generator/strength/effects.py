@@ -5,14 +5,14 @@ they were planned for, so faults depend on facts of the finished call and its ar
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from opcert.arrays.calls import argument_of, flatten_variadic, group_variadic, keys_of
+from opcert.arrays.calls import group_variadic, keys_of
 from opcert.arrays.element_types import Array, bit_width, bits_of, invert_bits, type_name
 from opcert.arrays.layouts import start_of
 from opcert.run.comparison import compare_outputs
@@ -99,7 +99,7 @@ def _of_array(key: str, array: Array) -> Iterator[tuple[str, float]]:
             yield f"{key}.strides[{axis}]", array.strides[axis] // array.itemsize
     if not array.flags.c_contiguous:
         yield f"{key} is not contiguous", True
-    elements = array.reshape(-1)[:_READ] if array.flags.c_contiguous else array.ravel()[:_READ]
+    elements = array.ravel()[:_READ]
     if (elements != elements).any():  # noqa: PLR0124 -- only NaN differs from itself
         yield f"{key} has a NaN", True
     if array.size and (elements == np.zeros(1, array.dtype)).any():
@@ -160,12 +160,17 @@ Named = tuple[str, Callable[[Any], Any]]
 class Turn:
     """What a backend knows in a call: the call, the one before it, and the reference.
 
-    `run` runs the reference, within limits; its errors are passed on.
+    `run` runs the reference on arguments, within limits; its errors are passed on.
     """
 
     call: FinishedCall
     before: FinishedCall | None
-    run: Callable[[FinishedCall], Outputs] = field(repr=False)
+    run: Callable[[Mapping[str, Any]], Outputs] = field(repr=False)
+
+    def run_with(self, name: str, value: Any) -> Outputs:
+        """Run the reference on the call with another value of an argument; None omits it."""
+        arguments = {**self.call.arguments, name: value}
+        return self.run({key: item for key, item in arguments.items() if item is not None})
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,17 +196,6 @@ class Effect:
         if outputs is None:
             return False
         return golden is None or compare_outputs(golden, outputs) is not None
-
-
-def changed(call: FinishedCall, name: str, value: Any) -> FinishedCall:
-    """Return a call with another value of an argument; None omits it."""
-    inputs = {key: array for key, array in call.inputs.items() if argument_of(key) != name}
-    attributes = {key: item for key, item in call.attributes.items() if key != name}
-    if value is not None and len(inputs) < len(call.inputs):
-        inputs |= flatten_variadic({name: value})
-    elif value is not None:
-        attributes[name] = value
-    return replace(call, inputs=inputs, attributes=attributes)
 
 
 # -- outputs
@@ -320,10 +314,10 @@ def _former(turn: Turn) -> FinishedCall | None:
 
 
 def _keep_argument(name: str, turn: Turn) -> Outputs | None:
-    former, call = _former(turn), turn.call
-    if former is None or not (name in call.arguments and name in former.arguments):
+    former = _former(turn)
+    if former is None or not (name in turn.call.arguments and name in former.arguments):
         return None
-    return turn.run(changed(call, name, former.arguments[name]))
+    return turn.run_with(name, former.arguments[name])
 
 
 def _keep_results(turn: Turn) -> Outputs | None:

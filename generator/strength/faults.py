@@ -34,7 +34,6 @@ from opcert.strength.effects import (
     Steps,
     Truths,
     Turn,
-    changed,
     masked,
 )
 
@@ -115,7 +114,7 @@ def _by_default(option: Any, value: Any) -> Any:
 def _run_changed(name: str, change: Callable[[Any], Any], turn: Turn) -> Outputs | None:
     value = turn.call.arguments.get(name)
     read = change(value)
-    return None if _is_same(read, value) else turn.run(changed(turn.call, name, read))
+    return None if _is_same(read, value) else turn.run_with(name, read)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -127,7 +126,7 @@ def _is_same(one: Any, other: Any) -> bool:
 def _exchange(name: str, other: str, turn: Turn) -> Outputs | None:
     if not {name, other} <= turn.call.inputs.keys():
         return None
-    return turn.run(changed(turn.call, name, turn.call.inputs[other]))
+    return turn.run_with(name, turn.call.inputs[other])
 
 
 def _run_unchecked(rule: str, turn: Turn) -> Outputs | None:
@@ -135,7 +134,7 @@ def _run_unchecked(rule: str, turn: Turn) -> Outputs | None:
         return None
     try:
         with unchecked(rule):
-            return turn.run(turn.call)
+            return turn.run(turn.call.arguments)
     except RuleBroken:
         raise
     except (Exception, SystemExit):

@@ -4,13 +4,14 @@ This is a mutation score, with faults at the interface in place of mutants of th
 that fresh calls do not show does not count: it may be no fault at all.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from math import sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -231,8 +232,8 @@ def measure_strength(spec_file: SpecFile, operator: OperatorSuite) -> Strength:
                 return step
         return None
 
-    def run(call: FinishedCall) -> Outputs:
-        return call_reference(reference, call.inputs, call.attributes)
+    def run(arguments: Mapping[str, Any]) -> Outputs:
+        return call_reference(reference, {}, arguments)
 
     def survivor(fault: Fault, step: int) -> Survivor:
         text = fresh.calls[step].text

@@ -1,7 +1,7 @@
 """Effects and conditions: each acts where its text says so, and nowhere else."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,20 +49,20 @@ rules:
 DATA = frozenset({"data"})
 
 
-def move(call: FinishedCall) -> list[Array]:
+def move(arguments: Mapping[str, Any]) -> list[Array]:
     """Take rows of data, once or twice; a negative one counts from the end."""
-    data, rows = call.inputs["data"], call.inputs["rows"].tolist()
+    data, rows = arguments["data"], arguments["rows"].tolist()
     is_in_range = all(-len(data) <= row < len(data) for row in rows)
     require(is_in_range, "move-1/rows-range", f"rows {rows}")
     taken = np.take(data, np.array(rows, np.int64), 0, mode="wrap")
-    return [taken] * (2 if call.attributes.get("mode") == "twice" else 1)
+    return [taken] * (2 if arguments.get("mode") == "twice" else 1)
 
 
 def call(rows: Sequence[int], data: Array | None = None, **attributes: Any) -> FinishedCall:
     array = np.arange(1, 7, dtype=np.float32) if data is None else data
     made = FinishedCall({"data": array, "rows": np.array(rows, np.int64)}, attributes)
     try:
-        return FinishedCall(made.inputs, attributes, move(made))
+        return FinishedCall(made.inputs, attributes, move(made.arguments))
     except ValueError as error:
         return FinishedCall(made.inputs, attributes, None, error.rule)  # type: ignore[attr-defined]
 
