@@ -1,12 +1,12 @@
 """The commands about backends: `backends`, `claim` and `driver-check`."""
 
-import importlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import typer
@@ -70,8 +70,7 @@ def _how(name: str) -> dict[str, str]:
     """Return the first word of the declared `how` of each operator."""
     declared = DECLARED_SUPPORT.get(name)
     if declared is None:
-        module, _, attribute = BUILT_IN_BACKENDS[name].rpartition(":")
-        support = declared_support(getattr(importlib.import_module(module), attribute)).declared
+        support = declared_support(resolve_name(BUILT_IN_BACKENDS[name])).declared
         if support is None:
             return {}
         declared = {operator: entry.how for operator, entry in support.items()}

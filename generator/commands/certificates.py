@@ -16,7 +16,7 @@ from opcert.certificate.certificate import Certificate
 from opcert.certificate.rerun import rerun_differences, sample_verdicts, settings_of
 from opcert.certificate.setup import Setup
 from opcert.commands import options
-from opcert.commands.options import GENERATION, ExitCode, announce, echo_line, takes_settings, warn
+from opcert.commands.options import JOBS, ExitCode, announce, echo_line, takes_settings, warn
 from opcert.errors import OpcertError, printable_line
 from opcert.isolation.supervised import options_for, start_backend
 from opcert.report import files as reports
@@ -39,7 +39,8 @@ def suite_of(certificate: Certificate, suite: Path | None, specs: Path | None) -
     Raises:
         OpcertError: the suite or a spec is at fault.
     """
-    opened = open_certified_suite(certificate.suite, suite, specs, **GENERATION)
+    entry = certificate.suite
+    opened = open_certified_suite(entry, suite, specs, jobs=JOBS, announce=announce)
     opened.claim(certificate.claimed)
     return opened
 
@@ -154,23 +155,15 @@ def verify(
     ] = None,
     rerun: Annotated[
         int,
-        typer.Option(
-            "--rerun",
-            metavar="NUMBER",
-            parser=options.number("--rerun", "a number of cases", 0, int),
-            help="Run a sample of so many cases again on --backend.",
+        options.whole_number(
+            "--rerun", "Run a sample of so many cases again on --backend.", "a number of cases", 0
         ),
     ] = 0,
     backend: options.OptionalBackendOption = None,
     backend_option: options.BackendOptions = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            "--seed",
-            metavar="NUMBER",
-            parser=options.number("--seed", "a whole number", kind=int),
-            help="Seed of the sample of --rerun; random by default.",
-        ),
+        options.whole_number("--seed", "Seed of the sample of --rerun; random by default."),
     ] = None,
 ) -> None:
     """Check that a certificate belongs to its suite, and that its parts agree.

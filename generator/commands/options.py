@@ -1,7 +1,7 @@
 """Shared by all commands: exit codes, options, printed lines and error messages."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from enum import IntEnum
 from functools import wraps
@@ -84,6 +84,14 @@ def out(metavar: str, text: str) -> Any:
     return typer.Option("--out", "-o", metavar=metavar, help=text)
 
 
+def whole_number(
+    name: str, text: str, expected: str = "a whole number", minimum: int = -MAX_NUMBER
+) -> Any:
+    """Return the declaration of an option that takes a whole number from `minimum` on."""
+    parser = number(name, expected, minimum, int)
+    return typer.Option(name, metavar="NUMBER", parser=parser, help=text)
+
+
 SuiteOption = Annotated[
     Path | None,
     typer.Option("--suite", metavar="FOLDER", help="Use another suite than the core suite."),
@@ -107,15 +115,7 @@ ClusterResourcesOption = Annotated[
         help="Only workers that offer this resource, such as GPU=1; repeatable.",
     ),
 ]
-SeedOption = Annotated[
-    int,
-    typer.Option(
-        "--seed",
-        metavar="NUMBER",
-        parser=number("--seed", "a whole number", kind=int),
-        help="Seed of random choices.",
-    ),
-]
+SeedOption = Annotated[int, whole_number("--seed", "Seed of random choices.")]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print results, warnings and errors only.")
 ]
@@ -217,8 +217,8 @@ def announce(text: str) -> None:
     echo_line(text, err=True)
 
 
-# How a command generates a suite that it needs, as keywords of `open_suite`.
-GENERATION: Mapping[str, Any] = {"jobs": os.cpu_count() or 1, "announce": announce}
+# How many processes generate a suite that a command needs.
+JOBS = os.cpu_count() or 1
 
 
 def open_selected(
@@ -231,8 +231,8 @@ def open_selected(
     """
     from opcert.suite.generation import open_suite
 
-    how = {**GENERATION, "announce": announce}
-    return open_suite(suite, settings.specs, settings.operator, settings.profile, **how)
+    how = settings.specs, settings.operator, settings.profile
+    return open_suite(suite, *how, jobs=JOBS, announce=announce)
 
 
 def interruption_text() -> str:

@@ -130,15 +130,12 @@ def generate(
     with options.open_cluster(cluster, cluster_resources) as connected:
         lines = generate_suite(
             out,
-            settings.specs,
-            profile=settings.profile,
-            operator=settings.operator,
             seed=seed,
-            jobs=settings.jobs,
             cluster=connected,
             check=check,
             format=format_,
             on_operator=(lambda _: None) if quiet else options.announce,
+            **settings.changes(),
         )
     for line in lines:
         echo_line(line)
@@ -159,10 +156,7 @@ def coverage(*, suite: options.SuiteOption = None, settings: RunSettings) -> Non
         opcert coverage
         opcert coverage --suite suite --operator 'directml/*'
     """
-    spec_files = {
-        spec_file.spec.operator: spec_file
-        for spec_file in read_specs_in(settings.specs, settings.operator or "*")
-    }
+    spec_files = read_specs_in(settings.specs, settings.operator or "*")
     opened = open_selected(suite, settings)
     coverages = list(measure_coverage(opened, spec_files))
     for operator, covered in coverages:

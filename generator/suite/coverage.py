@@ -1,7 +1,7 @@
 """Measures what a suite covers: rules, pairs of levels that fresh calls have, types and ranks."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 
 from opcert.cases.drawn import choices_of, draw_call, drawn_calls, drawn_number
@@ -16,15 +16,15 @@ from opcert.suite.suite import Suite
 Coverage = dict[str, dict[str, bool]]
 
 
-def measure_coverage(suite: Suite, specs: Mapping[str, SpecFile]) -> Iterator[tuple[str, Coverage]]:
-    """Yield each operator that has a spec, and what the suite covers.
+def measure_coverage(suite: Suite, specs: Iterable[SpecFile]) -> Iterator[tuple[str, Coverage]]:
+    """Yield each operator of the suite that has a spec, and what the suite covers.
 
     Raises:
         OpcertError: a condition of a spec cannot be evaluated on a call of the suite.
     """
-    for name, operator in suite.operators.items():
-        if name in specs:
-            yield name, _measure(operator, specs[name].spec, suite.manifest)
+    for spec in (file.spec for file in specs):
+        if (operator := suite.operators.get(spec.operator)) is not None:
+            yield spec.operator, _measure(operator, spec, suite.manifest)
 
 
 def _measure(operator: OperatorSuite, spec: Spec, manifest: Manifest) -> Coverage:
@@ -86,10 +86,6 @@ def _coverage_of_levels(spec: Spec, drawn: Sequence[Mapping[str, str]], *, large
     # The most frequent first.
     common = Counter(pair for levels in fresh for pair in _pairs(levels)).most_common()
     return {
-        "levels": {_text(level): level in singles for level in expected},
-        "pairs of levels": {", ".join(map(_text, pair)): pair in pairs for pair, _ in common},
+        "levels": {" = ".join(level): level in singles for level in expected},
+        "pairs of levels": {", ".join(map(" = ".join, pair)): pair in pairs for pair, _ in common},
     }
-
-
-def _text(level: Level) -> str:
-    return f"{level[0]} = {level[1]}"

@@ -45,7 +45,7 @@ def suite(complete: Path, tmp_path: Path) -> Path:
 
 def measured(suite: Path, specs: Path) -> Coverage:
     spec = read_spec(specs / "take.yaml")
-    ((_, coverage),) = measure_coverage(Suite(suite, specs), {OPERATOR: spec})
+    ((_, coverage),) = measure_coverage(Suite(suite, specs), [spec])
     return coverage
 
 
@@ -60,7 +60,7 @@ def missing(suite: Path, specs: Path) -> dict[str, set[str]]:
 
 def test_the_core_suite_has_nearly_all_pairs_of_levels_of_fresh_calls() -> None:
     spec = shipped.spec("DML_OPERATOR_SPLIT")
-    ((_, coverage),) = measure_coverage(core_suite(), {spec.spec.operator: spec})
+    ((_, coverage),) = measure_coverage(core_suite(), [spec])
     shares = {name: sum(items.values()) / len(items) for name, items in coverage.items()}
     assert [*shares] == ["levels", "pairs of levels", "rules", "types x ranks", "feature levels"]
     assert shares["rules"] == shares["feature levels"] == 1
