@@ -183,25 +183,22 @@ def unknown_names(
     Without the suite of the operator, only the names of types are checked.
     """
     # The place of a list in the scope, the noun for its items, the items, the known items.
+    noun, known = f"type of {name}", [*ELEMENT_TYPES]
     lists: list[tuple[YamlPath, str, list[str], list[str]]] = [
-        (place, f"type of {name}", types or [], [*ELEMENT_TYPES])
-        for place, types in (
-            (("types",), scope.types),
-            (("index_types",), scope.index_types),
-            *((("input_types", key), types) for key, types in scope.input_types.items()),
-        )
+        (("types",), noun, scope.types or [], known),
+        (("index_types",), noun, scope.index_types or [], known),
+        *((("input_types", key), noun, types, known) for key, types in scope.input_types.items()),
     ]
     # Without names to check, the operator need not be read.
     named = {*scope.input_types, *chain.from_iterable(scope.same_types)}
     if suite is not None and name in suite.operators and (scope.excluded or named):
         operator, noun = suite.operators[name], f"input of {name}"
+        known = operator.input_names
         for key in scope.input_types:
-            if key not in operator.input_names:
-                yield ("input_types", key), _unknown(noun, key, operator.input_names)
-        for i, group in enumerate(scope.same_types):
-            lists.append((("same_types", i), noun, group, operator.input_names))
-        rules = [*operator.index.rules]
-        lists.append((("excluded",), f"rule of {name}", scope.excluded, rules))
+            if key not in known:
+                yield ("input_types", key), _unknown(noun, key, known)
+        lists += [(("same_types", i), noun, g, known) for i, g in enumerate(scope.same_types)]
+        lists.append((("excluded",), f"rule of {name}", scope.excluded, [*operator.index.rules]))
     for place, noun, items, known in lists:
         for i, item in enumerate(items):
             if item not in known:
