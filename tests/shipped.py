@@ -72,8 +72,8 @@ def suite(operator: str) -> Suite:
         return core_suite()
     name = operator.partition("/")[2]
     folder = Path(_FOLDER.name) / name
-    files_of_it = operator_files(spec(name), iterate_vectors(spec(name), cases(name)))
-    write_suite(folder, suite_files("smoke", 0, [(operator, *files_of_it)]))
+    part = operator_files(spec(name), iterate_vectors(spec(name), cases(name)))
+    write_suite(folder, suite_files("smoke", 0, [part]))
     return Suite(folder)
 
 

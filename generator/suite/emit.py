@@ -65,8 +65,8 @@ _CASE = TypeAdapter(IndexedCase)
 
 def operator_files(
     spec_file: SpecFile, vectors: Iterable[Vector], stored: int | None = None
-) -> tuple[OperatorEntry, FileContents]:
-    """Return an operator's entry in the manifest, and its files by path within the suite.
+) -> OperatorPart:
+    """Return an operator's id, its entry in the manifest, and its files by path within the suite.
 
     `vectors` are consumed one by one, so that memory holds the arrays of one vector only. The pack
     has the arrays of the first `stored` cases, by default of all.
@@ -98,7 +98,7 @@ def operator_files(
         entry.pack: pack.writer.data(),
         entry.tests: _render("test_operator.py.j2", spec_file=spec_file, spec=spec),
     }
-    return entry, files
+    return spec.operator, entry, files
 
 
 def suite_files(
@@ -272,11 +272,9 @@ class _Pack:
             }
             kept = StoredAllowance(arithmetics=allowance.arithmetics, **parts)
             return replace(stored, allowance=kept)
-        alternatives = alternatives_of(array)
-        if not alternatives:
-            return stored
-        others = (self.add(f"{name}.{k}", other) for k, other in enumerate(alternatives, 1))
-        return replace(stored, alternatives=tuple(others))
+        others = enumerate(alternatives_of(array), 1)
+        alternatives = (self.add(f"{name}.{k}", other) for k, other in others)
+        return replace(stored, alternatives=tuple(alternatives))
 
     def add_outputs(
         self, stem: str, outputs: Sequence[Array], *, stores: bool

@@ -180,8 +180,7 @@ def make_part(profile: str, seed: int, opcert: str, path: Path) -> OperatorPart:
 
 def _part_of(profile: str, seed: int, spec_file: SpecFile) -> OperatorPart:
     vectors = iterate_vectors(spec_file, generate_cases(spec_file, profile, seed))
-    files = operator_files(spec_file, vectors, PROFILES[profile].stored)
-    return spec_file.spec.operator, *files
+    return operator_files(spec_file, vectors, PROFILES[profile].stored)
 
 
 # Called with a sentence about a suite that was generated.

@@ -248,7 +248,7 @@ def check_specs(paths: Sequence[Path], profile: str = "core") -> list[CheckedSpe
             cases = generate_cases(spec_file, profile, seed=0)
             vectors = make_vectors(spec_file, cases)
             check_laws(spec_file, vectors, references)
-            entry, files = operator_files(spec_file, vectors)
+            _, entry, files = operator_files(spec_file, vectors)
         except SpecError as error:
             mistakes += error.mistakes
             continue
@@ -258,11 +258,8 @@ def check_specs(paths: Sequence[Path], profile: str = "core") -> list[CheckedSpe
         decisive = [case for case in cases if case.ambiguity is None]
         counts = _count_cases(spec_file, decisive)
         valid = [case for case in decisive if not case.violated_rule]
-        for place, text in (
-            *_aliasing(spec_file, vectors),
-            *_unreached(spec_file.spec, counts, valid),
-        ):
-            mistakes.append(spec_file.mistake(place, text))
+        located = (*_aliasing(spec_file, vectors), *_unreached(spec_file.spec, counts, valid))
+        mistakes += [spec_file.mistake(place, text) for place, text in located]
         found = warnings_of(spec_file.spec, decisive, counts)
         warnings = sorted({spec_file.mistake(place, text) for place, text in found})
         stated_once = _stated_once(spec_file, vectors)

@@ -149,7 +149,7 @@ def test_the_pack_has_the_stored_arrays_and_no_others() -> None:
 
 def test_what_is_not_stored_is_recomputed() -> None:
     vectors = shipped.vectors("DML_OPERATOR_SPLIT")
-    made, contents = operator_files(SPEC, vectors, stored=0)
+    _, made, contents = operator_files(SPEC, vectors, stored=0)
     index = suite.read_index(Path(made.index), content_of(made.index, contents[made.index]))
     operator = OperatorSuite(made, *index, partial(contents.__getitem__, made.pack), Path())
     assert len(contents[made.pack]) < 50_000
