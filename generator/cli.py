@@ -12,9 +12,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
+from pkgutil import resolve_name
 from textwrap import dedent
 from traceback import print_exc
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, cast
@@ -137,9 +137,8 @@ class Opcert(TyperGroup):
     @staticmethod
     def load(name: str) -> TyperCommand:
         """Return the command of this name."""
-        module = import_module(f"opcert.commands.{_MODULES[name]}")
+        function = resolve_name(f"opcert.commands.{_MODULES[name]}:{name.replace('-', '_')}")
         hold_interrupts(False, *INTERRUPTS)
-        function = getattr(module, name.replace("-", "_"))
         text, _, examples = cleandoc(function.__doc__).partition("\n\nExamples:\n")
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name, cls=Command, help=text, epilog=dedent(examples))(function)
@@ -212,7 +211,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    help="Certify implementations of tensor operators against written specifications.",
     epilog="Exit codes of every command: 3 the output could not be printed; 70 an error in opcert; "
     "130 interrupted. The help of a command names the others: opcert COMMAND -h.",
 )
