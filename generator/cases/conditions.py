@@ -12,10 +12,11 @@ from opcert.arrays.element_types import ELEMENT_TYPES
 from opcert.errors import ExpressionError, Inapplicable, abbreviate
 from opcert.specification.expressions import (
     EvaluationScope,
+    add_values,
     evaluate_in,
     evaluation_scope,
     names_in,
-    needed_names,
+    needed_values,
     parse_expression,
 )
 from opcert.specification.model import Spec
@@ -43,7 +44,7 @@ class SpecExpression:
         self.is_always_true = text == "True"
         self._expression = parse_expression(text)
         self.text, self.place = text, place
-        self._named = {name: spec.names[name] for name in needed_names(text, spec.names)}
+        self._named = needed_values(text, spec.names)
         self.names = names_in(text, spec.names).difference(self._named)
         self.required = self.names & {arg.name for arg in spec.arguments if arg.required}
 
@@ -68,7 +69,7 @@ class SpecExpression:
             ExpressionError: it has none.
         """
         try:
-            _add_named(scope, self._named)
+            add_values(scope, self._named)
             return evaluate_in(scope, self._expression)
         except (ExpressionError, Inapplicable) as error:
             raise ExpressionError(str(error), self.place) from None
@@ -80,19 +81,12 @@ class SpecExpression:
             return None
         sides = [ast.unparse(side) for side in (tree.left, *tree.comparators)]
         with suppress(ExpressionError, Inapplicable):
-            _add_named(scope, self._named)
+            add_values(scope, self._named)
             left, right = (evaluate_in(scope, parse_expression(side)) for side in sides)
             if isinstance(left, int) and isinstance(right, int):
                 relation = "<" if left < right else ">" if left > right else "="
                 return f"{sides[0]} {relation} {sides[1]}"
         return None
-
-
-def _add_named(scope: EvaluationScope, named: Mapping[str, str]) -> None:
-    """Add the named values of a spec that are missing; each may use those before it."""
-    for name, text in named.items():
-        if name not in scope:
-            scope[name] = evaluate_in(scope, parse_expression(text))
 
 
 class Conditions:
@@ -139,7 +133,7 @@ class Conditions:
             ExpressionError, Inapplicable: one cannot be evaluated.
         """
         scope = self._scope(call)
-        _add_named(scope, self.spec.names)
+        add_values(scope, self.spec.names)
         return {name: scope[name] for name in self.spec.names}
 
     def _scope(self, call: Call) -> EvaluationScope:
@@ -318,10 +312,8 @@ class Conditions:
         scope = {**self._scope(call), "outputs": tuple(outputs)}
         return [
             name
-            for name, rule in self.spec.behaviours.items()
-            if rule.holds is not None
-            and self.spec.full_id(name) in rules
-            and not self._rules[name][1].holds(scope)
+            for name in self.spec.behaviours
+            if self.spec.full_id(name) in rules and not self._rules[name][1].holds(scope)
         ]
 
 

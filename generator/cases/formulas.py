@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from itertools import product
 from math import copysign, inf, prod
 from typing import Any
 
@@ -36,7 +35,7 @@ from opcert.specification.expressions import (
     Expression,
     evaluate_in,
     evaluation_scope,
-    needed_names,
+    needed_values,
     parse_expression,
 )
 from opcert.specification.files import SpecFile
@@ -61,7 +60,6 @@ class ElementFormulas:
             for k, output in enumerate(spec_file.spec.outputs)
         ]
         self._computes = any(output.computed for output in spec_file.spec.outputs)
-        self._has_candidates = any(output.has_candidates for output in spec_file.spec.outputs)
         self.conditions = Conditions(spec_file.spec)
         self._functions = evaluation_scope({}, FORMULA_FUNCTIONS)
 
@@ -115,7 +113,7 @@ class ElementFormulas:
         """
         if self._computes:
             return self._with_allowances(call, inputs, outputs)
-        if not self._has_candidates or self.conditions.open_elements(call) is None:
+        if self.conditions.open_elements(call) is None:
             return [*outputs]
         opened = [*outputs]
         for number, formula, scope in self._evaluations(call, inputs):
@@ -163,11 +161,9 @@ class _Formula:
 
     def __init__(self, spec: Spec, k: int, text: str) -> None:
         output = spec.outputs[k]
-        where = output.where
-        values = {**spec.names, **where}
+        values = {**spec.names, **output.where}
         self.place: YamlPath = ("outputs", k, "element")
         self.computed = output.computed
-        self._text = text
         self._element = parse_expression(text)
         self._forms = [self._element, *map(parse_expression, output.forms)]
         self._open = parse_expression(output.open)
@@ -177,9 +173,9 @@ class _Formula:
         self._fixed: list[tuple[str, Expression, YamlPath]] = []
         self._varying: list[tuple[str, Expression, YamlPath]] = []
         varying = {"at"}
-        for name in needed_names(text, values):
-            value = parse_expression(values[name])
-            place = ("outputs", k, "where", name) if name in where else ("names", name)
+        for name, named in needed_values(text, values).items():
+            value = parse_expression(named)
+            place = ("outputs", k, "where", name) if name in output.where else ("names", name)
             if varying.isdisjoint(value.names):
                 self._fixed.append((name, value, place))
             else:
@@ -252,8 +248,8 @@ class _Formula:
                 raise ExpressionError(text)
             return bool(value.scalar.tobytes() == element.tobytes())
         if not isinstance(value, int | float):
-            text = f"{abbreviate(self._text)} is {abbreviate(value)}; expected an element of an"
-            raise ExpressionError(f"{text} input, such as data[at], or a number")
+            text = f"{abbreviate(self._element.text)} is {abbreviate(value)}; expected an element"
+            raise ExpressionError(f"{text} of an input, such as data[at], or a number")
         if isinstance(value, int) and output_type not in FLOATS:
             return int(element) == value
         if not fits(output_type, value):
@@ -273,7 +269,7 @@ def _chosen_indices(shape: _Index, seed: str) -> Iterator[_Index]:
     """Yield all indices of a small output; of a large one the first, the last, some at random."""
     size = prod(shape)
     if size <= MAX_COMPARED:
-        yield from product(*map(range, shape))
+        yield from np.ndindex(shape)
         return
     random = Choices(call_seed(seed)).integers("element", 1, size - 2, MAX_COMPARED - 2)
     chosen = [0, size - 1, *random]

@@ -7,7 +7,7 @@ for another reason anyway does not reveal that the check is missing.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -98,11 +98,10 @@ class PositiveCases:
 
 
 def _tensor(documented: DocumentedTensor) -> Tensor:
-    tensor = Tensor(documented.type, documented.shape, documented.values)
-    if documented.element is None:
-        return tensor
-    values = (evaluate(documented.element, {"i": i}) for i in range(tensor.size))
-    return replace(tensor, values=tuple(values))
+    values = documented.values
+    if documented.element is not None:
+        values = tuple(evaluate(documented.element, {"i": i}) for i in range(documented.size))
+    return Tensor(documented.type, documented.shape, values)
 
 
 @dataclass(eq=False)

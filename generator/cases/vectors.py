@@ -187,7 +187,7 @@ class _VectorMaker:
         for i, (tensor, output) in enumerate(zip(documented, outputs, strict=False)):
             if tensor.values is None:
                 continue
-            array = materialize(Tensor(tensor.type, tensor.shape, tensor.values))
+            array = materialize(tensor)
             if array.tobytes() != output.tobytes():
                 text = f"output {i} of the example is {array.tolist()}, of the reference"
                 raise ExpressionError(f"{text} {output.tolist()}")

@@ -172,7 +172,7 @@ def evaluation_scope(
     return {**names, **_BASE_SCOPE, **further}
 
 
-def needed_names(text: str, values: Mapping[str, str]) -> list[str]:
+def needed_values(text: str, values: Mapping[str, str]) -> dict[str, str]:
     """Return the named values that an expression needs, in the order of `values`.
 
     Raises:
@@ -182,12 +182,19 @@ def needed_names(text: str, values: Mapping[str, str]) -> list[str]:
     for name in reversed([*values]):
         if name in needed:
             needed |= parse_expression(values[name]).names & values.keys()
-    return [name for name in values if name in needed]
+    return {name: text for name, text in values.items() if name in needed}
+
+
+def add_values(scope: EvaluationScope, values: Mapping[str, str]) -> None:
+    """Add the named values that a scope lacks; each may use those before it."""
+    for name, text in values.items():
+        if name not in scope:
+            scope[name] = evaluate_in(scope, parse_expression(text))
 
 
 def names_in(text: str, values: Mapping[str, str]) -> frozenset[str]:
     """Return the names in an expression and in the named values that it needs."""
-    texts = [text, *(values[name] for name in needed_names(text, values))]
+    texts = [text, *needed_values(text, values).values()]
     return frozenset().union(*(parse_expression(each).names for each in texts))
 
 
@@ -204,8 +211,7 @@ def evaluate(
         Inapplicable: it does not apply to them: an index is out of range, a value does not fit.
     """
     scope = evaluation_scope(names, functions)
-    for name in needed_names(text, values):
-        scope[name] = evaluate_in(scope, parse_expression(values[name]))
+    add_values(scope, needed_values(text, values))
     return evaluate_in(scope, parse_expression(text))
 
 
@@ -256,16 +262,13 @@ _TENSOR_TEXT = re.compile(
 
 
 @dataclass(frozen=True)
-class DocumentedTensor:
+class DocumentedTensor(calls.Tensor):
     """A tensor of an example: its elements in C order, a formula for them, or only its shape.
 
     It is written as `i32[2, 3] 1 2 3 7..9`, as `i64[4] = 2 * i`, where `i` is the number of the
     element in C order, or as `f32[2, 3]`, which a data pattern fills.
     """
 
-    type: str
-    shape: tuple[int, ...]
-    values: tuple[bool | int | float, ...] | None = None
     element: str | None = None
 
 
@@ -277,7 +280,7 @@ def _read_tensor(text: Any) -> DocumentedTensor:
     words = (match["values"] or "").split()
     elements = tuple(element for word in words for element in _elements(word))
     values = elements if words or 0 in shape else None
-    return DocumentedTensor(match["type"], shape, values, match["element"])
+    return DocumentedTensor(match["type"], shape, values, element=match["element"])
 
 
 def _elements(word: str) -> list[bool | int | float]:

@@ -1,7 +1,6 @@
 """The checks of a spec that need no call: names, ids, types, expressions, examples."""
 
 from collections.abc import Collection, Iterable
-from math import prod
 
 from pydantic import JsonValue
 
@@ -355,7 +354,7 @@ def _tensor_mistakes(path: YamlPath, tensor: DocumentedTensor) -> Mistakes:
         # The range of an unknown type is unknown.
         yield from unknown_name(path, "element type", tensor.type, ELEMENT_TYPES)
         return
-    if prod(tensor.shape) > _MAX_EXAMPLE_ELEMENTS:
+    if tensor.size > _MAX_EXAMPLE_ELEMENTS:
         expected = f"expected sizes for at most {_MAX_EXAMPLE_ELEMENTS} elements"
         yield path, f"found the shape {list(tensor.shape)}; {expected}"
     if tensor.element is not None:
@@ -363,14 +362,12 @@ def _tensor_mistakes(path: YamlPath, tensor: DocumentedTensor) -> Mistakes:
     for value in tensor.values or ():
         if not _is_of_type(value, tensor.type):
             yield path, f"found {value}; expected a value of {tensor.type}"
-    if tensor.values is not None and len(tensor.values) != prod(tensor.shape):
+    if tensor.values is not None and len(tensor.values) != tensor.size:
         counts = f"{len(tensor.values)} values for the shape {list(tensor.shape)}"
-        yield path, f"{counts}; expected {prod(tensor.shape)}"
+        yield path, f"{counts}; expected {tensor.size}"
 
 
 def _is_of_type(value: bool | int | float, element_type: str) -> bool:
     if element_type == "boolean":
         return value in (0, 1)
-    if element_type in INTEGERS:
-        return type(value) is int and fits(element_type, value)
-    return True
+    return element_type not in INTEGERS or (type(value) is int and fits(element_type, value))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opcert.specification.expressions import evaluate, needed_names
+from opcert.specification.expressions import evaluate, needed_values
 from opcert.specification.files import read_spec
 from tests.command_line import opcert
 
@@ -61,5 +61,5 @@ def test_only_the_needed_values_are_computed_in_their_order(
     text: str, needed: list[str], value: int
 ) -> None:
     values = {"a": "x + 1", "b": "2 * a", "c": "x", "fails": "x // 0"}
-    assert needed_names(text, values) == needed
+    assert [*needed_values(text, values)] == needed
     assert evaluate(text, {"x": 3, "y": 7}, values=values) == value
