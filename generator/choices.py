@@ -108,14 +108,11 @@ class Replay(Choices):
         super().__init__(former.seed, former.number)
         self._former = former.levels
         self._anew = anew
-        self._belongs = f"{anew} "
         self._other = Choices(seed)
 
     def _is_anew(self, name: str) -> bool:
-        if name == self._anew:
-            return True
-        # As `belongs`, but faster: a replay asks this for each of its choices.
-        return name.startswith(self._belongs) and self._other.rarely(f"{name} anew", 2)
+        is_own = name == self._anew
+        return is_own or (belongs(name, self._anew) and self._other.rarely(f"{name} anew", 2))
 
     def _bits(self, name: str) -> int:
         return self._other._bits(name) if self._is_anew(name) else super()._bits(name)

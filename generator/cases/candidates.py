@@ -15,9 +15,7 @@ from functools import cached_property
 from itertools import zip_longest
 from math import prod
 
-import numpy as np
-
-from opcert.arrays.calls import Call
+from opcert.arrays.calls import Call, broadcast_shape, compatible
 from opcert.arrays.patterns import is_large
 from opcert.arrays.tensor_functions import TENSOR_BUILDERS, TENSOR_CHANGES
 from opcert.cases.case import Case, Change, MistakeLog, short_digest
@@ -281,10 +279,7 @@ class CandidateSearch:
         Shapes such as [65536, 1] and [65536] are small; what they broadcast to fills the memory.
         """
         shapes = [call.inputs[name].shape for name in self._tensors if name in call.inputs]
-        try:
-            return prod(np.broadcast_shapes(*shapes)) <= _MAX_BROADCAST_ELEMENTS
-        except ValueError:
-            return True
+        return not compatible(shapes) or prod(broadcast_shape(shapes)) <= _MAX_BROADCAST_ELEMENTS
 
     @cached_property
     def _tensors(self) -> list[str]:
@@ -360,21 +355,16 @@ class CandidateSearch:
             present = None
         key = argument, present
         if key not in self._rings:
-            by_type: defaultdict[str, list[_Baseline]] = defaultdict(list)
+            rings: defaultdict[str, list[_Baseline]] = defaultdict(list)
             for case in self.baselines:
-                inputs = case.call.inputs
+                call = case.call
+                is_fitting = present is None or (argument in call.arguments) == present
                 # A change of a call with hundreds of tensors takes much space, and shows no more.
-                if len(inputs) > _MAX_INPUTS:
-                    continue
-                if present is None or (argument in case.call.arguments) == present:
+                if is_fitting and len(call.inputs) <= _MAX_INPUTS:
                     position = int(short_digest(f"{self.seed}|{argument}|{case.id}"), 16)
-                    leading = inputs[self.spec.leading_key]
-                    element_type = inputs.get(argument, leading).type
-                    by_type[element_type].append(
-                        _Baseline(position, case, element_type, argument, self.conditions)
-                    )
-            self._rings[key] = [
-                sorted(by_type[name], key=lambda baseline: (baseline.position, baseline.case.id))
-                for name in sorted(by_type)
-            ]
+                    name = call.inputs.get(argument, call.inputs[self.spec.leading_key]).type
+                    rings[name].append(_Baseline(position, case, name, argument, self.conditions))
+            for ring in rings.values():
+                ring.sort(key=lambda baseline: (baseline.position, baseline.case.id))
+            self._rings[key] = [rings[name] for name in sorted(rings)]
         return self._rings[key]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor, extent_kinds, tensors_in
+from opcert.arrays.calls import Call, Tensor, broadcasts, extent_kinds, tensors_in
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS
 from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.cases.conditions import Conditions
@@ -346,7 +346,7 @@ def _stretched_axes(
     def aligned(own: Sequence[int]) -> tuple[int, ...]:
         return (*[1] * (len(output) - len(own)), *own)
 
-    fits = all(n in (1, m) for n, m in zip(aligned(shape), output, strict=True))
+    fits = broadcasts(shape, output)
     extents = [aligned(own) for own in others if len(own) <= len(output)]
     return [
         k

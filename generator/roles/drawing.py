@@ -1,6 +1,5 @@
 """A call that is being drawn: what roles ask of one another, and the values that they share."""
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -255,18 +254,11 @@ def near(n: int, element_type: str) -> Mapping[str, int]:
 
 def names_near(value: int, n: int | None, element_type: str) -> list[str]:
     """Return all names that `near` has for an integer; without a size, those that need none."""
-    names = _names_by_value(n or 0, element_type).get(value, ())
+    names = [name for name, own in _named_near(n or 0, element_type).items() if own == value]
     return [name for name in names if n is not None or "n" not in name]
 
 
 @lru_cache(maxsize=1024)
-def _names_by_value(n: int, element_type: str) -> Mapping[int, Sequence[str]]:
-    names = defaultdict[int, list[str]](list)
-    for name, value in _named_near(n, element_type).items():
-        names[value].append(name)
-    return names
-
-
 def _named_near(n: int, element_type: str) -> Mapping[str, int]:
     return {
         **{"0": 0, "1": 1, "n - 1": n - 1, "n": n, "-1": -1, "-n": -n, "n // 2": n // 2},

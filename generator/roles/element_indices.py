@@ -165,15 +165,13 @@ class ElementIndicesRole(IndexingRole):
 
 def _without_repeats(indices: Sequence[int], most: int) -> list[int]:
     """Return indices below `most` in which one that was there already is the next free one."""
-    seen: set[int] = set()
-    distinct = []
+    distinct: dict[int, None] = {}
     for index in indices:
         free = index
-        while free in seen:
+        while free in distinct:
             free = (free + 1) % most
-        seen.add(free)
-        distinct.append(free)
-    return distinct
+        distinct[free] = None
+    return [*distinct]
 
 
 class CoordinatesRole(Role):

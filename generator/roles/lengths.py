@@ -285,11 +285,10 @@ class CountsRole(PerAxis, OfModeRole):
     def _limits(self, call: Drawing, extents: Sequence[int]) -> list[int]:
         """Return the greatest counts that the mode and the type allow."""
         most = min(_MAX_CHANGED, highest(call.fact(self.draw_type)))
-        if self.mode_role is not None:
-            word = call.fact(self.mode_role.draw_meant)
-            if word in self.limits:
-                return [min(most, n + self.limits[str(word)]) for n in extents]
-        return [most] * len(extents)
+        word = "" if self.mode_role is None else str(call.fact(self.mode_role.draw_meant))
+        if word not in self.limits:
+            return [most] * len(extents)
+        return [min(most, n + self.limits[word]) for n in extents]
 
     def _draw_tested(self, call: Drawing, n: int, most: int) -> int:
         """Draw the count of an axis of `n` elements, `most` at most."""

@@ -1,7 +1,6 @@
 """Numbers with which operators compute or which they convert: values that show wrong roundings."""
 
 import math
-import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -171,8 +170,7 @@ def _moved(name: str, element: float, step: int) -> float:
 
 
 def _nan(payload: int) -> float:
-    number: float = struct.unpack("<d", struct.pack("<Q", 0x7FF << 52 | payload))[0]
-    return number
+    return float(np.uint64(0x7FF << 52 | payload).view(np.float64))
 
 
 def _width(name: str) -> int:

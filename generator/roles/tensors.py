@@ -88,8 +88,7 @@ class TensorsRole(AlongRole, DataRole):
             lengths[place] += 1
         elif kind == "one longer":
             before = sum(lengths[:place])
-            ends = {name: 1 << bits for name, bits in (("2^8", 8), ("2^16", 16))}
-            ends |= {f"{name} + 1": end + 1 for name, end in ends.items()}
+            ends = {"2^8": 1 << 8, "2^16": 1 << 16, "2^8 + 1": 257, "2^16 + 1": (1 << 16) + 1}
             ends = {k: end for k, end in ends.items() if before < end <= most_in_all}
             longer = before + call.extent(self, "longer", 8 * most, least=most)
             lengths[place] = call.one(self, "end", {"any": longer, **ends}) - before
