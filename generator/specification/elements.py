@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from operator import methodcaller
-from typing import Any
+from typing import Any, Self
 
 from opcert.accuracy.arithmetics import PRECISION, nearest
 from opcert.arrays.calls import Tensor
@@ -114,25 +114,24 @@ class Total(int):
 
     ends: tuple[int, int]
 
+    def __new__(cls, number: int, ends: tuple[int, int]) -> Self:
+        """Return a number with these ends."""
+        result = super().__new__(cls, number)
+        result.ends = ends
+        return result
+
     def __neg__(self) -> "Total":
-        return self._with_ends(-int(self))
+        return Total(-int(self), self.ends)
 
     def __floordiv__(self, divisor: int) -> "Total":
-        return self._with_ends(int(self) // divisor)
-
-    def _with_ends(self, number: int) -> "Total":
-        result = Total(number)
-        result.ends = self.ends
-        return result
+        return Total(int(self) // divisor, self.ends)
 
 
 def _total_of_integers(numbers: Sequence[Any]) -> Any:
     number = sum(numbers)
     if not isinstance(number, int):
         return number
-    result = Total(number)
-    result.ends = sum(n for n in numbers if n < 0), sum(n for n in numbers if n > 0)
-    return result
+    return Total(number, (sum(n for n in numbers if n < 0), sum(n for n in numbers if n > 0)))
 
 
 def total(items: Iterable[Any]) -> Any:

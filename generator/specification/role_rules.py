@@ -182,12 +182,11 @@ def value_mistakes(spec: Spec) -> Mistakes:
         **dict.fromkeys(spec.fixed_names, ()),
         **{role.name: arguments[role.name] for role in spec.bound_roles},
     }
-    for i, item in enumerate(spec.inputs):
-        if not isinstance(item, Role):
-            yield ("inputs", i, "name"), f"'{item.name}' has no role; expected the key 'role'"
-    for i, attribute in enumerate(spec.attributes):
-        if isinstance(attribute, Attribute) and attribute.value is not None:
-            yield from expression_mistakes(("attributes", i, "value"), attribute.value, known)
-        elif not isinstance(attribute, Role):
-            text = f"'{attribute.name}' has neither a role nor a value"
-            yield ("attributes", i, "name"), f"{text}; expected the key 'role' or 'value'"
+    for path, argument in spec.located_arguments:
+        if isinstance(argument, Attribute) and argument.value is not None:
+            yield from expression_mistakes((*path, "value"), argument.value, known)
+        elif isinstance(argument, Attribute):
+            text = f"'{argument.name}' has neither a role nor a value"
+            yield (*path, "name"), f"{text}; expected the key 'role' or 'value'"
+        elif not isinstance(argument, Role):
+            yield (*path, "name"), f"'{argument.name}' has no role; expected the key 'role'"
