@@ -129,7 +129,8 @@ def levels_of_invalid(call: Call, role: Role, integers: Sequence[int]) -> Iterat
         each = axes if isinstance(axes, Sequence) else [axes] * len(integers)
         sizes = [role.extent_in(call, axis or 0) for axis in each]
         pairs = [*zip(integers, sizes, strict=False)]
-        yield "region", {name for pair in pairs for name in _regions(*pair, is_valid=False)}
+        yield "region", {name for pair in pairs for name in _regions(*pair)}
+        yield "rounds", {name for pair in pairs for name in _rounds(*pair)}
         yield "value", {name for pair in pairs for name in _values(*pair, "i64")}
 
 
@@ -149,6 +150,7 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
         near[name] = [*_values(value, n, element_type)]
         yield f"{name} value", near[name]
         yield f"{name} region", _regions(value, n)
+        yield f"{name} rounds", _rounds(value, n)
         yield f"{name} sign", [_sign(value)]
         yield f"{name} parity", ["odd" if value % 2 else "even"]
         yield f"{name} power", ["a power of 2" if abs(value).bit_count() == 1 else "no power of 2"]
@@ -241,25 +243,29 @@ def _sign(value: int) -> str:
     return _SIGNS[max(-2, min(value, 2)) + 2]
 
 
-def _regions(value: int, n: int | None, *, is_valid: bool = True) -> Iterator[str]:
-    """Yield where an integer lies next to a size, if one matters.
-
-    An invalid one may become valid if the size is added twice.
-    """
+def _regions(value: int, n: int | None) -> Iterator[str]:
+    """Yield where an integer lies next to a size, if one matters."""
     if n is None:
         return
     if value < 0:
         yield "below -n" if value < -n else "from -n to -1"
     else:
         yield "from 0 to n - 1" if value < n else "of n or more"
-    if not is_valid and -2 * n <= value < -n:
+
+
+def _rounds(value: int, n: int | None) -> Iterator[str]:
+    """Yield where an integer lies that would be in range if the size were added twice."""
+    if n is not None and -2 * n <= value < -n:
         yield "from -2n to -n - 1"
 
 
-def places_of(integers: Sequence[int]) -> list[int]:
-    """Return the places of elements that have a point of their own."""
+def places_of(integers: Sequence[int], n: int | None) -> list[int]:
+    """Return the places of elements that have a point of their own, next to a size or none."""
     count = len(integers)
     if count <= _MAX_PLACES:
         return [*range(count)]
-    ends = integers.index(min(integers)), integers.index(max(integers))
-    return sorted({0, 1, count // 2, count - 2, count - 1, *ends})
+    places = [0, 1, count // 2, count - 2, count - 1]
+    places += [integers.index(min(integers)), integers.index(max(integers))]
+    # The first element in each region has one.
+    regions = {(*_regions(value, n), *_rounds(value, n)): value for value in reversed(integers)}
+    return sorted({*places, *map(integers.index, regions.values())})

@@ -103,7 +103,7 @@ class Properties:
         whole += _of_all_axes(shape, located, outputs)
         points: list[Point] = []
         of_call = _point(whole)
-        for place in _places_in(located, len(shape)):
+        for place in _places_in(call, located, len(shape)):
             levels = [*levels_of_elements(call, place, lists)]
             if data is not None and tensor is not None:
                 levels += _of_axis(data.name, tensor, place, lists, outputs)
@@ -238,7 +238,7 @@ def _point(levels: Iterable[Levels]) -> Point:
     return {factor: frozenset(names) for factor, names in levels}
 
 
-def _places_in(located: Sequence[Integers], rank: int) -> Iterator[Place]:
+def _places_in(call: Call, located: Sequence[Integers], rank: int) -> Iterator[Place]:
     """Yield each axis that integers concern, with the places of elements that concern it.
 
     Where each element of a list has an axis of its own, that of the element is its point. Where all
@@ -251,7 +251,7 @@ def _places_in(located: Sequence[Integers], rank: int) -> Iterator[Place]:
         axes = [axis for axis in dict.fromkeys(each) if axis is not None]
         axes = axes or ([None] if each else [*range(rank)])
     along = {
-        own.role.name: places_of(own.values)
+        own.role.name: places_of(own.values, own.role.extent_in(call, own.axes))
         for own in located
         if isinstance(own.axes, int) and own.values
     }

@@ -91,10 +91,8 @@ _PHRASES = {
     "bytes": "a number of bytes of {0} after the axis that is {1}",
     **dict.fromkeys(("content", "family", "range", "sign", "type", "width"), "{0} of {1}"),
     **dict.fromkeys(("list", "value"), "{0} = {1}"),
-    **dict.fromkeys(
-        ("ends", "equality", "given", "layout", "order", "parity", "past", "region", "signs"),
-        "{0} {1}",
-    ),
+    **dict.fromkeys(("ends", "equality", "given", "layout", "order", "parity"), "{0} {1}"),
+    **dict.fromkeys(("past", "region", "rounds", "signs"), "{0} {1}"),
 }
 # What a call with one level of an aspect has.
 _OF_LEVELS = {

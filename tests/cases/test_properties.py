@@ -254,6 +254,17 @@ def test_what_lies_before_an_axis_and_after_it_are_levels() -> None:
     assert has(point, levels)
 
 
+def test_of_many_integers_the_first_in_each_region_has_a_point() -> None:
+    # The ends and the middle have points in any case.
+    indices = (0, 0, 0, -3, 2, 0, -1, *[0] * 13)
+    inputs = {"data": filled("f16", (2, 3)), "indices": vector("i32", indices)}
+    call = Call({**inputs, "axis": vector("i32", (0,))}, {"batch_dims": 0})
+    levels = [point["indices region"] for point in points(GATHER, call, (20, 3))]
+    assert {frozenset(["of n or more"]), frozenset(["from -n to -1"])} <= {*levels}
+    once = {"indices region": "below -n", "indices rounds": "from -2n to -n - 1"}
+    assert any(has(point, once) for point in points(GATHER, call, (20, 3)))
+
+
 def test_what_is_among_the_numbers_of_a_list_that_the_spec_names_is_a_level() -> None:
     attributes = {"kernel": [2, 1], "strides": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0]}
     call = Call({"data": filled("f32", (1, 1, 3, 4))}, {**attributes, "auto_pad": "same_lower"})
@@ -299,7 +310,7 @@ def test_an_invalid_axis_is_a_level_also_if_it_would_be_valid_after_adding_the_r
     call = sliced(start=0, stop=9, axis=-3)
     levels = Properties(Conditions(SPECS[SLICE])).of_changed(call, {"axes"})
     assert has(levels, {"axes value": "-n - 1", "axes region": "below -n"})
-    assert has(levels, {"axes region": "from -2n to -n - 1"})
+    assert has(levels, {"axes rounds": "from -2n to -n - 1"})
 
 
 def test_which_lists_of_an_invalid_call_have_fewer_elements_is_a_level() -> None:
