@@ -122,16 +122,14 @@ class YamlSource:
                 self._note(position, f"the tag {tag}; expected a value without a tag")
 
     def _plain(self, node: yaml.Node, path: YamlPath) -> Plain:
+        # An entry of a mapping already has a position: that of its key.
+        self._positions.setdefault(path, _place_of(node.start_mark))
         if isinstance(node, yaml.ScalarNode):
             if node.value:
                 self._positions[path] = _place_of(node.start_mark)
             return _scalar(node)
-        # An entry of a mapping already has a position: that of its key.
-        self._positions.setdefault(path, _place_of(node.start_mark))
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
-        for i, child in enumerate(node.value):
-            self._positions[(*path, i)] = _place_of(child.start_mark)
         return [self._plain(child, (*path, i)) for i, child in enumerate(node.value)]
 
     def _mapping(self, node: yaml.MappingNode, path: YamlPath) -> dict[str, Plain]:
