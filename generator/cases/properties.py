@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from opcert.arrays.calls import Call, Tensor, broadcasts, extent_kinds, tensors_in
+from opcert.arrays.calls import (
+    Call,
+    Tensor,
+    broadcasts,
+    extent_kinds,
+    python_slice,
+    tensors_in,
+)
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS
 from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.cases.conditions import Conditions
@@ -43,6 +50,7 @@ from opcert.roles.axes import AxesRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_of_place
 from opcert.roles.role import OMITTED, ListRole, Role
+from opcert.roles.spans import SpansRole
 
 OUTPUT_LENGTH, OUTPUT_EXTENTS = "output length", "output extents"
 # On how many axes an output differs from the data: on none, one or several.
@@ -322,6 +330,7 @@ def _of_axis(
     yield f"{data} outer", [range_of(math.prod(shape[:axis]))]
     yield f"{data} inner", [range_of(inner)]
     yield f"{data} bytes", [multiple_of(size)] if size else []
+    yield from _of_slice(data, length, elements, lists)
     # Of a list with an element for each output, the element says which output.
     numbers = [
         k
@@ -331,6 +340,22 @@ def _of_axis(
     output = outputs[numbers[0] if numbers else 0]
     if len(output) == len(shape):
         yield OUTPUT_LENGTH, [_taken(output[axis], length)]
+
+
+def _of_slice(
+    data: str, length: int, elements: Mapping[str, int], lists: Mapping[str, Integers]
+) -> Iterator[Levels]:
+    """Yield whether the slice of an axis, if the call has one, selects the ends of the axis."""
+    slices: dict[str, int] = {
+        role.part: lists[name].values[k]
+        for name, k in elements.items()
+        if isinstance(role := lists[name].role, SpansRole)
+    }
+    if length and len(slices) == len(SpansRole.part_names):
+        selected = python_slice(length, *(slices[part] for part in SpansRole.part_names))
+        ends = {"first": 0, "last": length - 1}
+        how = {name: "with" if end in selected else "without" for name, end in ends.items()}
+        yield f"{data} slice", [f"{how[name]} the {name} element" for name in ends]
 
 
 def _stretched_axes(

@@ -81,6 +81,7 @@ _PHRASES = {
     "after": "{1} after the element of {0}",
     "place": "the {1} element of {0}",
     "axis": "the {1} axis of {0}",
+    "slice": "a slice {1} of the axis",
     "along": "{0} {1} along the axis",
     "length": "an axis of {1}",
     "multiple": "an axis whose extent is {1}",

@@ -254,6 +254,24 @@ def test_what_lies_before_an_axis_and_after_it_are_levels() -> None:
     assert has(point, levels)
 
 
+@pytest.mark.parametrize(
+    ("slice_", "ends"),
+    [
+        ((0, 5, 2), {"with the first element", "with the last element"}),
+        ((4, -9, -3), {"without the first element", "with the last element"}),
+        ((-5, 4, 1), {"with the first element", "without the last element"}),
+        ((2, 2, 1), {"without the first element", "without the last element"}),
+    ],
+)
+def test_whether_a_slice_selects_the_ends_of_its_axis_is_a_level(
+    slice_: tuple[int, int, int], ends: set[str]
+) -> None:
+    start, stop, step = slice_
+    selected = len(range(5)[start:stop:step])
+    (point,) = points(SLICE, sliced(start=start, stop=stop, step=step), (selected, 3))
+    assert point["data slice"] == ends
+
+
 def test_of_many_integers_the_first_in_each_region_has_a_point() -> None:
     # The ends and the middle have points in any case.
     indices = (0, 0, 0, -3, 2, 0, -1, *[0] * 13)
