@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from traceback import extract_tb
 
@@ -47,7 +47,7 @@ class Diagnosis:
         """Prepare for cases of `suite`; `specs` are by default those that it was generated from."""
         self.suite = suite
         self._given = specs
-        self.known = ReadOnUse(suite.cases, partial(known_case, suite))
+        self.known = ReadOnUse(suite.cases, self._known)
         # The levels of the cases of each operator.
         self.levels = ReadOnUse(suite.operators, self._levels)
         # What was searched last for an operator, and the result.
@@ -205,6 +205,9 @@ class Diagnosis:
     def _levels(self, name: str) -> CaseLevels:
         operator, spec_file = self.suite.operators[name], self.specs.get(name)
         return case_levels(operator, spec_file, self.suite.manifest)
+
+    def _known(self, case: str) -> Known:
+        return known_case(self.suite, self.specs, case)
 
     @cached_property
     def specs(self) -> Mapping[str, SpecFile]:

@@ -5,37 +5,31 @@ another axis. No levels of the failing call say so. So earlier calls are tried, 
 the least that those share which make the call fail, and that no other one shares.
 """
 
-import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
 from opcert.arrays.calls import Call
-from opcert.arrays.element_types import Array, bit_width
 from opcert.errors import listed
+from opcert.specification.files import SpecFile
 from opcert.suite.format import StrictModel
 from opcert.suite.spec_check import call_of_case
 from opcert.suite.suite import Suite
+from opcert.verdicts.call_facts import CONTENT, Facts, facts_of, facts_of_outputs, follows
 from opcert.verdicts.verdict import Verdict
 
-# What a backend could keep of a call, by name in words; equal in two calls that share it.
-Facts: TypeAlias = Mapping[str, object]
 # How many earlier calls are tried that are alike, and how many of all sorts.
 ALIKE = 12
 # What an earlier call states of an input; of an attribute, it states the value.
 _GIVEN = "given"
 # Fewer earlier calls that make others fail may state one value by chance.
 _FEW = 8
-# How the fact of data whose elements are moved begins.
-CONTENT = "content of "
-# So many elements are compared, and values only of arrays with no more.
-_MAX_ELEMENTS = 1 << 12
 _Count = Annotated[int, Field(ge=0)]
 
 
@@ -102,71 +96,6 @@ class Relation(StrictModel):
         )
 
 
-def facts_of(call: Call, data: Callable[[str], Array]) -> dict[str, object]:
-    """Return what a backend could keep of a call; a fact precedes those that it implies.
-
-    `data` returns an input that the call describes without its values.
-    """
-    facts: dict[str, object] = {}
-    for name, tensor in call.inputs.items():
-        if tensor.values is not None and tensor.size <= _MAX_ELEMENTS:
-            facts[f"value of {name}"] = tensor.shape, tensor.values
-    for name, value in call.attributes.items():
-        facts[f"value of {name}"] = json.dumps(value)
-        if isinstance(value, list):
-            facts[f"length of {name}"] = len(value)
-    tensors = {name: tensor.values for name, tensor in call.inputs.items() if tensor.rank == 1}
-    for name, values in {**tensors, **call.attributes}.items():
-        if isinstance(values, tuple | list) and values:
-            facts[f"first element of {name}"] = json.dumps(values[0])
-            facts[f"last element of {name}"] = json.dumps(values[-1])
-    for name, tensor in call.inputs.items():
-        facts[f"shape of {name}"] = tensor.shape
-        facts[f"type of {name}"] = tensor.type
-        facts[f"layout of {name}"] = tensor.layout
-        facts[f"element size of {name}"] = bit_width(tensor.type)
-        facts[f"number of elements of {name}"] = tensor.size
-        facts[f"rank of {name}"] = tensor.rank
-        if tensor.values is None:
-            first = data(name).flat[:_MAX_ELEMENTS]
-            facts[f"{CONTENT}{name}"] = tensor.shape, hash(first.tobytes())
-    return facts
-
-
-def facts_of_outputs(shapes: Iterable[tuple[int, ...]], types: Iterable[str]) -> dict[str, object]:
-    """Return what a backend could keep of the outputs of a call."""
-    return {"shapes of outputs": (*shapes,), "types of outputs": (*types,)}
-
-
-def differing(one: Facts, other: Facts) -> tuple[str, ...]:
-    """Return in which facts two calls differ, without those that follow from others."""
-    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
-
-    def is_of_omitted(name: str) -> bool:
-        return (name in one) != (name in other) and name.startswith(("type of ", "layout of "))
-
-    return tuple(name for name in names if not is_of_omitted(name) and not _follows(name, names))
-
-
-# Which differences of an argument make others follow.
-_FOLLOWS_FROM = {
-    "length": ("value",),
-    "first element": ("value",),
-    "last element": ("value",),
-    "element size": ("type",),
-    "shape": ("value",),
-    "number of elements": ("value", "shape"),
-    "rank": ("value", "shape"),
-    "content": ("shape", "type"),
-}
-
-
-def _follows(name: str, names: Collection[str]) -> bool:
-    """Whether a fact differs because others of these `names` do."""
-    aspect, _, argument = name.rpartition(" of ")
-    return any(f"{other} of {argument}" in names for other in _FOLLOWS_FROM.get(aspect, ()))
-
-
 @dataclass(frozen=True)
 class Known:
     """A case with its facts, the most specific ones first, and what is expected of it."""
@@ -187,8 +116,8 @@ class Known:
         return stated
 
 
-def known_case(suite: Suite, name: str) -> Known:
-    """Return what is known of a case of a suite."""
+def known_case(suite: Suite, specs: Mapping[str, SpecFile], name: str) -> Known:
+    """Return what is known of a case of a suite, also from the spec of its operator, if any."""
     operator, case = suite.cases[name]
     call, is_valid = call_of_case(operator, case), case.expects == "outputs"
     # Of an invalid call, the baseline says which inputs are only moved.
@@ -198,7 +127,9 @@ def known_case(suite: Suite, name: str) -> Known:
         for key, tensor in call.inputs.items()
     }
     facts = facts_of(
-        Call(inputs, call.attributes), lambda key: operator.read_array(case.inputs[key])
+        Call(inputs, call.attributes),
+        lambda key: operator.read_array(case.inputs[key]),
+        specs.get(operator.index.operator),
     )
     if not is_valid:
         return Known(name, case.baseline, facts, case.expects)
@@ -320,7 +251,7 @@ def _covering(
         # often differs least often by chance.
         ranked = [(sum(not t.shares(n) for t in unexplained), True, 0, n) for n in common]
         ranked += [
-            (sum(t.shares(n) for t in unexplained), not _follows(n, never), often[n], n)
+            (sum(t.shares(n) for t in unexplained), not follows(n, never), often[n], n)
             for n in never
         ]
         count, _, _, name = max(ranked, key=itemgetter(0, 1, 2), default=(0, True, 0, ""))

@@ -12,16 +12,13 @@ from opcert.isolation.supervised import SupervisedBackend
 from opcert.run.session import HELD, NOT_OF_STATE, Session, Step, step_of
 from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import OperatorSuite
+from opcert.verdicts.call_facts import CONTENT, differing, facts_of, facts_of_outputs
 from opcert.verdicts.cause_text import easiest_to_read
 from opcert.verdicts.dependence import (
-    CONTENT,
     Known,
     Trial,
     candidates,
     common_facts,
-    differing,
-    facts_of,
-    facts_of_outputs,
     most_alike,
     relation_of,
 )
@@ -168,6 +165,7 @@ class EarlierCalls:
     ) -> None:
         """Prepare for failures of a kind of an operator; `known` are its cases in run order."""
         self._process, self._operator, self._known = process, operator, known
+        self._spec_file = spec_file
         self._maker = None if spec_file is None else StepMaker(spec_file)
         # A call that has other bits alone fails in another way after related calls.
         self._failure = kind if kind in (*NOT_OF_STATE, *KINDS_OF_SEVERAL_CALLS) else "state"
@@ -180,7 +178,7 @@ class EarlierCalls:
         known = self._known
         first, last = reproduction.calls
         pair, target = self._most_alike_pair(first, last), self._target(last)
-        different = () if pair is None else differing(*map(_facts, pair))
+        different = () if pair is None else differing(*map(self._facts, pair))
         trials = [Trial(known[first.case], target, True)]
         trials += self._trials(candidates(target, [*known.values()]), last)
         trials += [] if pair is None else self._variations(pair[0], known[last.case])
@@ -222,6 +220,9 @@ class EarlierCalls:
         contents = {f"{CONTENT}{n}": call for n in case.data_inputs if call.inverted_data}
         return replace(known, facts={**known.facts, **contents})
 
+    def _facts(self, step: Step) -> dict[str, object]:
+        return facts_of(call_of(step), step.inputs.__getitem__, self._spec_file)
+
     def _step(self, case: str) -> Step:
         return step_of(self._operator, self._operator.cases[case])
 
@@ -246,7 +247,7 @@ class EarlierCalls:
         made: Counter[tuple[str, ...]] = Counter()
         for case in valid[:: max(1, len(valid) // _VARIED)]:
             for changed in parts_taken(step, self._step(case)):
-                what = differing(_facts(changed), _facts(step))
+                what = differing(self._facts(changed), self._facts(step))
                 first = self._valid(changed) if made[what] < _VARIATIONS else None
                 fails = self._fails_after(first, failing)
                 if first is not None and fails is not None:
@@ -254,7 +255,7 @@ class EarlierCalls:
                     outputs = first.golden or ()
                     types = (type_name(array.dtype) for array in outputs)
                     of_outputs = facts_of_outputs((array.shape for array in outputs), types)
-                    facts = {**_facts(first), **of_outputs}
+                    facts = {**self._facts(first), **of_outputs}
                     yield Trial(Known("", None, facts, "outputs"), last, fails)
 
     def _serialized(self, pair: Sequence[Step] | None) -> tuple[SerializedCall, ...]:
@@ -307,10 +308,6 @@ class EarlierCalls:
             else:
                 break
             trials += self._trials(earlier, last)
-
-
-def _facts(step: Step) -> dict[str, object]:
-    return facts_of(call_of(step), step.inputs.__getitem__)
 
 
 def parts_taken(one: Step, other: Step) -> Iterator[Step]:

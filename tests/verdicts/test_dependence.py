@@ -10,15 +10,14 @@ import pytest
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import Array
 from opcert.arrays.layouts import C_ORDER
-from opcert.arrays.tensor_functions import filled, vector
+from opcert.arrays.tensor_functions import filled, scalar, vector
 from opcert.run.session import Step
+from opcert.verdicts.call_facts import differing, facts_of
 from opcert.verdicts.dependence import (
     Known,
     Relation,
     Trial,
-    differing,
     explained_by,
-    facts_of,
     known_case,
     most_alike,
     relation_of,
@@ -74,10 +73,27 @@ def test_data_that_a_call_describes_without_values_have_a_content() -> None:
     assert differing(one, other) == ("content of data",)
 
 
+def test_an_axis_counted_from_the_front_and_the_extent_along_it_are_facts() -> None:
+    suite = core_suite()
+    first, last, other = (
+        facts_of(
+            Call({"data": filled("f32", shape), "axis": scalar("i64", axis)}, {}),
+            {"data": np.zeros(shape, np.float32)}.__getitem__,
+            suite.spec_files["openvino/VariadicSplit-1"],
+        )
+        for shape, axis in (((2, 3), -1), ((4, 3), 1), ((2, 3), 0))
+    )
+    assert first["position of axis"] == last["position of axis"]
+    assert first["extent along axis of data"] == last["extent along axis of data"]
+    # They follow from the value, and from the shape.
+    assert differing(first, other) == ("value of axis",)
+    assert differing(last, first) == ("value of axis", "shape of data")
+
+
 def test_data_of_an_invalid_call_have_a_content_as_those_of_its_baseline() -> None:
     suite = core_suite()
     case = next(c for _, c in suite.cases.values() if c.violated_rule == "gather-8/axis-range")
-    facts = known_case(suite, case.id).facts
+    facts = known_case(suite, {}, case.id).facts
     assert "content of data" in facts
     assert "value of data" not in facts
     assert "value of axis" in facts
