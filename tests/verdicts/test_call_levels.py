@@ -17,8 +17,10 @@ from opcert.verdicts.call_levels import (
     levels_of_data,
     levels_of_outputs,
 )
+from opcert.verdicts.case_levels import points_of_cases
 from opcert.verdicts.condition_text import level_text
 from tests import shipped
+from tests.faults.finding import core_suite
 
 
 def test_numbers_of_note_are_levels_of_the_argument_that_has_them() -> None:
@@ -81,3 +83,9 @@ def test_the_last_extents_of_outputs_are_levels() -> None:
     assert levels["outputs trailing"] == {"5 to 8", "9 to 16", "0"}
     assert level_text("outputs tail", "odd") == "outputs whose last extent is odd"
     assert level_text("outputs trailing", "5 to 8") == "outputs with a last extent of 5 to 8"
+
+
+def test_equal_levels_of_cases_are_kept_once() -> None:
+    points = points_of_cases(core_suite().operators["openvino/Broadcast-1"], None)
+    levels = [each for own in points.values() for point in own for each in point]
+    assert len({*map(id, levels)}) == len({*levels}) < len(points) < len(levels)
