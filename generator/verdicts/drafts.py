@@ -260,6 +260,9 @@ def _tried(first: Draft, second: Draft, table: LevelTable) -> dict[Condition, bo
         if _are_of_one_bug(first, second):
             shared = _shared_terms(own[0], own[1], table)
         tried |= dict.fromkeys((shared, *_parts(shared)), True)
+    if shared and not _are_of_one_bug(first, second):
+        # That of one may say exactly what the other one says by chance.
+        tried |= dict.fromkeys(own, True)
     if _are_of_one_bug(first, second):
         for condition in (*own, *(part for whole in own for part in _parts(whole))):
             tried.setdefault(condition, not {*condition}.isdisjoint(shared))

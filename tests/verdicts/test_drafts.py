@@ -68,6 +68,15 @@ def test_a_part_of_one_condition_may_explain_the_failures_of_both() -> None:
     assert conditions(first, second) == [of(a="0")]
 
 
+def test_of_kinds_that_share_a_term_the_condition_of_one_may_say_exactly_when_both_fail() -> None:
+    def fails(case: dict[str, str]) -> bool:
+        return case["a"] == "0" and case["b"] != "4"
+
+    first = draft("mutated-input", of(a="0", b="0123"), fails)
+    second = draft("shape", of(a="0", c="4"), fails)
+    assert conditions(first, second) == [of(a="0", b="0123")]
+
+
 def test_a_value_and_a_crash_are_one_bug_if_their_conditions_share_a_term() -> None:
     first = draft("crash", of(a="0", b="0123"), has_a_0)
     second = draft("value", of(a="0", c="4"), has_a_0)
