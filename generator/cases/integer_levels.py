@@ -260,12 +260,13 @@ def _rounds(value: int, n: int | None) -> Iterator[str]:
 
 
 def places_of(integers: Sequence[int], n: int | None) -> list[int]:
-    """Return the places of elements that have a point of their own, next to a size or none."""
+    """Return the places of elements that have a point of their own; `n` is their size, if any."""
     count = len(integers)
     if count <= _MAX_PLACES:
         return [*range(count)]
-    places = [0, 1, count // 2, count - 2, count - 1]
-    places += [integers.index(min(integers)), integers.index(max(integers))]
+    ends = integers.index(min(integers)), integers.index(max(integers))
     # The first element in each region has one.
-    regions = {(*_regions(value, n), *_rounds(value, n)): value for value in reversed(integers)}
-    return sorted({*places, *map(integers.index, regions.values())})
+    first: dict[tuple[str, ...], int] = {}
+    for place, value in enumerate(integers):
+        first.setdefault((*_regions(value, n), *_rounds(value, n)), place)
+    return sorted({0, 1, count // 2, count - 2, count - 1, *ends, *first.values()})

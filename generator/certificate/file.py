@@ -215,9 +215,10 @@ def certificate_file(path: Path) -> Path:
     if not path.is_dir():
         return path
     file = path / CERTIFICATE_FILE
+    if file.exists():
+        return file
     others = path.glob(f"*/{CERTIFICATE_FILE}")
-    names = sorted(other.parent.name for other in others if other.is_file())
-    if names and not file.exists():
+    if names := sorted(other.parent.name for other in others if other.is_file()):
         listed = names if len(names) <= 20 else [*names[:19], "...", names[-1]]
         raise OpcertError(
             f"{path}: found certificates of {len(names)} configurations; expected one "

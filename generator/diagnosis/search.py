@@ -318,8 +318,8 @@ class Search:
         cases = np.zeros(matched.shape[1], bool)
         best, best_flags = -np.inf, flags
         most = float(self._fails @ np.any(matched, axis=0))
-        # All levels but one may cost no more than two, so that more levels may be worth it, but not
-        # once more cases pass than the failures that are left outweigh.
+        # All levels but one may cost no more than two, so that more levels may be worth it. These
+        # explain all failures at best, and keep the passing cases so far.
         while (is_useful & ~flags).any() and most - price * (self._passes @ cases) > best:
             values = float(weights @ cases) + floats @ (weights * ~cases)
             values[flags | ~is_useful] = -np.inf

@@ -45,9 +45,9 @@ from opcert.verdicts.reproduction import VALUE_KINDS, FreshCall
 # A condition separates cases if so many of those that fail have it, and no more than so many of
 # those that pass.
 _COMMON, _RARE = 0.95, 0.2
-# A point as pairs. Thousands of points have the same levels of most factors: these are kept once.
-_LevelsOfFactor: TypeAlias = tuple[str, frozenset[str]]
-_Levels: TypeAlias = tuple[_LevelsOfFactor, ...]
+# A point as pairs. Thousands of points have most pairs in common, of which each is kept once.
+_Pair: TypeAlias = tuple[str, frozenset[str]]
+_Pairs: TypeAlias = tuple[_Pair, ...]
 
 
 @dataclass(frozen=True)
@@ -148,11 +148,11 @@ def case_levels(
 
 def points_of_cases(
     operator: OperatorSuite, of_spec: LevelledCalls | None
-) -> dict[str, list[_Levels]]:
+) -> dict[str, list[_Pairs]]:
     """Return the levels of each case at each of its points."""
     calls = {case.id: call_of_case(operator, case) for case in operator.cases.values()}
-    points: dict[str, list[_Levels]] = {}
-    kept: dict[_LevelsOfFactor, _LevelsOfFactor] = {}
+    points: dict[str, list[_Pairs]] = {}
+    kept: dict[_Pair, _Pair] = {}
     for case in operator.cases.values():
         call, is_valid = calls[case.id], case.expects == "outputs"
         if is_valid:
@@ -184,13 +184,13 @@ def points_of_cases(
         if of_spec is not None:
             own |= of_spec.narrowing(call, is_valid, partial(_bare_step, operator, case))
         points[case.id] = [
-            tuple(kept.setdefault(each, each) for each in {**levels, **own}.items())
+            tuple(kept.setdefault(pair, pair) for pair in {**levels, **own}.items())
             for levels in known
         ]
     return points
 
 
-def _table(points: Mapping[str, Sequence[_Levels]]) -> LevelTable:
+def _table(points: Mapping[str, Sequence[_Pairs]]) -> LevelTable:
     """Return the levels of cases as a table."""
     # Of conditions that are worth the same, that of the first factors is preferred.
     factors: dict[str, dict[str, None]] = {

@@ -260,15 +260,15 @@ def _tried(first: Draft, second: Draft, table: LevelTable) -> dict[Condition, bo
         if _are_of_one_bug(first, second):
             shared = _shared_terms(own[0], own[1], table)
         tried |= dict.fromkeys((shared, *_parts(shared)), True)
-    if shared and not _are_of_one_bug(first, second):
-        # That of one may say exactly what the other one says by chance.
-        tried |= dict.fromkeys(own, True)
     if _are_of_one_bug(first, second):
         for condition in (*own, *(part for whole in own for part in _parts(whole))):
             tried.setdefault(condition, not {*condition}.isdisjoint(shared))
         # One search has split what differs in the levels of a factor.
         if len(own) == 2 and not {*first.kinds}.isdisjoint(second.kinds):
             tried.setdefault(_joined(own[0], own[1], table), False)
+    elif shared:
+        # The other terms of one condition may hold for the failures of the other cause, too.
+        tried |= dict.fromkeys(own, True)
     tried.pop((), None)
     return tried
 
