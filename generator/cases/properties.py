@@ -16,7 +16,6 @@ from opcert.arrays.calls import (
     Tensor,
     broadcasts,
     extent_kinds,
-    python_slice,
     tensors_in,
 )
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS
@@ -50,7 +49,6 @@ from opcert.roles.axes import AxesRole
 from opcert.roles.data import DataRole
 from opcert.roles.drawing import names_of_place
 from opcert.roles.role import OMITTED, ListRole, Role
-from opcert.roles.spans import SpansRole
 
 OUTPUT_LENGTH, OUTPUT_EXTENTS = "output length", "output extents"
 # On how many axes an output differs from the data: on none, one or several.
@@ -109,12 +107,17 @@ class Properties:
         whole += _counts(located, shape)
         whole.append((FEWER, [*_shorter_lists(lists.values())]))
         whole += _of_all_axes(shape, located, outputs)
+        roles = self._spec.bound_roles
+        selected: dict[int | None, range] = {
+            axis: indices for role in roles for axis, indices in role.selected_in(call).items()
+        }
         points: list[Point] = []
         of_call = _point(whole)
         for place in _places_in(call, located, len(shape)):
             levels = [*levels_of_elements(call, place, lists)]
             if data is not None and tensor is not None:
-                levels += _of_axis(data.name, tensor, place, lists, outputs)
+                own = selected.get(place[0])
+                levels += _of_axis(data.name, tensor, place, lists, outputs, own)
             points.append({**of_call, **_point(levels)})
         return points
 
@@ -310,8 +313,9 @@ def _of_axis(
     place: Place,
     lists: Mapping[str, Integers],
     outputs: Sequence[Sequence[int]],
+    selected: range | None,
 ) -> Iterator[Levels]:
-    """Yield the levels of an axis of data, and how much of it an output has."""
+    """Yield the levels of an axis of data, what is selected of it, and what an output has of it."""
     axis, elements = place
     if axis is None or not outputs:
         return
@@ -330,7 +334,10 @@ def _of_axis(
     yield f"{data} outer", [range_of(math.prod(shape[:axis]))]
     yield f"{data} inner", [range_of(inner)]
     yield f"{data} bytes", [multiple_of(size)] if size else []
-    yield from _of_slice(data, length, elements, lists)
+    if selected is not None and length:
+        ends = {"first": 0, "last": length - 1}
+        how = {name: "with" if end in selected else "without" for name, end in ends.items()}
+        yield f"{data} slice", [f"{how[name]} the {name} element" for name in ends]
     # Of a list with an element for each output, the element says which output.
     numbers = [
         k
@@ -338,24 +345,10 @@ def _of_axis(
         if isinstance(lists[name].axes, int) and len(lists[name].values) == len(outputs)
     ]
     output = outputs[numbers[0] if numbers else 0]
-    if len(output) == len(shape):
+    if selected is not None:
+        yield OUTPUT_LENGTH, [_taken(len(selected), length)]
+    elif len(output) == len(shape):
         yield OUTPUT_LENGTH, [_taken(output[axis], length)]
-
-
-def _of_slice(
-    data: str, length: int, elements: Mapping[str, int], lists: Mapping[str, Integers]
-) -> Iterator[Levels]:
-    """Yield whether the slice of an axis, if the call has one, selects the ends of the axis."""
-    slices: dict[str, int] = {
-        role.part: lists[name].values[k]
-        for name, k in elements.items()
-        if isinstance(role := lists[name].role, SpansRole)
-    }
-    if length and len(slices) == len(SpansRole.part_names):
-        selected = python_slice(length, *(slices[part] for part in SpansRole.part_names))
-        ends = {"first": 0, "last": length - 1}
-        how = {name: "with" if end in selected else "without" for name, end in ends.items()}
-        yield f"{data} slice", [f"{how[name]} the {name} element" for name in ends]
 
 
 def _stretched_axes(

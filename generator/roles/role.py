@@ -175,6 +175,11 @@ class Role(Argument):
             return len(shape)
         return shape[axis] if axis < len(shape) else 0
 
+    def selected_in(self, call: Call) -> Mapping[int, range]:
+        """Return the indices that a valid call selects of axes of data, if it selects a range."""
+        del call
+        return {}
+
     # What a subclass overrides
 
     def draw(self, call: Drawing) -> Any:

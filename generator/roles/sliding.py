@@ -11,7 +11,7 @@ from opcert.roles.argument import ElementKind
 from opcert.roles.data import DataRole, PartRole, PerAxis
 from opcert.roles.drawing import Drawing, distinct, near, parted, places
 from opcert.roles.plain_values import ModeRole
-from opcert.roles.role import Requirement
+from opcert.roles.role import Requirement, Role
 
 Interval = tuple[int, int, int]
 
@@ -102,6 +102,16 @@ class WindowsRole(PerAxis, PartRole):
         if call.integer(offset, f"whole {axis}", 0, 1):
             first, last = 0, n - 1
         return first, last + 1 - first, call.pick(stride, f"other {axis}", (1, 1, 2, -1, -2, 3))
+
+    def selected_in(self, call: Call) -> Mapping[int, range]:
+        """Return what windows reach, or the part of it that a description has room for."""
+        if self is not self.parts[0]:
+            return {}
+        windows = zip(*(part.values_in(call) for part in self.parts), strict=False)
+        reached = [range(first, first + size)[::stride] for first, size, stride in windows]
+        for role in self.referrers("windows", Role):
+            reached = [own[:most] for own, most in zip(reached, role.values_in(call), strict=False)]
+        return dict(enumerate(reached[: self.data.tensor_of(call).rank]))
 
     @property
     def lengths(self) -> tuple[str, str] | None:

@@ -1,8 +1,9 @@
 """The role `spans`: starts, stops and steps of slices, and what `slicing_steps` shares with it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import repeat
 from typing import ClassVar, Literal
 
 from opcert.arrays.calls import Call, python_slice
@@ -55,6 +56,16 @@ class SlicePartRole(PartRole):
         if types:
             holds = " and ".join(_where_given(part, rule.holds) for part, rule in types)
             yield self.requirement("type", f"{'; '.join(texts)}.", holds, when="True")
+
+    def slices_in(self, call: Call) -> Iterator[tuple[int, slice]]:
+        """Yield the axis that each slice concerns, and the slice."""
+        raise NotImplementedError
+
+    def selected_in(self, call: Call) -> Mapping[int, range]:
+        """Return what the slices select; the first part does so for all."""
+        shape = self.data.tensor_of(call).shape
+        slices = self.slices_in(call) if self is self.parts[0] else ()
+        return {axis: range(shape[axis])[own] for axis, own in slices}
 
     @property
     def _lists(self) -> list[ListRole]:
@@ -167,6 +178,12 @@ class SpansRole(SlicePartRole):
     def axes_in(self, call: Call) -> Sequence[int]:
         """Return the sliced axes."""
         return range(call.inputs[self.of].rank) if self.axes is None else self.axes.axes_in(call)
+
+    def slices_in(self, call: Call) -> Iterator[tuple[int, slice]]:
+        """Yield the slice of each sliced axis."""
+        numbers = [part.values_in(call) or repeat(None) for part in self.parts]
+        for axis, *own in zip(self.axes_in(call), *numbers, strict=False):
+            yield axis, slice(*own)
 
     @property
     def _lists(self) -> list[ListRole]:

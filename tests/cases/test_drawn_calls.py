@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 
 from opcert.arrays.calls import Call, Tensor
+from opcert.arrays.element_types import same_bytes
+from opcert.arrays.patterns import materialize
+from opcert.cases.conditions import Conditions
 from opcert.cases.drawn import draw_call, drawn_calls
 from opcert.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable
-from opcert.specification.files import read_spec, read_specs_in
+from opcert.specification.files import golden_outputs, read_spec, read_specs_in
 from opcert.specification.model import Spec
+from tests import shipped as shipped_specs
 from tests.roles.made_up import checked_calls, random_calls, read
 from tests.small_spec import spec as small_spec
 
@@ -76,6 +80,26 @@ def test_data_repeat_the_last_axis_and_keep_another_or_the_reverse(
         other += kept[-1:] == [True] and any(repeated)
     assert last >= 6
     assert other >= 6
+
+
+@pytest.mark.parametrize(
+    "operator", ["openvino/Slice-8", "openvino/StridedSlice-1", "directml/DML_OPERATOR_SLICE1"]
+)
+def test_an_output_has_what_roles_say_that_a_call_selects(operator: str) -> None:
+    spec_file = shipped_specs.spec(operator.partition("/")[2])
+    decided = 0
+    for _, call, _ in islice(drawn_calls(spec_file.spec, 0), 120):
+        if Conditions(spec_file.spec).ambiguity(call) is None:
+            arrays = {name: materialize(tensor) for name, tensor in call.inputs.items()}
+            (output,) = golden_outputs(spec_file.reference, arrays, call.attributes)
+            data = arrays[spec_file.spec.leading_key]
+            selected: dict[int, range] = {}
+            for role in spec_file.spec.bound_roles:
+                selected |= role.selected_in(call)
+            each = [selected.get(axis, range(n)) for axis, n in enumerate(data.shape)]
+            assert same_bytes(data[np.ix_(*each)].reshape(output.shape), output), call
+            decided += 1
+    assert decided > 100
 
 
 def test_a_call_depends_on_the_seed_and_its_number_alone() -> None:
