@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
 from opcert.arrays.calls import Call
 from opcert.arrays.element_types import INTEGERS
@@ -12,6 +12,7 @@ from opcert.roles.axes import AxesRole
 from opcert.roles.data import PartRole, PerAxis
 from opcert.roles.drawing import names_near, names_of_place
 from opcert.roles.role import ListRole, Role
+from opcert.roles.slicing_steps import MaskRole
 
 # The least numbers of the ranges of extents and of numbers of elements.
 _LEAST = (*range(5), 5, 9, 17, 33, 64, 128, 256, 257, 1024, 1 << 14, 1 << 16)
@@ -89,7 +90,10 @@ def levels_of_integers(call: Call, own: Integers) -> Iterator[Levels]:
     yield from levels_of_list(values)
     if values and isinstance(own.role, ListRole):
         ends = {"at the beginning": str(values[0]), "at the end": str(values[-1])}
-        yield "ends", [f"with {number} {end}" for end, number in ends.items() if number in _LISTED]
+        names = [f"with {number} {end}" for end, number in ends.items() if number in _LISTED]
+        if len(values) > 1:
+            names.append(f"{'alike' if values[0] == values[-1] else 'different'} at both ends")
+        yield "ends", names
     axes = own.axes if isinstance(own.role, AxesRole) else None
     # Axes below 0 count from the end.
     in_order = [k for k in axes if k is not None] if isinstance(axes, Sequence) else values
@@ -140,6 +144,10 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
     values = {
         name: lists[name].values[k] for name, k in elements.items() if k < len(lists[name].values)
     }
+    # To compare an integer with one of another kind says nothing.
+    kinds: dict[str, list[str]] = {}
+    for name in values:
+        kinds.setdefault(_kind(lists[name].role), []).append(name)
     near: dict[str, list[str]] = {}
     for name, value in values.items():
         own, k = lists[name], elements[name]
@@ -149,12 +157,16 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             element_type = "i64"
         near[name] = [*_values(value, n, element_type)]
         yield f"{name} value", near[name]
-        yield f"{name} region", _regions(value, n)
-        yield f"{name} rounds", _rounds(value, n)
-        yield f"{name} sign", [_sign(value)]
-        yield f"{name} parity", ["odd" if value % 2 else "even"]
-        yield f"{name} power", ["a power of 2" if abs(value).bit_count() == 1 else "no power of 2"]
-        yield f"{name} past", [words for words, limit in _PAST.items() if value // limit > 0]
+        if _kind(own.role) != "marks":
+            yield f"{name} region", _regions(value, n)
+            yield f"{name} rounds", _rounds(value, n)
+            yield f"{name} sign", [_sign(value)]
+            yield f"{name} parity", ["odd" if value % 2 else "even"]
+            is_power = abs(value).bit_count() == 1
+            yield f"{name} power", ["a power of 2" if is_power else "no power of 2"]
+            yield f"{name} past", [words for words, limit in _PAST.items() if value // limit > 0]
+            others = {other: values[other] for other in kinds[_kind(own.role)] if other != name}
+            yield f"{name} divisor", _divided(value, {"n": n, **others})
         if len(own.values) > 1:
             rest = {*own.values[:k], *own.values[k + 1 :]}
             alike = ["alike"] if rest == {value} else []
@@ -167,10 +179,8 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             first = each[0] or 0
             if each != [*range(first, first + len(each))]:
                 yield f"{name} place", place_names(k, len(own.values))
-        others = {"n": n, **{other: values[other] for other in values if other != name}}
-        yield f"{name} divisor", _divided(value, others)
     equality: dict[str, list[str]] = {}
-    for one, other in combinations(values, 2):
+    for one, other in chain.from_iterable(combinations(names, 2) for names in kinds.values()):
         difference = values[one] - values[other]
         ways = (
             ("other than", "above" if difference > 0 else "below") if difference else ("equal to",)
@@ -180,6 +190,11 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
         if _is_of_an_end(lists[one].role) and _is_of_an_end(lists[other].role):
             yield f"{one} or {other} value", {*near[one], *near[other]}
     yield from equality.items()
+
+
+def _kind(role: Role) -> str:
+    """Return what integers are: marks of a mask, numbers of axes, or numbers of elements."""
+    return "marks" if isinstance(role, MaskRole) else "axes" if role.counts_axes else "elements"
 
 
 def _is_of_an_end(role: Role) -> bool:
@@ -214,12 +229,12 @@ def _orders(integers: Sequence[int]) -> Iterator[str]:
     count = len(integers)
     steps = {b - a for a, b in pairwise(integers)}
     yield "rising" if min(steps) > 0 else "not rising"
-    if steps == {0}:
-        yield "all alike"
-    elif max(steps) < 0:
+    yield "all alike" if steps == {0} else "not all alike"
+    if max(steps) < 0:
         yield "falling"
     if len({*integers}) < count:
         yield "with equal elements"
+        yield f"with equal elements{'' if 0 in steps else ', none of them'} side by side"
     if steps in ({1}, {-1}) and 0 in (integers[0], integers[-1]):
         yield "in order from 0" if steps == {1} else "in order down to 0"
     if sorted(integers) == [*range(count)]:

@@ -6,7 +6,7 @@ follows from the call: types, ranks, extents, orders, and what the outputs have 
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, permutations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,14 @@ import numpy as np
 from opcert.arrays.calls import (
     Call,
     Tensor,
-    broadcasts,
     extent_kinds,
     tensors_in,
 )
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS
 from opcert.arrays.notable_numbers import numbers_of_note
+from opcert.cases.comparisons import FEWER, comparisons, shorter_lists
 from opcert.cases.conditions import Conditions
 from opcert.cases.integer_levels import (
-    NOT,
     Integers,
     Levels,
     Place,
@@ -47,7 +46,6 @@ from opcert.diagnosis.table import Point
 from opcert.roles.argument import Argument, integers_in
 from opcert.roles.axes import AxesRole
 from opcert.roles.data import DataRole
-from opcert.roles.drawing import names_of_place
 from opcert.roles.role import OMITTED, ListRole, Role
 
 OUTPUT_LENGTH, OUTPUT_EXTENTS = "output length", "output extents"
@@ -57,10 +55,6 @@ _OTHER_EXTENTS = (
     "another extent than the data on one axis",
     "other extents than the data on several axes",
 )
-EQUAL_SHAPES, STRETCHED = "equal shapes", "stretched"
-# Of an axis: that along which the operator works.
-_OWN = "operator's"
-RANKS, WIDTHS, FEWER = "ranks", "widths", "fewer elements"
 
 
 class Properties:
@@ -101,11 +95,7 @@ class Properties:
         tensor = None if data is None else data.tensor_of(call)
         shape = () if tensor is None else tensor.shape
         whole += self._of_names(call)
-        whole += self._comparisons(call, shape, located)
-        whole.append((STRETCHED, [*self._stretched(call, outputs)]))
-        whole.append((WIDTHS, [*_widths(call)]))
-        whole += _counts(located, shape)
-        whole.append((FEWER, [*_shorter_lists(lists.values())]))
+        whole += comparisons(self._spec, call, tensor, [*lists.values()], outputs)
         whole += _of_all_axes(shape, located, outputs)
         roles = self._spec.bound_roles
         selected: dict[int | None, range] = {
@@ -128,7 +118,7 @@ class Properties:
             for role in self._spec.bound_roles
             if isinstance(role, ListRole) and role.name in call.arguments
         ]
-        levels = {FEWER: frozenset(_shorter_lists(lists))}
+        levels = {FEWER: frozenset(shorter_lists(lists))}
         for argument in self._spec.arguments:
             if argument.name in names:
                 value = call.arguments.get(argument.name)
@@ -158,56 +148,6 @@ class Properties:
                 among |= {"a number above 0": max(value) > 0, "a number above 1": max(value) > 1}
                 yield f"{name} special", [words for words, is_so in among.items() if is_so]
 
-    def _comparisons(
-        self, call: Call, shape: Sequence[int], located: Sequence[Integers]
-    ) -> Iterator[Levels]:
-        """Yield how the shapes of inputs compare, also with that of the data.
-
-        Only those of data may be scalars: that an axis is one says nothing about its rank.
-        """
-        own_axes = [own.axes for own in located if isinstance(own.axes, int)]
-        shapes = {
-            argument.name: tensor.shape
-            for argument in self._spec.inputs
-            if (tensor := call.inputs.get(argument.name))
-            and (tensor.shape or isinstance(argument, DataRole))
-        }
-        pairs = [*combinations(shapes.items(), 2)]
-        yield EQUAL_SHAPES, [f"{a} and {b}" for (a, m), (b, n) in pairs if m == n]
-        ranks = [f"other in {a} than in {b}" for (a, m), (b, n) in pairs if len(m) != len(n)]
-        for (a, m), (b, n) in permutations(shapes.items(), 2):
-            ranks += [f"lower in {a} than in {b}"] if len(m) < len(n) else []
-        yield RANKS, ranks
-        for name, own in shapes.items():
-            if len(own) == len(shape):
-                axes = [k for k, (m, n) in enumerate(zip(own, shape, strict=True)) if m < n]
-                names = {x for k in axes for x in place_names(k, len(shape))}
-                if own_axes:
-                    names |= {_OWN if k in own_axes else f"{NOT}{_OWN}" for k in axes}
-                yield f"{name} shorter", names
-
-    def _stretched(self, call: Call, outputs: Sequence[Sequence[int]]) -> Iterator[str]:
-        """Yield which inputs NumPy stretches to the shape of the output, and along which axes."""
-        stretched = []
-        output = outputs[0] if outputs else ()
-        shapes = {
-            argument.name: call.inputs[argument.name].shape
-            for argument in self._spec.inputs
-            if isinstance(argument, DataRole) and argument.name in call.inputs
-        }
-        for name, shape in shapes.items():
-            if axes := _stretched_axes(shape, output, shapes.values()):
-                stretched.append(name)
-                yield name
-                places = {place for axis in axes for place in names_of_place(axis, len(output))}
-                yield from (f"{name} along the {place} axis" for place in places)
-                kept = {k for k, n in enumerate(output) if n > 1 and k not in axes}
-                for side, neighbour in (("after", -1), ("before", 1)):
-                    if any(axis + neighbour in kept for axis in axes):
-                        yield f"{name} along an axis {side} one that it keeps"
-        if len(stretched) > 1:
-            yield "several inputs"
-
     def _data(self, located: Sequence[Integers]) -> DataRole | None:
         """Return the data whose axes integers concern; without any, the first data."""
         related = [data for own in located if (data := getattr(own.role, "data", None)) is not None]
@@ -234,15 +174,6 @@ class Properties:
             yield from levels_of_tensors(tensors, is_variadic=argument.variadic is not None)
             if argument.type in self._of_data:
                 yield from levels_of_numbers(tensors[0])
-
-
-def _widths(call: Call) -> Iterator[str]:
-    """Yield how the type that an attribute names compares with those of inputs."""
-    for (name, to), (other, tensor) in product(call.attributes.items(), call.inputs.items()):
-        if isinstance(to, str) and to in ELEMENT_TYPES:
-            own, size = (ELEMENT_TYPES[of].itemsize for of in (to, tensor.type))
-            if own != size:
-                yield f"{'wider' if own > size else 'narrower'} in {name} than in {other}"
 
 
 def _point(levels: Iterable[Levels]) -> Point:
@@ -274,22 +205,6 @@ def _places_in(call: Call, located: Sequence[Integers], rank: int) -> Iterator[P
         }
         for places in product(*along.values()):
             yield axis, {**elements, **dict(zip(along, places, strict=True))}
-
-
-def _counts(located: Sequence[Integers], shape: Sequence[int]) -> Iterator[Levels]:
-    """Yield whether lists have as many elements as the data has dimensions."""
-    for own in located:
-        if isinstance(own.role, ListRole):
-            difference = len(own.values) - len(shape)
-            how = "fewer" if difference < 0 else "more" if difference else "as many"
-            yield f"{own.role.name} count", [how]
-
-
-def _shorter_lists(lists: Iterable[Integers]) -> Iterator[str]:
-    """Yield which lists have fewer elements than others."""
-    for one, other in permutations((own for own in lists if isinstance(own.role, ListRole)), 2):
-        if len(one.values) < len(other.values):
-            yield f"{one.role.name} than {other.role.name}"
 
 
 def _of_all_axes(
@@ -349,28 +264,6 @@ def _of_axis(
         yield OUTPUT_LENGTH, [_taken(len(selected), length)]
     elif len(output) == len(shape):
         yield OUTPUT_LENGTH, [_taken(output[axis], length)]
-
-
-def _stretched_axes(
-    shape: Sequence[int], output: Sequence[int], others: Iterable[Sequence[int]]
-) -> list[int]:
-    """Return the axes of an output along which a smaller tensor is stretched.
-
-    Where the tensor does not fit elsewhere, it is stretched to the extent of another one.
-    """
-    if len(shape) > len(output):
-        return []
-
-    def aligned(own: Sequence[int]) -> tuple[int, ...]:
-        return (*[1] * (len(output) - len(own)), *own)
-
-    fits = broadcasts(shape, output)
-    extents = [aligned(own) for own in others if len(own) <= len(output)]
-    return [
-        k
-        for k, (n, m) in enumerate(zip(aligned(shape), output, strict=True))
-        if n == 1 < m and (fits or any(own[k] == m for own in extents))
-    ]
 
 
 def _taken(extent: int, length: int) -> str:

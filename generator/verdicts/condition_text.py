@@ -6,16 +6,17 @@ from typing import ClassVar
 
 from pydantic import ConfigDict
 
-from opcert.cases.integer_levels import NOT, number_of
-from opcert.cases.properties import (
+from opcert.cases.comparisons import (
+    EQUAL_OUTPUTS,
     EQUAL_SHAPES,
     FEWER,
-    OUTPUT_EXTENTS,
-    OUTPUT_LENGTH,
+    MARKS,
     RANKS,
     STRETCHED,
     WIDTHS,
 )
+from opcert.cases.integer_levels import NOT, number_of
+from opcert.cases.properties import OUTPUT_EXTENTS, OUTPUT_LENGTH
 from opcert.diagnosis.table import Condition, LevelTable
 from opcert.errors import listed
 from opcert.verdicts.call_levels import (
@@ -44,10 +45,11 @@ _PHRASES = {
     POSITION: "a change at the position {1}",
     NARROWED: "{1}",
     NEIGHBOUR: "the difference '{1}' from the previous call",
-    EQUAL_SHAPES: "the same shape of {1}",
+    **dict.fromkeys((EQUAL_SHAPES, EQUAL_OUTPUTS), "the same shape of {1}"),
     RANKS: "a rank that is {1}",
     WIDTHS: "elements that are {1}",
     FEWER: "fewer elements of {1}",
+    MARKS: "a 1 of {1}",
     STRETCHED: "a stretching of {1}",
     OUTPUT_EXTENTS: "outputs with {1}",
     OUTPUT_LENGTH: "outputs with {1}",
@@ -66,6 +68,7 @@ _PHRASES = {
     "empty": "an empty {1} tensor of {0}",
     "special": "{1} in {0}",
     "count": "{1} elements of {0} than the data has dimensions",
+    "amount": "{1} elements of {0} than the axis of data has",
     "positive": "{1} positive elements of {0}",
     "negative": "{1} negative elements of {0}",
     "greatest": "a greatest element of {1} in {0}",
@@ -102,6 +105,7 @@ _OF_LEVELS = {
     ("outer", "1"): "1 place of {0} before the axis",
     ("extents", "0"): "{0} without elements",
     ("count", "as many"): "as many elements of {0} as the data has dimensions",
+    ("amount", "as many"): "as many elements of {0} as the axis of data has",
     **{("value", end): f"{{0}} = the {end} of its type" for end in ("least", "greatest")},
 }
 _SINGLE = (["1", "element"], ["1", "place"])

@@ -6,11 +6,19 @@ from opcert.cases.integer_levels import levels_of_order, number_of
 
 
 @pytest.mark.parametrize(
-    ("integers", "expected"), [((1, 0), False), ((1, 0, 1), True), ((1, 1), True)]
+    ("integers", "expected"),
+    [
+        ((1, 0), []),
+        ((1, 0, 1), ["", ", none of them side by side"]),
+        ((1, 1, 0), ["", " side by side"]),
+    ],
 )
-def test_equal_elements_are_a_level(integers: tuple[int, ...], expected: bool) -> None:
+def test_equal_elements_are_a_level_and_whether_they_are_neighbours(
+    integers: tuple[int, ...], expected: list[str]
+) -> None:
     (_, words), *_ = levels_of_order(integers)
-    assert ("with equal elements" in words) is expected
+    equal = "with equal elements"
+    assert [word.removeprefix(equal) for word in words if word.startswith(equal)] == expected
 
 
 def test_ranges_of_numbers_are_in_order() -> None:

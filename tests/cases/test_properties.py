@@ -8,14 +8,24 @@ import pytest
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import filled, vector
+from opcert.cases.comparisons import EQUAL_OUTPUTS
 from opcert.cases.conditions import Conditions
 from opcert.cases.properties import OUTPUT_EXTENTS, Properties
 from opcert.suite.spec_check import valid_calls
 from opcert.verdicts.condition_text import level_text
 from tests import shipped
-from tests.points import BROADCAST, GATHER, SLICE, SPECS, has, points, sliced
+from tests.points import BROADCAST, GATHER, SLICE, SPECS, SPLIT, has, points, sliced
+
+BUT_FOR_ONES = "the data and an output but for extents of 1"
+LATER = "new_axis_mask after one of ellipsis_mask"
 
 each_spec_at_length = shipped.at_length("name", zip(SPECS))
+
+
+def split(lengths: tuple[int, ...]) -> Call:
+    """A call that splits the first axis of (5, 2)."""
+    inputs = {"data": filled("f32", (5, 2)), "axis": vector("i64", (0,))}
+    return Call({**inputs, "split_lengths": vector("i64", lengths)}, {})
 
 
 @pytest.mark.parametrize(
@@ -44,6 +54,65 @@ def test_a_list_has_as_many_elements_as_the_data_has_dimensions_or_not(
     call = Call({"data": filled("f32", (3, 3)), "repeats": vector("i64", repeats)}, {})
     for point in points("openvino/Tile-1", call, (6, 6)):
         assert point["repeats count"] == {level}
+
+
+@pytest.mark.parametrize(
+    ("lengths", "levels"),
+    [
+        ((2, 1, 2), {"count": "more", "amount": "fewer"}),
+        ((3, 0, 0, 1, 1), {"count": "more", "amount": "as many"}),
+        ((5,), {"count": "fewer", "amount": "fewer"}),
+        ((4, 0, 0, 0, 0, 1), {"amount": "more"}),
+    ],
+)
+def test_a_list_has_as_many_elements_as_its_axis_has_or_not(
+    lengths: tuple[int, ...], levels: Mapping[str, str]
+) -> None:
+    call = split(lengths)
+    outputs = [(length, 2) for length in lengths]
+    for point in points(SPLIT, call, *outputs):
+        assert has(point, {f"split_lengths {aspect}": level for aspect, level in levels.items()})
+
+
+@pytest.mark.parametrize(
+    ("lengths", "equal"),
+    [
+        ((2, 1, 2), "two outputs with elements"),
+        ((5, 0, 0), "no two outputs"),
+    ],
+)
+def test_whether_two_outputs_have_one_shape_is_a_level(
+    lengths: tuple[int, ...], equal: str
+) -> None:
+    call = split(lengths)
+    for point in points(SPLIT, call, *((length, 2) for length in lengths)):
+        assert equal in point[EQUAL_OUTPUTS]
+
+
+@pytest.mark.parametrize(
+    ("output", "equal"),
+    [
+        ((3, 2), {"the data and the last axes of an output", BUT_FOR_ONES}),
+        ((3, 1, 2), {BUT_FOR_ONES}),
+        ((2, 3, 2), {"the data and the last axes of an output"}),
+        ((2, 3), set()),
+    ],
+)
+def test_what_an_output_has_of_the_shape_of_data_is_a_level(
+    output: tuple[int, ...], equal: set[str]
+) -> None:
+    call = Call({"data": filled("f32", (3, 2)), "target_shape": vector("i64", output)}, {})
+    for point in points(BROADCAST, call, output):
+        assert point[EQUAL_OUTPUTS] == equal
+
+
+def test_where_the_marks_of_one_mask_come_after_those_of_another_is_a_level() -> None:
+    lists = dict.fromkeys(("begin", "end"), vector("i64", (0, 0, 1)))
+    masks = {"begin_mask": [1, 0, 0], "end_mask": [0, 0, 0], "new_axis_mask": [0, 1]}
+    masks["ellipsis_mask"] = [1]
+    call = Call({"data": filled("f32", (2, 2)), **lists}, masks)
+    for point in points("openvino/StridedSlice-1", call, (2, 1, 1)):
+        assert point["marks"] == {"new_axis_mask after one of begin_mask", LATER}
 
 
 def test_what_is_computed_has_no_numbers_of_note_where_its_numbers_are_unknown() -> None:
