@@ -189,6 +189,10 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
         # What is added at both ends of an axis is seldom wrong at one of them alone.
         if _is_of_an_end(lists[one].role) and _is_of_an_end(lists[other].role):
             yield f"{one} or {other} value", {*near[one], *near[other]}
+            n = lists[one].role.extent_in(call, axis or 0) or 0
+            total = values[one] + values[other]
+            side = "below" if total < n else "above" if total > n else "equal to"
+            yield f"{one} and {other} sum", [f"{side} n"]
     yield from equality.items()
 
 

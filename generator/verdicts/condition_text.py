@@ -83,6 +83,7 @@ _PHRASES = {
     "before": "{1} before the element of {0}",
     "after": "{1} after the element of {0}",
     "place": "the {1} element of {0}",
+    "sum": "a sum of {0} {1}",
     "axis": "the {1} axis of {0}",
     "slice": "a slice {1} of the axis",
     "along": "{0} {1} along the axis",

@@ -102,6 +102,14 @@ def test_a_number_on_either_side_of_an_axis_is_a_level() -> None:
     assert not any(" or " in factor for factor in points(SLICE, sliced(start=0, stop=2), (2, 3))[0])
 
 
+@pytest.mark.parametrize(("before", "sum_"), [(0, "below n"), (1, "equal to n"), (2, "above n")])
+def test_how_much_is_added_on_both_sides_of_an_axis_is_a_level(before: int, sum_: str) -> None:
+    pads = {"pads_begin": vector("i64", (before,)), "pads_end": vector("i64", (4,))}
+    call = Call({"data": filled("f32", (5,)), **pads}, {})
+    (point,) = points("openvino/Pad-1", call, (9 + before,))
+    assert point["pads_begin and pads_end sum"] == {sum_}
+
+
 def test_a_target_belongs_to_the_axis_that_it_stretches() -> None:
     inputs = {"data": filled("f32", (1, 3)), "target_shape": vector("i64", (7, 4, 3))}
     stretched, kept = points(BROADCAST, Call(inputs, {"mode": "numpy"}), (7, 4, 3))
