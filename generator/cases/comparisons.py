@@ -12,8 +12,8 @@ from opcert.roles.role import ListRole
 from opcert.roles.slicing_steps import MaskRole
 from opcert.specification.model import Spec
 
-EQUAL_SHAPES, EQUAL_OUTPUTS, STRETCHED = "equal shapes", "equal outputs", "stretched"
-RANKS, WIDTHS, FEWER, MARKS = "ranks", "widths", "fewer elements", "marks"
+EQUAL_SHAPES, EQUAL_SIZES, EQUAL_OUTPUTS = "equal shapes", "equal sizes", "equal outputs"
+STRETCHED, RANKS, WIDTHS, FEWER, MARKS = "stretched", "ranks", "widths", "fewer elements", "marks"
 # Of an axis: that along which the operator works.
 _OWN = "operator's"
 
@@ -32,6 +32,7 @@ def comparisons(
     located = [own for own in lists if own.axes is not None]
     shape = () if data is None else data.shape
     yield from _shapes(spec, call, shape, located)
+    yield EQUAL_SIZES, equal_sizes(spec, call)
     yield EQUAL_OUTPUTS, _equal_outputs(data, outputs)
     yield STRETCHED, _stretched(spec, call, outputs)
     yield WIDTHS, _widths(call)
@@ -67,6 +68,15 @@ def _shapes(
             if own_axes:
                 names |= {_OWN if k in own_axes else f"{NOT}{_OWN}" for k in axes}
             yield f"{name} shorter", names
+
+
+def equal_sizes(spec: Spec, call: Call) -> Iterator[str]:
+    """Yield which inputs of several elements have equally many, whatever their shapes are."""
+    named = {argument.name: call.inputs.get(argument.name) for argument in spec.inputs}
+    sizes = {name: tensor.size for name, tensor in named.items() if tensor is not None}
+    for (a, m), (b, n) in combinations(sizes.items(), 2):
+        if m == n > 1:
+            yield f"{a} and {b}"
 
 
 def _stretched(spec: Spec, call: Call, outputs: Sequence[Sequence[int]]) -> Iterator[str]:

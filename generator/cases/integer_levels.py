@@ -94,6 +94,8 @@ def levels_of_integers(call: Call, own: Integers) -> Iterator[Levels]:
         if len(values) > 1:
             names.append(f"{'alike' if values[0] == values[-1] else 'different'} at both ends")
         yield "ends", names
+        if len(values) == 1:
+            yield "order", ["all alike"]
     axes = own.axes if isinstance(own.role, AxesRole) else None
     # Axes below 0 count from the end.
     in_order = [k for k in axes if k is not None] if isinstance(axes, Sequence) else values

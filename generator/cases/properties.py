@@ -19,7 +19,7 @@ from opcert.arrays.calls import (
 )
 from opcert.arrays.element_types import ELEMENT_TYPES, INTEGERS
 from opcert.arrays.notable_numbers import numbers_of_note
-from opcert.cases.comparisons import FEWER, comparisons, shorter_lists
+from opcert.cases.comparisons import EQUAL_SIZES, FEWER, comparisons, equal_sizes, shorter_lists
 from opcert.cases.conditions import Conditions
 from opcert.cases.integer_levels import (
     Integers,
@@ -44,7 +44,7 @@ from opcert.cases.tensor_levels import (
 )
 from opcert.diagnosis.table import Point
 from opcert.roles.argument import Argument, integers_in
-from opcert.roles.axes import AxesRole
+from opcert.roles.axes import AxesRole, PermutationRole
 from opcert.roles.data import DataRole
 from opcert.roles.role import OMITTED, ListRole, Role
 
@@ -118,7 +118,8 @@ class Properties:
             for role in self._spec.bound_roles
             if isinstance(role, ListRole) and role.name in call.arguments
         ]
-        levels = {FEWER: frozenset(shorter_lists(lists))}
+        sizes = equal_sizes(self._spec, call)
+        levels = {FEWER: frozenset(shorter_lists(lists)), EQUAL_SIZES: frozenset(sizes)}
         for argument in self._spec.arguments:
             if argument.name in names:
                 value = call.arguments.get(argument.name)
@@ -217,6 +218,12 @@ def _of_all_axes(
             yield f"{name} listed", ["every axis" if len(axes) == len(shape) else "some axes"]
             has_gap = max(axes) - min(axes) >= len(axes)
             yield f"{name} between", ["another axis" if has_gap else "no other axis"]
+        if isinstance(own.role, PermutationRole) and isinstance(own.axes, Sequence):
+            # An empty one reverses the axes.
+            order = own.axes or range(len(shape))[::-1]
+            long = [axis for axis in order if axis is not None and shape[axis] > 1]
+            moved = "no axes of 2 or more" if long == sorted(long) else "axes of 2 or more"
+            yield f"{own.role.name} moved", [moved]
     if outputs and len(outputs[0]) == len(shape):
         other = sum(m != n for m, n in zip(outputs[0], shape, strict=True))
         yield OUTPUT_EXTENTS, [_OTHER_EXTENTS[min(other, 2)]]

@@ -9,6 +9,7 @@ from pydantic import ConfigDict
 from opcert.cases.comparisons import (
     EQUAL_OUTPUTS,
     EQUAL_SHAPES,
+    EQUAL_SIZES,
     FEWER,
     MARKS,
     RANKS,
@@ -46,6 +47,7 @@ _PHRASES = {
     NARROWED: "{1}",
     NEIGHBOUR: "the difference '{1}' from the previous call",
     **dict.fromkeys((EQUAL_SHAPES, EQUAL_OUTPUTS), "the same shape of {1}"),
+    EQUAL_SIZES: "as many elements of {1}",
     RANKS: "a rank that is {1}",
     WIDTHS: "elements that are {1}",
     FEWER: "fewer elements of {1}",
@@ -76,6 +78,7 @@ _PHRASES = {
     "repeated": "a stride of 0 on the {1} axis of {0}",
     "divisor": "{0} that {1}",
     "between": "{0} with {1} between",
+    "moved": "{0} that moves {1}",
     "within": "an element of {0} of {1}",
     "elements": "{1} elements of {0}",
     "number": "{1} of {0}",

@@ -94,6 +94,11 @@ def test_with_which_number_a_list_begins_and_ends_is_a_level() -> None:
     assert point["repeats ends"] == ends
 
 
+def test_a_single_element_is_like_all_others() -> None:
+    call = Call({"data": filled("f32", (2,)), "repeats": vector("i64", (3,))}, {})
+    assert points("openvino/Tile-1", call, (6,))[0]["repeats order"] == {"all alike"}
+
+
 def test_a_number_on_either_side_of_an_axis_is_a_level() -> None:
     pads = {"pads_begin": vector("i64", (0,)), "pads_end": vector("i64", (4,))}
     (point,) = points("openvino/Pad-1", Call({"data": filled("f32", (5,)), **pads}, {}), (9,))

@@ -8,7 +8,7 @@ import pytest
 from opcert.arrays.calls import Call, Tensor
 from opcert.arrays.layouts import Layout
 from opcert.arrays.tensor_functions import filled, vector
-from opcert.cases.comparisons import EQUAL_OUTPUTS
+from opcert.cases.comparisons import EQUAL_OUTPUTS, EQUAL_SIZES
 from opcert.cases.conditions import Conditions
 from opcert.cases.properties import OUTPUT_EXTENTS, Properties
 from opcert.suite.spec_check import valid_calls
@@ -17,6 +17,7 @@ from tests import shipped
 from tests.points import BROADCAST, GATHER, SLICE, SPECS, SPLIT, has, points, sliced
 
 BUT_FOR_ONES = "the data and an output but for extents of 1"
+BOTH = "indices and updates"
 LATER = "new_axis_mask after one of ellipsis_mask"
 
 each_spec_at_length = shipped.at_length("name", zip(SPECS))
@@ -104,6 +105,39 @@ def test_what_an_output_has_of_the_shape_of_data_is_a_level(
     call = Call({"data": filled("f32", (3, 2)), "target_shape": vector("i64", output)}, {})
     for point in points(BROADCAST, call, output):
         assert point[EQUAL_OUTPUTS] == equal
+
+
+@pytest.mark.parametrize(
+    ("order", "moved"),
+    [
+        ((0, 1, 2), "no axes of 2 or more"),
+        ((1, 0, 2), "no axes of 2 or more"),
+        ((0, 2, 1), "axes of 2 or more"),
+        # The axes are reversed.
+        ((), "axes of 2 or more"),
+    ],
+)
+def test_whether_a_permutation_moves_axes_of_several_elements_is_a_level(
+    order: tuple[int, ...], moved: str
+) -> None:
+    call = Call({"arg": filled("f32", (1, 2, 3)), "input_order": vector("i64", order)}, {})
+    output = tuple((1, 2, 3)[axis] for axis in order or (2, 1, 0))
+    for point in points("openvino/Transpose-1", call, output):
+        assert point["input_order moved"] == {moved}
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes"),
+    [((2, 3), {"indices and updates"}), ((3, 2), {"indices and updates"}), ((6, 2), set())],
+)
+def test_which_inputs_have_equally_many_elements_is_a_level_of_invalid_calls(
+    shape: tuple[int, ...], sizes: set[str]
+) -> None:
+    indices = Tensor("i32", (2, 3), (0,) * 6)
+    data = {"data": filled("f32", (5, 5)), "indices": indices, "updates": filled("f32", shape)}
+    call = Call({**data, "axis": vector("i32", (0,))}, {})
+    spec = SPECS["openvino/ScatterElementsUpdate-3"]
+    assert Properties(Conditions(spec)).of_changed(call, ["updates"])[EQUAL_SIZES] == sizes
 
 
 def test_where_the_marks_of_one_mask_come_after_those_of_another_is_a_level() -> None:
