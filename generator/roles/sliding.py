@@ -105,6 +105,7 @@ class WindowsRole(PerAxis, PartRole):
 
     def selected_in(self, call: Call) -> Mapping[int, range]:
         """Return what windows reach, or the part of it that a description has room for."""
+        # A description names the first part.
         if self is not self.parts[0]:
             return {}
         windows = zip(*(part.values_in(call) for part in self.parts), strict=False)

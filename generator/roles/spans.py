@@ -62,10 +62,9 @@ class SlicePartRole(PartRole):
         raise NotImplementedError
 
     def selected_in(self, call: Call) -> Mapping[int, range]:
-        """Return what the slices select; the first part does so for all."""
+        """Return what the slices select, of which it is a part."""
         shape = self.data.tensor_of(call).shape
-        slices = self.slices_in(call) if self is self.parts[0] else ()
-        return {axis: range(shape[axis])[own] for axis, own in slices}
+        return {axis: range(shape[axis])[own] for axis, own in self.slices_in(call)}
 
     @property
     def _lists(self) -> list[ListRole]:
