@@ -155,6 +155,9 @@ def _equal_outputs(data: Tensor | None, outputs: Sequence[Sequence[int]]) -> Ite
         own, count = [*data.shape], data.rank
         if own and any([*output[-count:]] == own for output in outputs):
             yield "the data and the last axes of an output"
+        runs = ([*output[k : k + count]] for output in outputs for k in range(len(output)))
+        if own and own in runs:
+            yield "the data and consecutive axes of an output"
         long = [n for n in own if n != 1]
         if any([n for n in output if n != 1] == long for output in outputs):
             yield "the data and an output but for extents of 1"

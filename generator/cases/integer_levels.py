@@ -87,8 +87,9 @@ def levels_of_integers(call: Call, own: Integers) -> Iterator[Levels]:
     if len(values) == 1 and own.axes is None:
         yield "value", _values(values[0], own.role.extent_in(call, 0), "i64")
         yield "sign", [_sign(values[0])]
-    yield from levels_of_list(values)
-    if values and isinstance(own.role, ListRole):
+    is_list = isinstance(own.role, ListRole)
+    yield from levels_of_list(values, is_list=is_list)
+    if values and is_list:
         ends = {"at the beginning": str(values[0]), "at the end": str(values[-1])}
         names = [f"with {number} {end}" for end, number in ends.items() if number in _LISTED]
         if len(values) > 1:
@@ -102,15 +103,15 @@ def levels_of_integers(call: Call, own: Integers) -> Iterator[Levels]:
     yield from levels_of_order(in_order)
 
 
-def levels_of_list(values: Sequence[int]) -> Iterator[Levels]:
-    """Yield the aspects of a list of integers that need no role, and their levels."""
+def levels_of_list(values: Sequence[int], *, is_list: bool) -> Iterator[Levels]:
+    """Yield the aspects of a list of integers, or of one that is no list, and their levels."""
     if not values:
         return
     negative = "below 0" if max(values) < 0 else "with some below 0"
     signs = [negative] if min(values) < 0 else []
     yield "signs", [*signs, *(f"with {k}" for k in _LISTED if int(k) in values)]
-    greatest = [range_of(max(values))] if max(values) > 1 else []
-    if len(values) == 1:
+    greatest = [range_of(max(values)) if max(values) > 1 else "1 or less"]
+    if not is_list:
         yield "range", greatest
     else:
         yield "greatest", greatest

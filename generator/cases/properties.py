@@ -127,7 +127,8 @@ class Properties:
                 has_integers &= not (isinstance(argument, DataRole) and argument.computed)
                 integers = integers_in(value) if has_integers else ()
                 own = [*self._of_value(argument, value)]
-                own += [*levels_of_list(integers), *levels_of_order(integers)]
+                is_list = isinstance(argument, ListRole) or len(integers) > 1
+                own += [*levels_of_list(integers, is_list=is_list), *levels_of_order(integers)]
                 if isinstance(argument, Role) and integers:
                     own += levels_of_invalid(call, argument, integers)
                 levels |= {f"{argument.name} {aspect}": frozenset(found) for aspect, found in own}

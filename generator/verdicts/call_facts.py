@@ -49,6 +49,9 @@ def facts_of(
         facts[f"element size of {name}"] = bit_width(tensor.type)
         facts[f"number of elements of {name}"] = tensor.size
         facts[f"rank of {name}"] = tensor.rank
+        if tensor.rank > 1:
+            facts[f"first extent of {name}"] = tensor.shape[0]
+            facts[f"last extent of {name}"] = tensor.shape[-1]
         if tensor.values is None:
             first = data(name).flat[:_MAX_ELEMENTS]
             facts[f"{CONTENT}{name}"] = tensor.shape, hash(first.tobytes())
@@ -89,7 +92,7 @@ _FOLLOWS_FROM = {
     "last element": ("value",),
     "element size": ("type",),
     "shape": ("value",),
-    "number of elements": ("value", "shape"),
+    **dict.fromkeys(("first extent", "last extent", "number of elements"), ("value", "shape")),
     "rank": ("value", "shape"),
     "position": ("value",),
     "content": ("shape", "type"),

@@ -17,6 +17,7 @@ from tests import shipped
 from tests.points import BROADCAST, GATHER, SLICE, SPECS, SPLIT, has, points, sliced
 
 BUT_FOR_ONES = "the data and an output but for extents of 1"
+RUNS = [f"the data and {which} axes of an output" for which in ("consecutive", "the last")]
 BOTH = "indices and updates"
 LATER = "new_axis_mask after one of ellipsis_mask"
 
@@ -93,9 +94,10 @@ def test_whether_two_outputs_have_one_shape_is_a_level(
 @pytest.mark.parametrize(
     ("output", "equal"),
     [
-        ((3, 2), {"the data and the last axes of an output", BUT_FOR_ONES}),
+        ((3, 2), {*RUNS, BUT_FOR_ONES}),
         ((3, 1, 2), {BUT_FOR_ONES}),
-        ((2, 3, 2), {"the data and the last axes of an output"}),
+        ((2, 3, 2), {*RUNS}),
+        ((3, 2, 4), {RUNS[0]}),
         ((2, 3), set()),
     ],
 )
@@ -187,8 +189,8 @@ def test_a_sliced_axis_is_a_point(
         (sliced(start=4, stop=0, step=-3), {"step sign": "-2 or less", "start sign": "2 or more"}),
         (sliced(start=0, stop=2**31 - 1), {"stop value": "2^31 - 1", "data multiple": "odd"}),
         (sliced(start=0, stop=2), {"data axis": "any but the last", "data extents": "2 or more"}),
-        (sliced(start=0, stop=2), {"equal shapes": "start and stop"}),
-        (sliced(start=0, stop=300), {"stop range": "257 to 1,023"}),
+        (sliced(start=0, stop=2), {"equal shapes": "start and stop", "axes greatest": "1 or less"}),
+        (sliced(start=0, stop=300), {"stop greatest": "257 to 1,023"}),
     ],
 )
 def test_what_a_person_would_say_of_a_call_is_a_level(

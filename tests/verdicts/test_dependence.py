@@ -64,6 +64,16 @@ def test_the_ends_of_a_list_are_facts_of_a_call_but_no_difference_besides_its_va
     assert differing(one, other) == ("value of pads", "value of axes")
 
 
+def test_the_outer_extents_of_data_are_facts_but_no_difference_besides_its_shape() -> None:
+    one, other = (
+        facts_of(Call({"data": filled("f32", shape)}, {}), {"data": np.zeros(shape)}.__getitem__)
+        for shape in ((2, 3, 4), (5, 6, 4))
+    )
+    assert one["last extent of data"] == other["last extent of data"]
+    assert one["first extent of data"] != other["first extent of data"]
+    assert differing(one, other) == ("shape of data",)
+
+
 def test_data_that_a_call_describes_without_values_have_a_content() -> None:
     call = Call({"data": filled("f32", (2,))}, {})
     one, same, other = (
