@@ -104,7 +104,7 @@ def levels_of_integers(call: Call, own: Integers) -> Iterator[Levels]:
 
 
 def levels_of_list(values: Sequence[int], *, is_list: bool) -> Iterator[Levels]:
-    """Yield the aspects of a list of integers, or of one that is no list, and their levels."""
+    """Yield the aspects of a list of integers, or of a single number, and their levels."""
     if not values:
         return
     negative = "below 0" if max(values) < 0 else "with some below 0"
@@ -189,7 +189,7 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             ("other than", "above" if difference > 0 else "below") if difference else ("equal to",)
         )
         equality.setdefault(f"{one} equality", []).extend(f"{way} {other}" for way in ways)
-        # What is added at both ends of an axis is seldom wrong at one of them alone.
+        # What is added at one end of an axis adds to what is at the other, and both are alike.
         if _is_of_an_end(lists[one].role) and _is_of_an_end(lists[other].role):
             yield f"{one} or {other} value", {*near[one], *near[other]}
             n = lists[one].role.extent_in(call, axis or 0) or 0
