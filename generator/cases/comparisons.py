@@ -148,9 +148,9 @@ def _counts(call: Call, located: Sequence[Integers], rank: int) -> Iterator[Leve
 
 def _equal_outputs(data: Tensor | None, outputs: Sequence[Sequence[int]]) -> Iterator[str]:
     """Yield what has the shape of an output: another one, or the data."""
-    if len(outputs) > 1:
-        shapes = [(*output,) for output in outputs if 0 not in output]
-        yield "two outputs with elements" if len({*shapes}) < len(shapes) else "no two outputs"
+    shapes = [(*output,) for output in outputs if 0 not in output]
+    if len({*shapes}) < len(shapes):
+        yield "two outputs with elements"
     if data is not None:
         own, count = [*data.shape], data.rank
         if own and any([*output[-count:]] == own for output in outputs):

@@ -88,23 +88,21 @@ def levels_of_integers(call: Call, own: Integers) -> Iterator[Levels]:
         yield "value", _values(values[0], own.role.extent_in(call, 0), "i64")
         yield "sign", [_sign(values[0])]
     is_list = isinstance(own.role, ListRole)
-    yield from levels_of_list(values, is_list=is_list)
+    yield from levels_of_values(values, is_list=is_list)
     if values and is_list:
         ends = {"at the beginning": str(values[0]), "at the end": str(values[-1])}
         names = [f"with {number} {end}" for end, number in ends.items() if number in _LISTED]
         if len(values) > 1:
             names.append(f"{'alike' if values[0] == values[-1] else 'different'} at both ends")
         yield "ends", names
-        if len(values) == 1:
-            yield "order", ["all alike"]
     axes = own.axes if isinstance(own.role, AxesRole) else None
     # Axes below 0 count from the end.
     in_order = [k for k in axes if k is not None] if isinstance(axes, Sequence) else values
     yield from levels_of_order(in_order)
 
 
-def levels_of_list(values: Sequence[int], *, is_list: bool) -> Iterator[Levels]:
-    """Yield the aspects of a list of integers, or of a single number, and their levels."""
+def levels_of_values(values: Sequence[int], *, is_list: bool) -> Iterator[Levels]:
+    """Yield the aspects of integers that need no role, and their levels."""
     if not values:
         return
     negative = "below 0" if max(values) < 0 else "with some below 0"
@@ -117,6 +115,8 @@ def levels_of_list(values: Sequence[int], *, is_list: bool) -> Iterator[Levels]:
         yield "greatest", greatest
         yield "positive", [range_of(sum(value > 0 for value in values))]
         yield "negative", [range_of(sum(value < 0 for value in values))]
+        if len(values) == 1:
+            yield "order", ["all alike"]
 
 
 def levels_of_order(values: Sequence[int]) -> Iterator[Levels]:
@@ -153,14 +153,14 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
         kinds.setdefault(_kind(lists[name].role), []).append(name)
     near: dict[str, list[str]] = {}
     for name, value in values.items():
-        own, k = lists[name], elements[name]
+        own, k, kind = lists[name], elements[name], _kind(lists[name].role)
         n = own.role.extent_in(call, axis or 0)
         element_type = call.inputs[name].type if name in call.inputs else "i64"
         if element_type not in INTEGERS:
             element_type = "i64"
         near[name] = [*_values(value, n, element_type)]
         yield f"{name} value", near[name]
-        if _kind(own.role) != "marks":
+        if kind != "marks":
             yield f"{name} region", _regions(value, n)
             yield f"{name} rounds", _rounds(value, n)
             yield f"{name} sign", [_sign(value)]
@@ -168,7 +168,7 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             is_power = abs(value).bit_count() == 1
             yield f"{name} power", ["a power of 2" if is_power else "no power of 2"]
             yield f"{name} past", [words for words, limit in _PAST.items() if value // limit > 0]
-            others = {other: values[other] for other in kinds[_kind(own.role)] if other != name}
+            others = {other: values[other] for other in kinds[kind] if other != name}
             yield f"{name} divisor", _divided(value, {"n": n, **others})
         if len(own.values) > 1:
             rest = {*own.values[:k], *own.values[k + 1 :]}
@@ -189,7 +189,7 @@ def levels_of_elements(call: Call, place: Place, lists: Mapping[str, Integers]) 
             ("other than", "above" if difference > 0 else "below") if difference else ("equal to",)
         )
         equality.setdefault(f"{one} equality", []).extend(f"{way} {other}" for way in ways)
-        # What is added at one end of an axis adds to what is at the other, and both are alike.
+        # What is added at both ends of an axis is seldom wrong at one alone; their sum may matter.
         if _is_of_an_end(lists[one].role) and _is_of_an_end(lists[other].role):
             yield f"{one} or {other} value", {*near[one], *near[other]}
             n = lists[one].role.extent_in(call, axis or 0) or 0

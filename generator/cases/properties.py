@@ -28,8 +28,8 @@ from opcert.cases.integer_levels import (
     levels_of_elements,
     levels_of_integers,
     levels_of_invalid,
-    levels_of_list,
     levels_of_order,
+    levels_of_values,
     multiple_of,
     place_names,
     places_of,
@@ -128,7 +128,7 @@ class Properties:
                 integers = integers_in(value) if has_integers else ()
                 own = [*self._of_value(argument, value)]
                 is_list = isinstance(argument, ListRole) or len(integers) > 1
-                own += [*levels_of_list(integers, is_list=is_list), *levels_of_order(integers)]
+                own += [*levels_of_values(integers, is_list=is_list), *levels_of_order(integers)]
                 if isinstance(argument, Role) and integers:
                     own += levels_of_invalid(call, argument, integers)
                 levels |= {f"{argument.name} {aspect}": frozenset(found) for aspect, found in own}
@@ -223,8 +223,8 @@ def _of_all_axes(
             # An empty one reverses the axes.
             order = own.axes or range(len(shape))[::-1]
             long = [axis for axis in order if axis is not None and shape[axis] > 1]
-            moved = "no axes of 2 or more" if long == sorted(long) else "axes of 2 or more"
-            yield f"{own.role.name} moved", [moved]
+            moved = "no axis" if long == sorted(long) else "an axis"
+            yield f"{own.role.name} moved", [f"{moved} of several elements"]
     if outputs and len(outputs[0]) == len(shape):
         other = sum(m != n for m, n in zip(outputs[0], shape, strict=True))
         yield OUTPUT_EXTENTS, [_OTHER_EXTENTS[min(other, 2)]]

@@ -176,7 +176,7 @@ class Role(Argument):
         return shape[axis] if axis < len(shape) else 0
 
     def selected_in(self, call: Call) -> Mapping[int, range]:
-        """Return the indices that a valid call selects of axes of data, if it selects a range."""
+        """Return the range of indices that a valid call selects of each axis of data it slices."""
         del call
         return {}
 

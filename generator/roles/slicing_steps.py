@@ -203,20 +203,19 @@ class SlicingStepsRole(SlicePartRole):
             axis, skipped = (axis + skipped, 0) if is_rest else (axis + is_sliced, skipped)
         return axes
 
-    def slices_in(self, call: Call) -> Iterator[tuple[int, slice]]:
-        """Yield the slice of each axis that a step slices, or takes an element of."""
+    def slices_in(self, call: Call) -> Iterator[tuple[int | None, slice]]:
+        """Yield the slice of each step, as masks change it; a single element is a slice of one."""
         shape = self.data.tensor_of(call).shape
-        numbers = [part.values_in(call) or repeat(None) for part in self.parts]
         marks = [self._marked(call, marks) for marks in ("single", "start", "stop")]
-        steps = zip(self.axes_in(call), *marks, *numbers, strict=False)
-        for axis, is_single, from_first, to_last, start, stop, by in steps:
-            if axis is not None and is_single:
+        for (axis, own), *marked in zip(super().slices_in(call), *marks, strict=True):
+            is_single, from_first, to_last = marked
+            if is_single:
                 # Past -1, the last element, there is no index.
-                yield axis, slice(start, start + 1 or None)
+                yield axis, slice(own.start, own.start + 1 or None)
             elif axis is not None:
                 # A start below the axis counts as its first element, backwards too.
-                first = None if from_first else max(start, -shape[axis])
-                yield axis, slice(first, None if to_last else stop, by)
+                first = None if from_first else max(own.start, -shape[axis])
+                yield axis, slice(first, None if to_last else own.stop, own.step)
 
 
 class MaskRole(ListRole):

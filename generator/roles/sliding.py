@@ -104,7 +104,7 @@ class WindowsRole(PerAxis, PartRole):
         return first, last + 1 - first, call.pick(stride, f"other {axis}", (1, 1, 2, -1, -2, 3))
 
     def selected_in(self, call: Call) -> Mapping[int, range]:
-        """Return what windows reach, or the part of it that a description has room for."""
+        """Return what the window reaches, as far as a described tensor has room for it."""
         # A description names the first part.
         if self is not self.parts[0]:
             return {}

@@ -57,14 +57,20 @@ class SlicePartRole(PartRole):
             holds = " and ".join(_where_given(part, rule.holds) for part, rule in types)
             yield self.requirement("type", f"{'; '.join(texts)}.", holds, when="True")
 
-    def slices_in(self, call: Call) -> Iterator[tuple[int, slice]]:
-        """Yield the axis that each slice concerns, and the slice."""
+    def axes_in(self, call: Call) -> Sequence[int | None]:
+        """Return the axis of each slice, if it has one."""
         raise NotImplementedError
 
+    def slices_in(self, call: Call) -> Iterator[tuple[int | None, slice]]:
+        """Yield the axis of each slice, and the slice; an omitted part leaves its end open."""
+        numbers = [part.values_in(call) or repeat(None) for part in self.parts]
+        for axis, *own in zip(self.axes_in(call), *numbers, strict=False):
+            yield axis, slice(*own)
+
     def selected_in(self, call: Call) -> Mapping[int, range]:
-        """Return what the slices select, of which it is a part."""
-        shape = self.data.tensor_of(call).shape
-        return {axis: range(shape[axis])[own] for axis, own in self.slices_in(call)}
+        """Return what the slices select that all parts describe together."""
+        shape, slices = self.data.tensor_of(call).shape, self.slices_in(call)
+        return {axis: range(shape[axis])[own] for axis, own in slices if axis is not None}
 
     @property
     def _lists(self) -> list[ListRole]:
@@ -177,12 +183,6 @@ class SpansRole(SlicePartRole):
     def axes_in(self, call: Call) -> Sequence[int]:
         """Return the sliced axes."""
         return range(call.inputs[self.of].rank) if self.axes is None else self.axes.axes_in(call)
-
-    def slices_in(self, call: Call) -> Iterator[tuple[int, slice]]:
-        """Yield the slice of each sliced axis."""
-        numbers = [part.values_in(call) or repeat(None) for part in self.parts]
-        for axis, *own in zip(self.axes_in(call), *numbers, strict=False):
-            yield axis, slice(*own)
 
     @property
     def _lists(self) -> list[ListRole]:

@@ -47,7 +47,7 @@ _PHRASES = {
     NARROWED: "{1}",
     NEIGHBOUR: "the difference '{1}' from the previous call",
     **dict.fromkeys((EQUAL_SHAPES, EQUAL_OUTPUTS), "the same shape of {1}"),
-    EQUAL_SIZES: "as many elements of {1}",
+    EQUAL_SIZES: "the same number of elements in {1}",
     RANKS: "a rank that is {1}",
     WIDTHS: "elements that are {1}",
     FEWER: "fewer elements of {1}",

@@ -19,8 +19,8 @@ from opcert.choices import Choices
 from opcert.errors import ExpressionError, Inapplicable
 from opcert.specification.files import golden_outputs, read_spec, read_specs_in
 from opcert.specification.model import Spec
-from tests import shipped as shipped_specs
 from tests.roles.made_up import checked_calls, random_calls, read
+from tests.shipped import spec as shipped_spec
 from tests.small_spec import spec as small_spec
 
 DRAWS = 200
@@ -86,7 +86,7 @@ def test_data_repeat_the_last_axis_and_keep_another_or_the_reverse(
     "operator", ["openvino/Slice-8", "openvino/StridedSlice-1", "directml/DML_OPERATOR_SLICE1"]
 )
 def test_an_output_has_what_roles_say_that_a_call_selects(operator: str) -> None:
-    spec_file = shipped_specs.spec(operator.partition("/")[2])
+    spec_file = shipped_spec(operator.partition("/")[2])
     decided = 0
     for _, call, _ in islice(drawn_calls(spec_file.spec, 0), 120):
         if Conditions(spec_file.spec).ambiguity(call) is None:

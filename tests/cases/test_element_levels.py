@@ -17,7 +17,8 @@ SHRINK = Call(
 def test_a_mark_is_no_number_that_compares_with_others() -> None:
     (point,) = points("openvino/StridedSlice-1", SHRINK, ())
     assert point["shrink_axis_mask value"] == {"1"}
-    assert point.keys() & {"begin region", "shrink_axis_mask region"} == {"begin region"}
+    assert "begin region" in point
+    assert "shrink_axis_mask region" not in point
     assert point["begin equality"] == {"equal to end"}
     assert "1 - n" in point["begin value"]
 
