@@ -68,10 +68,10 @@ def explain_failures(
     Conditions that are `known` to cause failures come first where most cases with them fail.
     """
     first = _separate_first(table, failing, passing, known) if passing.any() else []
-    conditions, has_others = _one_by_one(table, failing, passing, first, is_lenient=True)
-    if has_others:
+    conditions, strict = _one_by_one(table, failing, passing, first, is_lenient=True)
+    if strict is not None:
         # One condition with exceptions may state what are several causes without.
-        strict, _ = _one_by_one(table, failing, passing, first, is_lenient=False)
+        strict, _ = _one_by_one(table, failing, passing, strict, is_lenient=False)
         length = Search(table, failing, passing).description_length
         conditions = min(conditions, strict, key=length)
     # Later conditions together may explain all that an earlier one does.
@@ -101,24 +101,27 @@ def _one_by_one(
     first: Sequence[Condition],
     *,
     is_lenient: bool,
-) -> tuple[list[Condition], bool]:
+) -> tuple[list[Condition], list[Condition] | None]:
     """Return conditions, each the best for the failures that are left by the former ones.
 
-    Also return whether a lenient search has taken others than a strict one.
+    A lenient search takes the shortest ones. Where the best one is another one, also return with
+    which conditions a strict search goes on.
     """
-    conditions, has_others = [*first], False
+    conditions, strict = [*first], None
     remaining = failing.copy()
     for condition in first:
         remaining &= ~table.matching(condition)
     while remaining.any() and passing.any():
-        best, is_other = Search(table, remaining, passing).best(is_lenient=is_lenient)
-        has_others |= is_other
-        if best is None:
+        search = Search(table, remaining, passing)
+        best, taken = search.best(), search.shortest() if is_lenient else search.best()
+        if taken != best and strict is None:
+            longer = [] if best is None else [_completed(table, best, failing, passing)]
+            strict = [*conditions, *longer]
+        if taken is None:
             break
-        best = _completed(table, best, failing, passing)
-        conditions.append(best)
-        remaining &= ~table.matching(best)
-    return conditions, has_others
+        conditions.append(_completed(table, taken, failing, passing))
+        remaining &= ~table.matching(conditions[-1])
+    return conditions, strict
 
 
 def necessary_condition(

@@ -73,32 +73,37 @@ class Search:
         self._is_present: BoolArray = np.any(self._levels, axis=1)
         # Promising choices by their number of factors.
         self._kept: dict[int, list[_Choice]] = {}
+        # The best levels of a factor, by the other ones.
+        self._widened: dict[object, BoolArray] = {}
+
+    def best(self) -> Condition | None:
+        """Return the condition of the greatest value, or None if no condition explains much."""
+        return self._condition(*self._found[-1])
 
     # All numbers are finite, but products of OpenBLAS may raise this flag (NumPy's issue 24067).
     @np.errstate(invalid="ignore")
-    def best(self, *, is_lenient: bool) -> tuple[Condition | None, bool]:
-        """Return the best condition, or None if no condition explains much.
+    def shortest(self) -> Condition | None:
+        """Return the condition that states in the fewest bits which cases fail.
 
-        It is the one of the greatest value. A fault may not show in all calls that it concerns. So,
-        if failures are left or there are exceptions, a lenient search takes the condition that
-        states in the fewest bits which cases fail, and returns whether that is another one.
+        A fault may not show in all calls that it concerns. If the best condition leaves no failures
+        and has no exceptions, it is that one.
         """
-        # Of conditions with equal values, the one of the fewest factors comes first.
-        found = self._found()
-        value, choice = self._exchanged(*max(found, key=itemgetter(0)))
-        found.append((value, choice))
+        value, choice = self._found[-1]
         is_separate = any(self._is_separate[i] for i in choice)
-        net, is_other = self._worth(self._matched(choice), _PASSING), False
-        if is_lenient and net < _NEARLY_ALL * self._fails.sum() and not is_separate:
+        net = self._worth(self._matched(choice), _PASSING)
+        if net < _NEARLY_ALL * self._fails.sum() and not is_separate:
             price = self._price_so_far
             choices = (*self._singles, *self._so_far(2), *self._so_far(3))
-            found += (self._ascend(choice, price) for choice in choices)
+            found = (*self._found, *(self._ascend(choice, price) for choice in choices))
             shortest = max(((self._saved(own), own) for _, own in found), key=itemgetter(0))
             if shortest[0] > self._factor_price:
-                is_other = shortest[1] is not choice
                 value, choice = shortest
+        return self._condition(value, choice)
+
+    def _condition(self, value: float, choice: _Choice) -> Condition | None:
+        """Return a choice of such a value as a condition, or None if that explains too little."""
         if value <= self._factor_price:
-            return None, is_other
+            return None
         matched = self._cases(self._matched(choice))
         # Drop a factor whose levels leave out no case.
         for factor in sorted(choice):
@@ -106,11 +111,10 @@ class Search:
             if (self._cases(self._matched(others)) == matched).all():
                 choice = others
         factors = [*self._table.factors.items()]
-        condition = tuple(
+        return tuple(
             (factors[i][0], tuple(factors[i][1][k] for k in np.flatnonzero(flags)))
             for i, flags in sorted(choice.items())
         )
-        return condition, is_other
 
     def description_length(self, conditions: Sequence[Condition]) -> float:
         """Return how many bits state which cases fail, with conditions one after the other."""
@@ -134,8 +138,10 @@ class Search:
         counts = [float(ends @ cases) for ends in (self._fails, self._passes)]
         return -sum(n * math.log2(n / sum(counts)) for n in counts if n)
 
+    @cached_property
+    @np.errstate(invalid="ignore")
     def _found(self) -> list[tuple[float, _Choice]]:
-        """Return conditions with their values; longer ones as long as they may be worth more."""
+        """Conditions with their values, the best one last; long ones if they may be worth more."""
         found = [self._ascend(single) for single in self._singles]
         total = float(self._fails.sum())
         for count in range(2, _MAX_FACTORS + 1):
@@ -144,7 +150,8 @@ class Search:
                 break
             tried = map(self._ascend, self._promising(count, _PASSING))
             found += [each for each in tried if count < _LONG or self._is_sure(*each)]
-        return found
+        # Of conditions with equal values, the one of the fewest factors comes first.
+        return [*found, self._exchanged(*max(found, key=itemgetter(0)))]
 
     def _is_sure(self, value: float, choice: _Choice) -> bool:
         """Whether a long condition is worth enough not to fit its failures by chance."""
@@ -219,8 +226,7 @@ class Search:
         """Choose the levels of each factor anew, the last one first."""
         refined = dict(choice)
         for factor in reversed(choice):
-            others = {i: flags for i, flags in refined.items() if i != factor}
-            refined[factor] = self._widen(factor, self._matched(others), price)
+            refined[factor] = self._levels_of(factor, refined, price)
         return refined
 
     def _pairs(self, price: float) -> list[_Choice]:
@@ -284,8 +290,7 @@ class Search:
         # The factor that separates best comes last in the order.
         while True:
             for factor in reversed(order):
-                others = {i: flags for i, flags in choice.items() if i != factor}
-                choice[factor] = self._widen(factor, self._matched(others), price)
+                choice[factor] = self._levels_of(factor, choice, price)
             if (value := self._value(choice, price)) <= best:
                 return best, best_choice
             best, best_choice = value, dict(choice)
@@ -302,6 +307,17 @@ class Search:
         levels = sum(self._extra_levels(*pair) for pair in choice.items())
         price = (self._factor_price + _FACTOR_SHARE * explained) * factors
         return price + (self._level_price + _LEVEL_SHARE * explained) * levels
+
+    def _levels_of(self, factor: int, choice: _Choice, price: float) -> BoolArray:
+        """Return the best levels of a factor with the others of a choice.
+
+        Much of the time goes here, and many choices meet on their way.
+        """
+        others = {i: choice[i] for i in sorted(choice) if i != factor}
+        key = factor, price, *((i, flags.tobytes()) for i, flags in others.items())
+        if key not in self._widened:
+            self._widened[key] = self._widen(factor, self._matched(others), price)
+        return self._widened[key]
 
     def _widen(self, factor: int, lines: BoolArray, price: float) -> BoolArray:
         """Choose the best level of a factor on some lines, and add levels as long as they help.
