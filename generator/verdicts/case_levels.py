@@ -14,7 +14,7 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import FLOATS, Array, bits_of, type_name
 from opcert.cases.case import Change
 from opcert.cases.integer_levels import MULTIPLES, number_of
-from opcert.diagnosis.explanations import Explanation, explain_failures
+from opcert.diagnosis.explanations import necessary_condition
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable, Point
 from opcert.run.session import Step
 from opcert.specification.files import SpecFile
@@ -42,9 +42,9 @@ from opcert.verdicts.call_levels import (
 from opcert.verdicts.fresh_calls import FreshCalls
 from opcert.verdicts.reproduction import VALUE_KINDS, FreshCall
 
-# A condition separates cases if so many of those that fail have it, and no more than so many of
-# those that pass.
-_COMMON, _RARE = 0.95, 0.2
+# A condition separates cases if no more of those that fail lack it, and no more than so many of
+# those that pass have it.
+_LACKING, _RARE = 0.05, 0.2
 # A point as pairs. Thousands of points have most pairs in common, of which each is kept once.
 _Pair: TypeAlias = tuple[str, frozenset[str]]
 _Pairs: TypeAlias = tuple[_Pair, ...]
@@ -66,8 +66,6 @@ class CaseLevels:
     _visible: dict[str, tuple[bool, bool]] = field(default_factory=dict)
     # The points of fresh calls, since each of several searches has the former calls and more.
     _fresh: dict[str, Sequence[Point]] = field(default_factory=dict)
-    # A search takes seconds, and each of several rounds has the former failures.
-    _separating: dict[tuple[bytes, bytes], Explanation] = field(default_factory=dict)
 
     def with_fresh(self, calls: Sequence[FreshCall]) -> Self:
         """Return the levels of the cases and of some fresh calls, which only a spec can draw."""
@@ -100,13 +98,9 @@ class CaseLevels:
         """
         cases, fails = self.operator.cases, self.mask(failing)
         passes = self.mask(case for case in passing if self.can_show(kind, cases[case]))
-        searched = fails.tobytes(), passes.tobytes()
-        if searched not in self._separating:
-            self._separating[searched] = explain_failures(self.table, fails, passes)[0]
-        found = self._separating[searched]
-        count, total = int((self.table.matching(found.condition) & passes).sum()), int(passes.sum())
-        is_common = found.explained.sum() >= _COMMON * fails.sum()
-        return found.condition if is_common and count <= _RARE * total else (), count, total
+        condition = necessary_condition(self.table, fails, passes, _LACKING)
+        count, total = int((self.table.matching(condition) & passes).sum()), int(passes.sum())
+        return condition if count <= _RARE * total else (), count, total
 
     def names(self, flags: BoolArray) -> list[str]:
         """Return the flagged cases of the suite, in its order."""

@@ -58,8 +58,6 @@ class Diagnosis:
         verdicts: Iterable[Verdict],
         reproductions: Mapping[str, Reproduction] | None = None,
         fresh: Mapping[str, Sequence[FreshCall]] | None = None,
-        *,
-        in_full: bool = True,
     ) -> tuple[Cause, ...]:
         """Return the causes of all failures, the worst cause first.
 
@@ -67,8 +65,7 @@ class Diagnosis:
         failures come before causes with fewer, and failures that nothing explains after all. If one
         of the `reproductions` shows that a case fails alone, such a case represents its cause. The
         `fresh` calls of an operator, each with how it failed, count as further cases when
-        conditions are compared. Only `in_full`, which takes a further search, a cause with a
-        relation also says which calls fail after such earlier ones.
+        conditions are compared.
         """
         by_operator: dict[str, list[Verdict]] = {}
         for verdict in verdicts:
@@ -77,7 +74,7 @@ class Diagnosis:
         for name, own in by_operator.items():
             calls = (fresh or {}).get(name, ())
             try:
-                causes += self._operator_causes(name, own, reproductions or {}, calls, in_full)
+                causes += self._operator_causes(name, own, reproductions or {}, calls)
             except OpcertError:
                 raise
             except Exception as error:  # the verdicts of a long run outlive a mistake here
@@ -100,7 +97,6 @@ class Diagnosis:
         verdicts: Sequence[Verdict],
         reproductions: Mapping[str, Reproduction],
         fresh: Sequence[FreshCall],
-        in_full: bool,
     ) -> list[Cause]:
         failures, attributed = _failures(verdicts)
         by_kind: dict[str, list[str]] = {}
@@ -110,12 +106,10 @@ class Diagnosis:
         passed = [verdict.case for verdict in verdicts if verdict.status == "pass"]
         if STATE in by_kind and any(r.relation for r in reproductions.values()):
             known = known_in_run(self.known, name, verdicts)
-            causes = _related(name, known, by_kind, passed, reproductions, attributed)
-            if in_full:
-                causes = [
-                    self._narrowed(cause, reproductions[cause.representative], passed, known)
-                    for cause in causes
-                ]
+            causes = [
+                self._narrowed(cause, reproductions[cause.representative], passed, known)
+                for cause in _related(name, known, by_kind, passed, reproductions, attributed)
+            ]
             explained = {case for cause in causes for case in cause.cases}
             left = {kind: [c for c in own if c not in explained] for kind, own in by_kind.items()}
             by_kind = {kind: own for kind, own in left.items() if own}

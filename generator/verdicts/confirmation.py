@@ -149,12 +149,8 @@ class Confirmation:
 
     def _causes(self) -> Sequence[Cause]:
         """Return the causes of what is known so far."""
-        causes = self._diagnosis.causes(
-            self._so_far.values(),
-            self._confirmed.reproductions,
-            self._confirmed.fresh,
-            in_full=False,
-        )
+        verdicts, confirmed = self._so_far.values(), self._confirmed
+        causes = self._diagnosis.causes(verdicts, confirmed.reproductions, confirmed.fresh)
         return causes[:MAX_CAUSES]
 
     def _confirm_causes(self, causes: Sequence[Cause]) -> None:

@@ -18,6 +18,7 @@ from opcert.verdicts.call_levels import (
     levels_of_outputs,
 )
 from opcert.verdicts.case_levels import points_of_cases
+from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.condition_text import level_text
 from tests import shipped
 from tests.faults.finding import core_suite
@@ -89,3 +90,14 @@ def test_equal_levels_of_cases_are_kept_once() -> None:
     points = points_of_cases(core_suite().operators["openvino/Broadcast-1"], None)
     levels = [each for own in points.values() for point in own for each in point]
     assert len({*map(id, levels)}) == len({*levels}) < len(points) < len(levels)
+
+
+def test_what_nearly_all_failing_calls_have_separates_them_though_others_with_it_pass() -> None:
+    levels = Diagnosis(core_suite()).levels["openvino/VariadicSplit-1"]
+    condition = (("data rank", ("1", "2")),)
+    valid = levels.mask(n for n, c in levels.operator.cases.items() if c.expects == "outputs")
+    having = levels.names(levels.table.matching(condition) & valid)
+    failing, passing = having[::2], levels.names(valid & ~levels.mask(having[::2]))
+    found, count, total = levels.separating("shape", failing, passing)
+    assert not (levels.mask(failing) & ~levels.table.matching(found)).any()
+    assert 0 < count < 0.2 * total, found
