@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from opcert.errors import Mistake, SpecError, did_you_mean
+from opcert.errors import Mistake, SpecError, did_you_mean, listed
 from opcert.system import read_limited
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
@@ -197,8 +197,9 @@ def read_source(file: str | Path | YamlSource) -> YamlSource:
 
 Content = TypeVar("Content")
 
-# As many mistakes as anybody reads at once; to compare them with each other takes time.
-_MAX_ERRORS = 200
+# As many mistakes as anybody reads at once; to compare them with each other takes time. A message
+# quotes so many characters of the file.
+_MAX_ERRORS, _MAX_FOUND = 200, 60
 # The type of a PydanticCustomError whose text is the whole message.
 VERBATIM = "verbatim"
 
@@ -266,8 +267,8 @@ def describe_first_error(error: ValidationError) -> str:
         return f"{place}: unknown key"
     if first["type"] == "value_error" and not place:
         return str(first["ctx"]["error"])
-    prefix = f"{place}: " if place else ""
-    return f"{prefix}found {json.dumps(first['input'])[:60]}; expected {_expectation(first)}"
+    prefix, found = f"{place}: " if place else "", json.dumps(first["input"])[:_MAX_FOUND]
+    return f"{prefix}found {found}; expected {_expectation(first)}"
 
 
 _EXPECTATIONS = {
@@ -299,7 +300,19 @@ def _error_text(errors: list[Any], model: type[BaseModel]) -> str:
     if kind == VERBATIM:
         return str(first["msg"])
     expectations = " or ".join(dict.fromkeys(map(_expectation, errors)))
-    return f"found {json.dumps(first['input'])[:60]}; expected {expectations}"
+    return f"found {_found(first)}; expected {expectations}"
+
+
+def _found(error: Any) -> str:
+    """Return what the file has at the place of an error; of a mapping that is long, its keys."""
+    found, loc = error["input"], error["loc"]
+    if found is None and not loc:
+        return "an empty file"
+    text = json.dumps(found)
+    if isinstance(found, dict) and len(text) > _MAX_FOUND:
+        return f"a mapping with {listed([repr(key) for key in found])}"
+    name = f" as '{loc[-1]}'" if found == "" and loc and isinstance(loc[-1], str) else ""
+    return f"{text[:_MAX_FOUND]}{name}"
 
 
 def _expectation(error: Any) -> str:

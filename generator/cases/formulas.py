@@ -42,8 +42,9 @@ from opcert.specification.files import SpecFile
 from opcert.specification.model import Spec
 from opcert.yaml_files import YamlPath
 
-# How many elements of an output are compared, and how many outputs of a call.
-MAX_COMPARED, _MAX_OUTPUTS = 32, 16
+# How many elements of an output are compared, and how many outputs of a call; after so many reads
+# of elements of inputs by one output, such as for sums of thousands, no further one is.
+MAX_COMPARED, _MAX_OUTPUTS, _MAX_READS = 32, 16, 1 << 14
 
 # Inputs by name, and the outputs that the reference gives for them.
 _InputsAndOutputs = tuple[Mapping[str, Array], Sequence[Array]]
@@ -73,13 +74,14 @@ class ElementFormulas:
             return
         for inputs, outputs in runs:
             # Of many outputs, the last and every so many of the others.
-            step = -(-len(outputs) // _MAX_OUTPUTS)
-            for number, formula, scope in self._evaluations(case.call, inputs):
+            step, reads = -(-len(outputs) // _MAX_OUTPUTS), [0]
+            for number, formula, scope in self._evaluations(case.call, inputs, reads=reads):
                 if formula.computed or (number % step and number < len(outputs) - 1):
                     continue
                 output = outputs[number]
                 try:
-                    for index in _chosen_indices(output.shape, f"{case.id}|{number}"):
+                    chosen = _chosen_indices(output.shape, f"{case.id}|{number}")
+                    for index in _until_many_reads(chosen, reads):
                         value = formula.value(scope, index)
                         self._compare(case.call, formula, value, output[index], index)
                 except ExpressionError as error:
@@ -137,17 +139,24 @@ class ElementFormulas:
         return allowed
 
     def _evaluations(
-        self, call: Call, inputs: Mapping[str, Array], computed: "_Numbers | None" = None
+        self,
+        call: Call,
+        inputs: Mapping[str, Array],
+        computed: "_Numbers | None" = None,
+        reads: list[int] | None = None,
     ) -> Iterator[tuple[int, "_Formula", EvaluationScope]]:
         """Yield the number of each output that has a formula, the formula, and its scope.
 
-        `computed` makes numbers of floating-point elements, with which formulas compute.
+        `computed` makes numbers of floating-point elements, with which formulas compute. `reads`
+        counts the elements of inputs that they read.
         """
         tensors = {}
         for name, tensor in call.inputs.items():
             array = inputs[name]
             as_number = computed and computed(array)
-            tensors[name] = IndexedInput(**vars(tensor), name=name, array=array, number=as_number)
+            tensors[name] = IndexedInput(
+                **vars(tensor), name=name, array=array, number=as_number, reads=reads or [0]
+            )
         names = {**self.conditions.names(call), **tuples_of_variadic(tensors)}
         counts = self.conditions.output_counts(call)
         described = ((k, i) for k, count in enumerate(counts) for i in range(count))
@@ -274,6 +283,17 @@ def _chosen_indices(shape: _Index, seed: str) -> Iterator[_Index]:
     random = Choices(call_seed(seed)).integers("element", 1, size - 2, MAX_COMPARED - 2)
     chosen = [0, size - 1, *random]
     yield from zip(*(axis.tolist() for axis in np.unravel_index(chosen, shape)), strict=True)
+
+
+def _until_many_reads(indices: Iterator[_Index], reads: Sequence[int]) -> Iterator[_Index]:
+    """Yield indices until what is read for them, counted in `reads`, takes too long."""
+    most = inf
+    for index in indices:
+        if reads[0] > most:
+            return
+        yield index
+        # The first one reads what all of them share.
+        most = reads[0] + _MAX_READS if most == inf else most
 
 
 # What makes numbers of the elements of an input.

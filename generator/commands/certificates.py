@@ -113,8 +113,8 @@ def report(
     has_cases = out is not None and len(certificates) == 1
     if not has_cases and (suite is not None or settings.specs is not None):
         raise OpcertError(
-            "--suite and --specs give the cases of a page about one certificate; expected one "
-            "certificate and --out, or neither of them"
+            "--suite and --specs give a written report its cases; expected one certificate and "
+            "--out, or neither of them"
         )
     read = [stored.read_certificate(stored.certificate_file(path)) for path in certificates]
     if out is not None:

@@ -188,9 +188,10 @@ class _Request:
         except CertificationInterrupted as error:
             certificate, interrupted = error.certificate, error.reason
         except UnusedWaiverError as error:
-            # The waivers are wrong, but the certificate is kept.
+            # The waivers are wrong, but the certificate is kept, and its conclusion is printed.
             if target is not None:
                 self._write(error.certificate, target)
+            echo_line(reports.conclusion_line(error.certificate))
             raise
         warn_of_unknown_operators(certificate, self.suite)
         _warn_of_doubts(certificate, self.suite)

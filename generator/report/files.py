@@ -255,9 +255,10 @@ def print_side_by_side(certificates: Sequence[Certificate], console: Console) ->
         regressed = changes.regressed
         print_line(
             console,
-            f"{changes.column.name} compared with 1: {len(changes.new_causes)} new and "
-            f"{len(changes.fixed_causes)} fixed causes; {len(regressed)} regressed, "
-            f"{len(changes.fixed)} fixed, {len(changes.other)} changed otherwise",
+            f"{changes.column.number}. {changes.column.name} compared with 1: "
+            f"{len(changes.new_causes)} new and {len(changes.fixed_causes)} fixed causes; "
+            f"{len(regressed)} regressed, {len(changes.fixed)} fixed, "
+            f"{len(changes.other)} changed otherwise",
         )
         for label, listed in (("new", changes.new_causes), ("fixed", changes.fixed_causes)):
             for cause in listed[:MAX_LISTED]:

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from operator import methodcaller
@@ -57,6 +57,8 @@ class IndexedInput(Tensor):
     array: Array = None  # type: ignore[assignment]
     # What makes a number of an element with which formulas compute.
     number: Callable[[float], Any] | None = None
+    # How many elements have been read, of all inputs of a call together.
+    reads: list[int] = field(default_factory=lambda: [0])
 
     # Otherwise Python would iterate by index.
     __iter__ = None
@@ -69,6 +71,7 @@ class IndexedInput(Tensor):
             if not 0 <= number < extent:
                 place = f"{self.name}{list(indices)}"
                 raise ValueError(f"{place} is out of the bounds {list(self.shape)}")
+        self.reads[0] += 1
         scalar = self.array[indices]
         if self.number is not None and self.type in FLOATS:
             return self.number(float(scalar))

@@ -388,7 +388,8 @@ def unverified_reasons(verdicts: Collection[Verdict], claimed: Collection[str] =
         if verdict.status == "pass" or (verdict.status == "fail" and verdict.kind == "bits")
     }
     if not verified:
-        return ["nothing was verified"]
+        is_left_out = bool(verdicts) and all(v.status == "out-of-claim" for v in verdicts)
+        return [f"nothing was verified{': the claim has none of the calls' * is_left_out}"]
     in_scope = {
         verdict.operator
         for verdict in verdicts

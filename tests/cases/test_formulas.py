@@ -14,7 +14,7 @@ from opcert.arrays.element_types import ELEMENT_TYPES, Array
 from opcert.arrays.patterns import materialize
 from opcert.arrays.tensor_functions import filled, vector
 from opcert.cases.case import Case
-from opcert.cases.formulas import MAX_COMPARED, ElementFormulas
+from opcert.cases.formulas import MAX_COMPARED, ElementFormulas, _until_many_reads
 from opcert.errors import ExpressionError
 from opcert.specification.files import SpecFile, read_spec
 from tests.small_spec import spec
@@ -169,3 +169,14 @@ def test_outputs_of_several_descriptions_have_their_own_formulas(tmp_path: Path)
     formulas.check(case, ({"data": data}, [data, data[::-1].copy(), data[1::-1].copy()]))
     with pytest.raises(ExpressionError, match="output 2: at "):
         formulas.check(case, ({"data": data}, [data, data[::-1].copy(), data[:2].copy()]))
+
+
+@pytest.mark.parametrize(("each", "compared"), [(1, 32), (10_000, 3)])
+def test_elements_that_read_thousands_of_others_end_the_comparison(
+    each: int, compared: int
+) -> None:
+    reads, seen = [0], []
+    for index in _until_many_reads(iter([(k,) for k in range(32)]), reads):
+        seen.append(index)
+        reads[0] += each
+    assert len(seen) == compared

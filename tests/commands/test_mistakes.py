@@ -293,7 +293,7 @@ MISTAKES += [
     ((*reader, path), message) for reader in READERS for path, message in NO_CERTIFICATES.items()
 ]
 MISTAKES += [
-    (("report", *of), r"--suite and --specs give the cases of a page about one certificate; exp")
+    (("report", *of), r"--suite and --specs give a written report its cases; expected one ")
     for of in (("right", "--suite", "s"), ("right", "faulty", "--out", "new", "--suite", "s"))
 ]
 WRITERS = {

@@ -94,7 +94,7 @@ def test_names_are_escaped(wrong: Certificate) -> None:
 def test_side_by_side_names_the_new_causes_and_the_regressed_cases(wrong: Certificate) -> None:
     screen = console()
     print_side_by_side([certify(wrong_backends.Right(), few_cases()), wrong], screen)
-    prefix = "right 1 compared with 1: "
+    prefix = "2. right 1 compared with 1: "
     changes = next(line for line in text(screen).splitlines() if line.startswith(prefix))
     assert f"{len(wrong.causes)} new and 0 fixed causes; " in changes
     assert text(screen).count("    new: ") == min(len(wrong.causes), MAX_LISTED)

@@ -54,6 +54,11 @@ def of(operator: str, status: Status, kind: FailureKind | None = None) -> Verdic
         ([of("a/A", "pass"), of("a/B", "fail", "bits")], (), []),
         ([of("a/A", "unsupported")], (), ["nothing was verified"]),
         ([of("a/A", "fail", "value")], (), ["nothing was verified"]),
+        (
+            [of("a/A", "out-of-claim")],
+            ("a/B",),
+            ["nothing was verified: the claim has none of the calls"],
+        ),
         ([of("a/A", "pass"), of("a/B", "unsupported")], (), ["nothing of a/B was verified"]),
         ([of("a/A", "pass"), of("a/B", "out-of-claim")], (), []),
         (
