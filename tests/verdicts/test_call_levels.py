@@ -101,3 +101,14 @@ def test_what_nearly_all_failing_calls_have_separates_them_though_others_with_it
     found, count, total = levels.separating("shape", failing, passing)
     assert not (levels.mask(failing) & ~levels.table.matching(found)).any()
     assert 0 < count < 0.2 * total, found
+
+
+def test_what_few_failing_calls_have_in_common_is_not_stated() -> None:
+    levels = Diagnosis(core_suite()).levels["openvino/VariadicSplit-1"]
+    cases = levels.operator.cases
+    invalid = [name for name, case in cases.items() if case.expects == "rejection"]
+    same = [n for n in invalid if cases[n].violated_rule == cases[invalid[0]].violated_rule]
+    for count in (5, 6):
+        passing = [name for name in invalid if name not in same[:count]]
+        found, _, _ = levels.separating("accepted", same[:count], passing)
+        assert bool(found) is (count == 6)
