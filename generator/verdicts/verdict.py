@@ -388,8 +388,9 @@ def unverified_reasons(verdicts: Collection[Verdict], claimed: Collection[str] =
         if verdict.status == "pass" or (verdict.status == "fail" and verdict.kind == "bits")
     }
     if not verified:
-        is_left_out = bool(verdicts) and all(v.status == "out-of-claim" for v in verdicts)
-        return [f"nothing was verified{': the claim has none of the calls' * is_left_out}"]
+        if {verdict.status for verdict in verdicts} == {"out-of-claim"}:
+            return ["nothing was verified: the claim has none of the calls"]
+        return ["nothing was verified"]
     in_scope = {
         verdict.operator
         for verdict in verdicts
