@@ -111,10 +111,10 @@ def progress(console: Console) -> Iterator[OnVerdict]:
     failures = 0
     if not console.is_terminal:
         begin, operators = monotonic(), set[str]()
-        line, ended = "", Event()
+        line, confirming, ended = "", 0.0, Event()
 
         def print_operator(verdict: Verdict, number: int, total: int) -> None:
-            nonlocal failures, line
+            nonlocal failures, line, confirming
             failures += verdict.status in FAILURE_STATUSES
             rate = number / (monotonic() - begin)
             left = timedelta(seconds=round((total - number) / rate))
@@ -124,14 +124,15 @@ def progress(console: Console) -> Iterator[OnVerdict]:
                 print_line(console, line)
             line += f": {failures:,} failures, {rate:,.0f}/s, {left} left"
             if number == total and failures:
-                line = f"{number}/{total} {_CONFIRMING}"
+                line, confirming = f"{number}/{total} {_CONFIRMING}", monotonic()
                 print_line(console, line)
 
         def print_regularly() -> None:
             # A call may take a minute, and the confirmation of failures several.
             while not ended.wait(_SECONDS_BETWEEN_LINES):
                 if line:
-                    print_line(console, line)
+                    since = timedelta(seconds=round(monotonic() - confirming))
+                    print_line(console, f"{line}, {since} so far" if confirming else line)
 
         thread = Thread(target=print_regularly, daemon=True)
         thread.start()

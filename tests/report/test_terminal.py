@@ -60,6 +60,19 @@ def test_progress_without_a_terminal_goes_on_during_a_long_call(
     assert re.fullmatch(r"1/2 vendor/A-1: 1 failures, [\d,]+/s, [\d:]+ left", second)
 
 
+def test_progress_without_a_terminal_says_how_long_failures_have_been_confirmed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("opcert.report.files._SECONDS_BETWEEN_LINES", 0.01)
+    screen = console(terminal=False)
+    with progress(screen) as on_verdict:
+        on_verdict(Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), ""), 2, 2)
+        while text(screen).count("\n") < 3:
+            time.sleep(0.01)
+    _, second, third, *_ = text(screen).splitlines()
+    assert re.fullmatch(rf"{second}, [\d:]+ so far", third)
+
+
 def test_progress_on_a_terminal_has_the_rate_and_the_time_left() -> None:
     clock = iter(range(10_000))
     task = Task(TaskID(0), "", 100, 0, _get_time=lambda: next(clock), _lock=RLock())
