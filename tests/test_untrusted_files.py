@@ -79,7 +79,7 @@ def assert_reports(result: Result, path: Path) -> None:
     reasons = (
         "not a file",
         "more than",
-        "found null; expected",
+        "found an empty file; expected",
         "No such file",
         "expected the PEM",
     )
