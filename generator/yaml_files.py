@@ -307,7 +307,7 @@ def _found(error: Any) -> str:
     """Return what the file has at the place of an error; of a mapping that is long, its keys."""
     found, loc = error["input"], error["loc"]
     if found is None and not loc:
-        return "an empty file"
+        return "nothing"
     text = json.dumps(found)
     if isinstance(found, dict) and len(text) > _MAX_FOUND:
         return f"a mapping with {listed([repr(key) for key in found])}"

@@ -79,7 +79,7 @@ def assert_reports(result: Result, path: Path) -> None:
     reasons = (
         "not a file",
         "more than",
-        "found an empty file; expected",
+        "found nothing; expected",
         "No such file",
         "expected the PEM",
     )

@@ -42,8 +42,8 @@ from opcert.specification.files import SpecFile
 from opcert.specification.model import Spec
 from opcert.yaml_files import YamlPath
 
-# How many elements of an output are compared, and how many outputs of a call; after so many reads
-# of elements of inputs by one output, such as for sums of thousands, no further one is.
+# How many elements of an output are compared, and how many outputs of a call. Once the elements of
+# an output have read so many elements of inputs, no further one is: sums of thousands take long.
 MAX_COMPARED, _MAX_OUTPUTS, _MAX_READS = 32, 16, 1 << 14
 
 # Inputs by name, and the outputs that the reference gives for them.
@@ -63,6 +63,8 @@ class ElementFormulas:
         self._computes = any(output.computed for output in spec_file.spec.outputs)
         self.conditions = Conditions(spec_file.spec)
         self._functions = evaluation_scope({}, FORMULA_FUNCTIONS)
+        # How many elements of inputs the formulas have read.
+        self._reads = [0]
 
     def check(self, case: Case, *runs: _InputsAndOutputs) -> None:
         """Compare the outputs of `runs` of a case bit by bit with the elements of its formulas.
@@ -74,14 +76,14 @@ class ElementFormulas:
             return
         for inputs, outputs in runs:
             # Of many outputs, the last and every so many of the others.
-            step, reads = -(-len(outputs) // _MAX_OUTPUTS), [0]
-            for number, formula, scope in self._evaluations(case.call, inputs, reads=reads):
+            step = -(-len(outputs) // _MAX_OUTPUTS)
+            for number, formula, scope in self._evaluations(case.call, inputs):
                 if formula.computed or (number % step and number < len(outputs) - 1):
                     continue
                 output = outputs[number]
                 try:
                     chosen = _chosen_indices(output.shape, f"{case.id}|{number}")
-                    for index in _until_many_reads(chosen, reads):
+                    for index in _until_many_reads(chosen, self._reads):
                         value = formula.value(scope, index)
                         self._compare(case.call, formula, value, output[index], index)
                 except ExpressionError as error:
@@ -139,23 +141,18 @@ class ElementFormulas:
         return allowed
 
     def _evaluations(
-        self,
-        call: Call,
-        inputs: Mapping[str, Array],
-        computed: "_Numbers | None" = None,
-        reads: list[int] | None = None,
+        self, call: Call, inputs: Mapping[str, Array], computed: "_Numbers | None" = None
     ) -> Iterator[tuple[int, "_Formula", EvaluationScope]]:
         """Yield the number of each output that has a formula, the formula, and its scope.
 
-        `computed` makes numbers of floating-point elements, with which formulas compute. `reads`
-        counts the elements of inputs that they read.
+        `computed` makes numbers of floating-point elements, with which formulas compute.
         """
         tensors = {}
         for name, tensor in call.inputs.items():
             array = inputs[name]
             as_number = computed and computed(array)
             tensors[name] = IndexedInput(
-                **vars(tensor), name=name, array=array, number=as_number, reads=reads or [0]
+                **vars(tensor), name=name, array=array, number=as_number, reads=self._reads
             )
         names = {**self.conditions.names(call), **tuples_of_variadic(tensors)}
         counts = self.conditions.output_counts(call)
@@ -286,7 +283,7 @@ def _chosen_indices(shape: _Index, seed: str) -> Iterator[_Index]:
 
 
 def _until_many_reads(indices: Iterator[_Index], reads: Sequence[int]) -> Iterator[_Index]:
-    """Yield indices until what is read for them, counted in `reads`, takes too long."""
+    """Yield two indices, and more until too many elements are read for them, counted in `reads`."""
     most = inf
     for index in indices:
         if reads[0] > most:

@@ -27,7 +27,7 @@ _KNOWN, _MIN_SEPARATE = 3, 3
 # What so many failures have in common is stated if no more passing cases have it, or a small share.
 # Each factor leaves no more than a share of these, since few failures have something in common by
 # chance, and many do not.
-_MIN_FAILING, _MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 6, 0.25, 4, 3
+MIN_FAILING, _MAX_COMMON, _COMMON_LEVELS, _COMMON_FACTORS = 6, 0.25, 4, 3
 _MANY_FAILING, _LEFT_OF_MANY, _LEFT_OF_FEW = 40, 0.75, 0.5
 
 
@@ -68,10 +68,10 @@ def explain_failures(
     Conditions that are `known` to cause failures come first where most cases with them fail.
     """
     first = _separate_first(table, failing, passing, known) if passing.any() else []
-    conditions, strict = _one_by_one(table, failing, passing, first, is_lenient=True)
-    if strict is not None:
+    conditions, start = _one_by_one(table, failing, passing, first, is_lenient=True)
+    if start is not None:
         # One condition with exceptions may state what are several causes without.
-        strict, _ = _one_by_one(table, failing, passing, strict, is_lenient=False)
+        strict, _ = _one_by_one(table, failing, passing, start, is_lenient=False)
         length = Search(table, failing, passing).description_length
         conditions = min(conditions, strict, key=length)
     # Later conditions together may explain all that an earlier one does.
@@ -104,24 +104,25 @@ def _one_by_one(
 ) -> tuple[list[Condition], list[Condition] | None]:
     """Return conditions, each the best for the failures that are left by the former ones.
 
-    A lenient search takes the shortest ones. Where the best one is another one, also return with
-    which conditions a strict search goes on.
+    A lenient search takes the shortest ones instead. Also return the conditions up to the first
+    best one that it did not take, with which a strict search starts; None if it took all of them.
     """
-    conditions, strict = [*first], None
+    conditions, start = [*first], None
     remaining = failing.copy()
     for condition in first:
         remaining &= ~table.matching(condition)
     while remaining.any() and passing.any():
         search = Search(table, remaining, passing)
-        best, taken = search.best(), search.shortest() if is_lenient else search.best()
-        if taken != best and strict is None:
-            longer = [] if best is None else [_completed(table, best, failing, passing)]
-            strict = [*conditions, *longer]
+        best = search.best()
+        taken = search.shortest() if is_lenient else best
+        if taken != best and start is None:
+            last = [] if best is None else [_completed(table, best, failing, passing)]
+            start = [*conditions, *last]
         if taken is None:
             break
         conditions.append(_completed(table, taken, failing, passing))
         remaining &= ~table.matching(conditions[-1])
-    return conditions, strict
+    return conditions, start
 
 
 def necessary_condition(
@@ -132,7 +133,7 @@ def necessary_condition(
     A `share` of the failing cases may lack it, since they may have another cause. Few failing cases
     have no more in common than a level of a separate factor, which is a cause of its own.
     """
-    is_few = failing.sum() < _MIN_FAILING
+    is_few = failing.sum() < MIN_FAILING
     condition: Condition = ()
     count, lacking = int(passing.sum()), int(share * failing.sum())
     most_left = _LEFT_OF_MANY if failing.sum() >= _MANY_FAILING else _LEFT_OF_FEW

@@ -139,7 +139,7 @@ class Search:
         return -sum(n * math.log2(n / sum(counts)) for n in counts if n)
 
     @cached_property
-    @np.errstate(invalid="ignore")
+    @np.errstate(invalid="ignore")  # as of `shortest`
     def _found(self) -> list[tuple[float, _Choice]]:
         """Conditions with their values, the best one last; long ones if they may be worth more."""
         found = [self._ascend(single) for single in self._singles]
@@ -309,9 +309,9 @@ class Search:
         return price + (self._level_price + _LEVEL_SHARE * explained) * levels
 
     def _levels_of(self, factor: int, choice: _Choice, price: float) -> BoolArray:
-        """Return the best levels of a factor with the others of a choice.
+        """Return the best levels of a factor with the other factors of a choice.
 
-        Much of the time goes here, and many choices meet on their way.
+        Much of the time goes here, and many choices lead to the same others.
         """
         others = {i: choice[i] for i in sorted(choice) if i != factor}
         key = factor, price, *((i, flags.tobytes()) for i, flags in others.items())

@@ -178,8 +178,8 @@ def find_case(suite: Suite, name: str) -> tuple[OperatorSuite, IndexedCase]:
         raise OpcertError(f"{len(matches)} cases match '{name}', expected one: {listed}")
     near = did_you_mean(name, get_close_matches(name, [*cases], n=1))
     hint = near or "; expected an id from a certificate or an index, or a glob that one id matches"
-    other = "; a certificate of another suite needs --suite, its folder"
-    raise OpcertError(f"{suite.folder} has no case '{name}'{hint}{other}")
+    other = "a case of another suite needs --suite"
+    raise OpcertError(f"{suite.folder} has no case '{name}'{hint} ({other})")
 
 
 def explain_case(description: CaseDescription, program: str) -> str:

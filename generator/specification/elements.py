@@ -57,7 +57,7 @@ class IndexedInput(Tensor):
     array: Array = None  # type: ignore[assignment]
     # What makes a number of an element with which formulas compute.
     number: Callable[[float], Any] | None = None
-    # How many elements have been read, of all inputs of a call together.
+    # How many elements have been read, of this input and of others with the same counter.
     reads: list[int] = field(default_factory=lambda: [0])
 
     # Otherwise Python would iterate by index.

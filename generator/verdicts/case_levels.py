@@ -14,7 +14,7 @@ from opcert.arrays.calls import Call
 from opcert.arrays.element_types import FLOATS, Array, bits_of, type_name
 from opcert.cases.case import Change
 from opcert.cases.integer_levels import MULTIPLES, number_of
-from opcert.diagnosis.explanations import necessary_condition
+from opcert.diagnosis.explanations import MIN_FAILING, necessary_condition
 from opcert.diagnosis.table import BoolArray, Condition, LevelTable, Point
 from opcert.run.session import Step
 from opcert.specification.files import SpecFile
@@ -43,8 +43,8 @@ from opcert.verdicts.fresh_calls import FreshCalls
 from opcert.verdicts.reproduction import VALUE_KINDS, FreshCall
 
 # A condition separates cases if no more of those that fail lack it, and no more than so many of
-# those that pass have it; fewer failures than so many have something in common by chance.
-_LACKING, _RARE, _FEW = 0.05, 0.2, 6
+# those that pass have it.
+_LACKING, _RARE = 0.05, 0.2
 # A point as pairs. Thousands of points have most pairs in common, of which each is kept once.
 _Pair: TypeAlias = tuple[str, frozenset[str]]
 _Pairs: TypeAlias = tuple[_Pair, ...]
@@ -100,7 +100,7 @@ class CaseLevels:
         passes = self.mask(case for case in passing if self.can_show(kind, cases[case]))
         condition = necessary_condition(self.table, fails, passes, _LACKING)
         count, total = int((self.table.matching(condition) & passes).sum()), int(passes.sum())
-        is_sure = fails.sum() >= _FEW and count <= _RARE * total
+        is_sure = fails.sum() >= MIN_FAILING and count <= _RARE * total
         return condition if is_sure else (), count, total
 
     def names(self, flags: BoolArray) -> list[str]:

@@ -52,7 +52,7 @@ def test_several_certificates_are_printed_side_by_side(folder: Path) -> None:
         r"2\. faulty 1 compared with 1: \d+ new and 0 fixed causes; \d+ regressed, 0 fixed, ",
         result.stdout,
     )
-    assert ". right 1 compared with 1: 0 new and 0 fixed causes; 0 regressed, " in result.stdout
+    assert "3. right 1 compared with 1: 0 new and 0 fixed causes; 0 regressed, " in result.stdout
     assert "wrote html/side-by-side.html" in result.stdout
     assert set(contents(folder / "html")) == {"side-by-side.html"}
 

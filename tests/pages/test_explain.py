@@ -26,6 +26,7 @@ def test_a_case_is_found_by_its_id_or_by_a_glob_that_no_other_matches() -> None:
     [
         ("gather-8/exampel-2", r"has no case 'gather-8/exampel-2'; did you mean 'gather-8/exam"),
         ("nonsense", r"has no case 'nonsense'; expected an id from a certificate or an index"),
+        ("nonsense", r"\(a case of another suite needs --suite\)$"),
         ("gather-8/example-*", r"^7 cases match .*, expected one: gather-8/example-1, .*-7$"),
         ("*", rf"^{len(SUITE.cases)} cases match '\*', expected one: .*, …$"),
     ],

@@ -46,31 +46,26 @@ def test_progress_names_the_operator(terminal: bool) -> None:
     assert "vendor/A-1" in text(screen)
 
 
-def test_progress_without_a_terminal_goes_on_during_a_long_call(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("number", "line"),
+    [
+        (1, r"1/2 vendor/A-1: 1 failures, [\d,]+/s, [\d:]+ left"),
+        (2, r"2/2 the causes of failures are searched, [\d:]+ so far"),
+    ],
+    ids=["call", "search"],
+)
+def test_progress_without_a_terminal_goes_on_during_what_takes_long(
+    monkeypatch: pytest.MonkeyPatch, number: int, line: str
 ) -> None:
     monkeypatch.setattr("opcert.report.files._SECONDS_BETWEEN_LINES", 0.01)
     screen = console(terminal=False)
     with progress(screen) as on_verdict:
-        on_verdict(Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), ""), 1, 2)
-        while text(screen).count("\n") < 3:
+        on_verdict(Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), ""), number, 2)
+        while text(screen).count("\n") < 5:
             time.sleep(0.01)
-    first, second, *_ = text(screen).splitlines()
-    assert first == "1/2 vendor/A-1"
-    assert re.fullmatch(r"1/2 vendor/A-1: 1 failures, [\d,]+/s, [\d:]+ left", second)
-
-
-def test_progress_without_a_terminal_says_how_long_failures_have_been_confirmed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("opcert.report.files._SECONDS_BETWEEN_LINES", 0.01)
-    screen = console(terminal=False)
-    with progress(screen) as on_verdict:
-        on_verdict(Verdict("a/b", "vendor/A-1", "fail", "value", "outputs", (), ""), 2, 2)
-        while text(screen).count("\n") < 3:
-            time.sleep(0.01)
-    _, second, third, *_ = text(screen).splitlines()
-    assert re.fullmatch(rf"{second}, [\d:]+ so far", third)
+    first, *_, last = text(screen).splitlines()
+    assert first == f"{number}/2 vendor/A-1"
+    assert re.fullmatch(line, last)
 
 
 def test_progress_on_a_terminal_has_the_rate_and_the_time_left() -> None:

@@ -232,7 +232,7 @@ def test_the_certificate_has_the_claim_and_its_digest(claim: Path) -> None:
         ("operators: {}\nfeature_levels: 1_0\n", "did you mean 'feature_level'?"),
         ("operators: {}\noperators: {}\n", "2:1: duplicate key 'operators', first on line 1"),
         ("operators: [\n", "not YAML"),
-        ("", "1:1: found an empty file; expected a mapping"),
+        ("", "1:1: found nothing; expected a mapping"),
     ],
 )
 def test_mistakes_in_a_claim_are_reported_with_their_place(

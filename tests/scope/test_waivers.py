@@ -258,7 +258,11 @@ def test_a_waiver_of_cases_that_are_not_selected_is_not_unused(file: Path) -> No
         (waiver("case: '*'", REST.replace("12-31", "13-01")), "expected a date as YYYY-MM-DD"),
         (waiver("case: '*'", REST.replace("9999-12-31", "99991231")), "expected text"),
         (waiver("case: '*'", REST.replace("9999-12-31", "2030-W01-1")), "expected a date as"),
-        (waiver("kind: value"), "found a mapping with 'kind', 'reason', 'owner', 'link'"),
+        (
+            waiver("kind: value"),
+            "found a mapping with 'kind', 'reason', 'owner', 'link' and 'expires'; "
+            "expected 'case', 'cases' or 'rule'",
+        ),
         (waiver("casse: '*'"), "1:4: unknown key 'casse'; did you mean 'case'?"),
         (waiver("case: '*'", REST.replace("reason: r, ", "")), "missing key 'reason'"),
         (waiver("case: '*'", REST.replace("owner: o", "owner: ")), "key 'owner' has no value"),
@@ -266,7 +270,7 @@ def test_a_waiver_of_cases_that_are_not_selected_is_not_unused(file: Path) -> No
         (waiver("case: '*', case: '*'"), "1:15: duplicate key 'case'"),
         ("case: '*'\n", "1:1: found {"),
         ("- {case: '*'\n", "not YAML"),
-        ("", "1:1: found an empty file; expected a list"),
+        ("", "1:1: found nothing; expected a list"),
     ],
 )
 def test_mistakes_in_waivers_are_reported_with_their_place(

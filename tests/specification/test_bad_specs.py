@@ -95,7 +95,7 @@ def test_each_mistake_is_reported_once_at_its_position(name: str) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", "1:1: found an empty file; expected a mapping"),
+        (b"", "1:1: found nothing; expected a mapping"),
         (b"take-1\n", '1:1: found "take-1"; expected a mapping'),
         (
             b"- operator: example/Take-1\n- slug: take-1\n",
