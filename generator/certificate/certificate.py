@@ -22,7 +22,7 @@ from opcert.verdicts.reproduction import FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 from opcert.verdicts.waivers import Waiver
 
-SCHEMA = 18
+SCHEMA = 19
 Part = TypeVar("Part")
 _verdict_data = partial(TypeAdapter(Verdict).dump_python, mode="json")
 # The text of a certificate before its verdicts, the last and largest part.

@@ -95,10 +95,10 @@ class Cause:
         unmatched: Those of them that do not match the condition. No condition explains these, and
             they may have another cause.
         attributed: The rejections that are not credited because their baselines are among these.
-        failing: How many of the cases that match the condition fail in these ways.
-        passing: How many of the cases that match the condition pass.
-        others_failing: How many of the cases that do not match it fail in these ways.
-        others_passing: How many of the cases that do not match it pass.
+        failing: How many of the cases match the condition; if it is empty, how many cases of the
+            operator fail in these ways.
+        passing: How many cases match the condition and pass, although the failure would show.
+        others_passing: How many cases pass that do not match it.
         representative: The failing case that is the easiest to read.
         alternatives: Conditions that match the same cases.
         statement: The cause in words.
@@ -119,7 +119,6 @@ class Cause:
     attributed: tuple[str, ...] = ()
     failing: int
     passing: int = 0
-    others_failing: int = 0
     others_passing: int = 0
     representative: str
     alternatives: tuple[tuple[Term, ...], ...] = ()
@@ -166,16 +165,17 @@ def cause_text(
 ) -> tuple[str, str]:
     """Return the statement of a cause, and the figures that are its evidence, if it has some.
 
-    `fresh` are the numbers of fresh calls, as the cause has those of cases. `common` is what the
-    failures without a condition have, and `having_it` how many of them, and of passing cases.
+    `fresh` are the numbers of fresh calls that match the condition and fail, that match and pass,
+    and of others that fail and pass. `common` is what the failures without a condition have, and
+    `having_it` how many of them, and of passing cases.
     """
     name = cause.operator.partition("/")[2]
     subject = f"{name} {listed([EFFECTS[kind] for kind in cause.kinds], 'or')}"
     if not cause.condition:
         if cause.is_of_most:
-            share = "most calls" if cause.passing else "every call"
+            share = "most cases" if cause.passing or fresh[1] else "every case"
             total = cause.failing + cause.passing
-            return f"{subject} in {share}", f"{cause.failing:,} of {total:,} cases fail"
+            return f"{subject} in {share} that ran", f"{cause.failing:,} of {total:,} fail"
         count = len(cause.cases)
         calls = f"{count:,} case{'s' * (count > 1)}"
         if common:
@@ -187,7 +187,7 @@ def cause_text(
             return f"{subject} in {calls}, {which} {words}", figures
         return f"{subject} in {calls}{'' if cause.where else ' that no condition explains'}", ""
     others = [term for term in cause.condition if term.factor != VIOLATED_RULE]
-    when = "mostly when" if cause.passing else "whenever"
+    when = "mostly when" if cause.passing or fresh[1] else "whenever"
     if cause.kinds == ("accepted",) and len(others) < len(cause.condition):
         (levels,) = (term.levels for term in cause.condition if term not in others)
         rules = " or ".join(level.rpartition("/")[2] for level in levels)
@@ -203,18 +203,11 @@ def cause_text(
             for one, two in ((other, cause.condition), (cause.condition, other))
         )
         words += f" (in the same cases, {new} instead of {old})"
-    cases = (cause.failing, cause.passing, cause.others_failing, cause.others_passing)
+    cases = cause.failing, cause.passing, len(cause.unmatched), cause.others_passing
     figures = _figures("cases", *cases)
-    if cause.unmatched:
-        figures += f", {unexplained(len(cause.unmatched))}"
     if any(fresh):
         figures += f"; {_figures('fresh calls', *fresh)}"
     return f"{subject}{words}", figures
-
-
-def unexplained(count: int) -> str:
-    """Return the words for failures that a cause has although its condition does not hold."""
-    return f"{count:,} of them listed here without an explanation"
 
 
 def _figures(

@@ -22,7 +22,6 @@ from opcert.verdicts.cause_text import (
     Cause,
     cause_text,
     easiest_to_read,
-    unexplained,
 )
 from opcert.verdicts.condition_text import terms_of
 from opcert.verdicts.dependence import Known, explained_by, known_case, known_in_run
@@ -292,7 +291,7 @@ def _related(
     rest = (*left[STATE],)
     if most is None or not rest or len(rest) > MAX_UNEXPLAINED * len(most.cases):
         return causes
-    figures = f"{most.figures}, {unexplained(len(rest))}"
+    figures = f"{most.figures}, {len(rest):,} of them listed here without an explanation"
     whole = replace(most, cases=(*most.cases, *rest), unmatched=rest, figures=figures)
     return [whole if cause is most else cause for cause in causes]
 
@@ -328,11 +327,13 @@ def _cause(
 ) -> Cause:
     operator, matched = levels.operator, levels.table.matching(draft.condition)
     own, failed = levels.mask(operator.cases), {*cases}
-    (failing, passing, others_failing, others_passing), fresh = (
+    # Failures that another cause lists say nothing about a condition.
+    fails = draft.explained if draft.condition else draft.failing
+    (failing, passing, _, others_passing), fresh = (
         [
             int((mask & end & part).sum())
             for mask in (matched, ~matched)
-            for end in (draft.failing, draft.passing)
+            for end in (fails, draft.compared)
         ]
         for part in (own, ~own)
     )
@@ -349,13 +350,12 @@ def _cause(
         unmatched=tuple(levels.names(draft.explained & ~matched)),
         attributed=tuple(v.case for v in attributed if v.attributed_to in failed),
         passing=passing,
-        others_failing=others_failing,
         others_passing=others_passing,
         alternatives=tuple(terms_of(other, levels.table) for other in draft.alternatives),
         elements=elements,
     )
     having_it = levels.table.matching(draft.common) & own
-    with_it = int((having_it & draft.explained).sum()), int((having_it & draft.passing).sum())
+    with_it = int((having_it & draft.explained).sum()), int((having_it & draft.compared).sum())
     common = terms_of(draft.common, levels.table)
     statement, figures = cause_text(cause, fresh, common, with_it)
     return replace(cause, statement=statement, figures=figures)

@@ -87,7 +87,6 @@ CAUSE = Cause(
     attributed=(),
     failing=2,
     passing=0,
-    others_failing=0,
     others_passing=3,
     representative="a",
     alternatives=((B,),),

@@ -76,7 +76,6 @@ def cause_of(*cases: str, factor: str = "axis", level: str = "last", kind: str =
         attributed=(),
         failing=len(cases),
         passing=0,
-        others_failing=0,
         others_passing=3,
         representative=cases[0],
         alternatives=(),
