@@ -39,7 +39,7 @@ def test_a_wrong_backend_exits_1_with_its_failures_each_cause_once(small_suite: 
     result = opcert("certify", "--suite", small_suite, "--backend", backend, exits=1)
     assert "expected" in result.stdout
     assert result.stdout.count("gives a wrong shape") == 1
-    assert "cases fail)" in result.stdout
+    assert "in every case that would show it (134 of 134 fail)" in result.stdout
     assert "NOT CONFORMANT" in result.stdout
 
 
@@ -77,6 +77,17 @@ def test_check_prints_cases_by_rule(tmp_path: Path) -> None:
     result = opcert("check", "--no-strength", small_spec.spec(tmp_path), exits=0)
     assert "take-1/count-range" in result.stdout
     assert "faults found" not in result.stdout
+    assert "checking " not in result.stderr
+
+
+def test_check_of_several_specs_says_at_which_it_is(tmp_path: Path) -> None:
+    small_spec.spec(tmp_path)
+    other = ("example/Take-1", "example/Take-2"), ("slug: take-1", "slug: take-2")
+    small_spec.spec(tmp_path, *other, name="other")
+    # Their reference names rules of one of them.
+    result = opcert("check", "--no-strength", "--specs", tmp_path, exits=2)
+    lines = result.stderr.splitlines()
+    assert lines[:2] == ["checking example/Take-1", "checking example/Take-2"]
 
 
 def test_schema_is_json() -> None:

@@ -132,7 +132,7 @@ def test_a_file_of_a_submission_that_is_a_pipe(suite: Path, tmp_path: Path) -> N
     os.mkfifo(tmp_path / "out" / "report.html")
     result = opcert("certify", "--suite", suite, "--out", tmp_path / "out")
     assert result.returncode == 2
-    assert "contains report.html, not part of a submission that opcert wrote" in result.stderr
+    assert "contains report.html, not part of results that opcert wrote" in result.stderr
 
 
 @pytest.mark.parametrize(

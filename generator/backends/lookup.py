@@ -75,7 +75,9 @@ def _find(name: str) -> Any:
     module_name, _, attribute = BUILT_IN_BACKENDS.get(name, name).rpartition(":")
     if not module_name:
         return _find_entry_point(name)
-    path = Path(module_name).resolve() if module_name.endswith(".py") else None
+    path, file = None, Path(module_name)
+    if file.suffix == ".py" or (file.suffix and file.is_file()):
+        path = file.resolve()
     _check_parts(name, attribute, path)
     with as_backend_error(f"backend '{name}': {module_name} cannot be imported"):
         # What a backend imports may be next to its file. Last, so that nothing installed is hidden.
@@ -101,8 +103,9 @@ def _check_parts(name: str, attribute: str, path: Path | None) -> None:
     if not attribute:
         hint = _suggestion(name) or "; expected path/file.py:attribute or package.module:attribute"
         raise BackendError(f"backend '{name}' names no attribute{hint}")
-    if path is not None and not path.is_file():
-        found = "is a folder" if path.is_dir() else "does not exist"
+    if path is not None and not (path.is_file() and path.suffix == ".py"):
+        found = "is another file" if path.is_file() else "does not exist"
+        found = "is a folder" if path.is_dir() else found
         raise BackendError(f"backend '{name}': {path} {found}; expected a Python file")
 
 
@@ -157,7 +160,7 @@ def _suggestion(name: str) -> str:
         chosen = wanted if wanted and wanted in names else next(iter(classes), None)
         if chosen is not None and f"{stem}.py:{chosen}" != name:
             return f"; did you mean '{stem}.py:{chosen}'?"
-    return ""
+    return f"; did you mean 'driver:{name}'?" if Path(name).is_file() else ""
 
 
 def registered_backends() -> "Mapping[str, EntryPoint]":

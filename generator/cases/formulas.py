@@ -306,8 +306,10 @@ def _numbers(element_type: str) -> _Numbers:
     try:
         from opcert.accuracy.balls import leaf  # noqa: PLC0415
     except ImportError:
-        text = "an operator that computes needs python-flint: install opcert[arithmetic]"
-        raise OpcertError(text) from None
+        raise OpcertError(
+            "an operator that computes needs the package python-flint; pip install "
+            "'opcert[arithmetic]'"
+        ) from None
     of = arithmetics(element_type)
     # Equal elements are one number, whose results are shared; the zeros differ in their sign.
     shared = cache(lambda number, _, largest: leaf(of, number, largest))

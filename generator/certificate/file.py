@@ -241,7 +241,7 @@ def submission_path(out: Path, suite: Path | None) -> Path:
     if target.is_dir():
         raise OpcertError(f"{target}: is a folder; expected a file or nothing")
     own = _own_files(folder)
-    refuse_foreign_files(folder, system.files_below(folder), own.__contains__, "a submission")
+    refuse_foreign_files(folder, system.files_below(folder), own.__contains__, "results")
     return target
 
 

@@ -245,7 +245,7 @@ def driver_check(
 ) -> None:
     """Check that a driver follows the protocol.
 
-    The results of its calls are not checked.
+    The results of its calls are not checked. --timeout limits the start as well.
 
     Exit codes: 0 all steps passed; 1 a step failed; 2 invalid input.
 

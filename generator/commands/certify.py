@@ -23,8 +23,7 @@ from opcert.errors import OpcertError, did_you_mean, listed
 from opcert.isolation.supervised import Configuration, configurations
 from opcert.report import files as reports
 from opcert.settings import OPTIONS, RunSettings
-from opcert.specification.files import select_operators, shipped_operators
-from opcert.suite.suite import Suite, core_suite_folder
+from opcert.suite.suite import Suite
 from opcert.system import check_output_folder, write_files
 from opcert.yaml_files import read_source
 
@@ -84,7 +83,7 @@ def certify(
             stored.submission_path(folder / configuration.name, suite)
     announce = (lambda _: None) if quiet else options.announce
     opened = options.open_selected(suite, settings, announce)
-    _check_selection(opened, settings.operator, settings.case)
+    _check_selection(opened, settings.operator or "*", settings.case)
     with options.open_cluster(cluster, cluster_resources) as connected:
         run = partial(certify_suite, backend, opened, cluster=connected, **settings.changes())
         copies = {name: source.content for name, source in sources.items()}
@@ -93,15 +92,12 @@ def certify(
     raise typer.Exit(code)
 
 
-def _check_selection(suite: Suite, operator: str | None, case: str) -> None:
+def _check_selection(suite: Suite, operator: str, case: str) -> None:
     """Check that some case of a suite matches both globs.
 
     Raises:
         OpcertError: none does.
     """
-    operator = "*" if operator is None else operator
-    known = shipped_operators() if suite.folder == core_suite_folder() else None
-    select_operators(suite.manifest.operators, operator, known)
     if not suite.select(operator, case):
         ids = suite.select(operator, "*")
         near = did_you_mean(case, get_close_matches(case, ids, n=1))

@@ -117,7 +117,7 @@ ClusterResourcesOption = Annotated[
 ]
 SeedOption = Annotated[int, whole_number("--seed", "Seed of random choices.")]
 QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print results, warnings and errors only.")
+    bool, typer.Option("--quiet", "-q", help="Print conclusions, warnings and errors only.")
 ]
 
 
@@ -229,10 +229,15 @@ def open_selected(
     Raises:
         OpcertError: the suite or a spec is at fault, or no operator matches.
     """
+    from opcert.specification.files import select_operators, shipped_operators
     from opcert.suite.generation import open_suite
+    from opcert.suite.suite import core_suite_folder
 
     how = settings.specs, settings.operator, settings.profile
-    return open_suite(suite, *how, jobs=JOBS, announce=announce)
+    opened = open_suite(suite, *how, jobs=JOBS, announce=announce)
+    known = shipped_operators() if opened.folder == core_suite_folder() else None
+    select_operators(opened.manifest.operators, settings.operator, known)
+    return opened
 
 
 def interruption_text() -> str:

@@ -59,7 +59,9 @@ def check(
     """
     if files and settings.specs:
         raise OpcertError("FILE and --specs contradict each other; choose one")
-    checked = check_specs(files or find_spec_files(settings.specs), settings.profile)
+    paths = files or find_spec_files(settings.specs)
+    announce = options.announce if len(paths) > 1 else lambda _: None
+    checked = check_specs(paths, settings.profile, announce)
     for spec in checked:
         for warning in spec.warnings:
             echo_line(f"warning: {warning}", err=True)
@@ -156,7 +158,7 @@ def coverage(*, suite: options.SuiteOption = None, settings: RunSettings) -> Non
         opcert coverage
         opcert coverage --suite suite --operator 'directml/*'
     """
-    spec_files = read_specs_in(settings.specs, settings.operator or "*")
+    spec_files = read_specs_in(settings.specs, settings.operator)
     opened = open_selected(suite, settings)
     coverages = list(measure_coverage(opened, spec_files))
     for operator, covered in coverages:
@@ -186,7 +188,7 @@ def docs(
     refuse_path_in_suite(check_output_folder(out), suite)
     own = MARKS, "the Markdown of `opcert docs`"
     check_marked_folder(out, *own)
-    spec_files = read_specs_in(settings.specs, settings.operator or "*")
+    spec_files = read_specs_in(settings.specs, settings.operator)
     opened = open_selected(suite, settings)
     replace_marked_folder(out, render_docs(spec_files, opened), *own)
     echo_line(f"wrote {out / 'index.md'} and the other pages")

@@ -117,6 +117,8 @@ class ExplorationResult:
         parts = [f", {count} of them {what}" for what, count in counts.items() if count]
         line = f"{self.operator}: {self.tried} call{'s' * (self.tried != 1)} tried{''.join(parts)}"
         counterexample = self.counterexample
+        if not self.tried:
+            return f"{self.operator}: no call was tried; raise --minutes"
         if counterexample is None:
             return f"{line}, nothing {'else ' if self.known or self.found else ''}found"
         once = "" if counterexample.repeatable else "; seen once, and not again on a fresh backend"
@@ -318,7 +320,7 @@ def explore(
         started = backend if isinstance(backend, str) else backend()
         return start_backend(started, options or {}, settings)
 
-    spec_files, known = read_specs_in(settings.specs, settings.operator or "*"), [*known]
+    spec_files, known = read_specs_in(settings.specs, settings.operator), [*known]
     seconds = 60 * minutes
     share = seconds / len(spec_files)
     for remaining, spec_file in zip(range(len(spec_files), 0, -1), spec_files, strict=True):

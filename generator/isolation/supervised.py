@@ -377,7 +377,7 @@ def _call(
 ) -> CheckStep:
     outcome = backend.call(operator, inputs, attributes)
     observed = outcome.observed if outcome.fault is None else outcome.fault.kind
-    answer = f"{observed} {outcome.reason[:_MAX_TEXT]}".strip()
+    answer = ": ".join(filter(None, [observed, outcome.reason[:_MAX_TEXT]]))
     if observed in answers:
         return CheckStep(f"call, {task}", answer)
     expected = " or ".join(answers)

@@ -267,14 +267,16 @@ def is_selected(operator: str, globs: str) -> bool:
 
 
 def select_operators(
-    operators: Iterable[str], globs: str, known: list[str] | None = None
+    operators: Iterable[str], globs: str | None, known: list[str] | None = None
 ) -> list[str]:
-    """Return the operators whose ids match one of some globs, which commas separate.
+    """Return the operators whose ids match one of some globs, which commas separate; None is any.
 
     Raises:
         OpcertError: a glob matches none. `known` ids are suggested, by default these operators.
     """
     names = [*operators]
+    if globs is None:
+        return names
     for glob in globs.split(","):
         if not any(is_selected(name, glob) for name in names):
             near = did_you_mean(glob.strip(), known or names)
@@ -282,8 +284,8 @@ def select_operators(
     return [name for name in names if is_selected(name, globs)]
 
 
-def read_specs_in(folder: Path | None, operator: str = "*") -> list[SpecFile]:
-    """Read the specs in `folder` whose operator matches one of the globs `operator`.
+def read_specs_in(folder: Path | None, operator: str | None = None) -> list[SpecFile]:
+    """Read the specs in `folder` whose operator matches one of the globs `operator`, if given.
 
     Raises:
         SpecError: one of them has mistakes.

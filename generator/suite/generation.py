@@ -77,7 +77,7 @@ def generate(
 
 def _selected(specs: Path | None, operator: str | None) -> list[SpecFile]:
     """Return the specs that match globs; without any, those of the core suite among opcert's."""
-    spec_files = read_specs_in(specs, operator or "*")
+    spec_files = read_specs_in(specs, operator)
     if specs is None and operator is None:
         return [file for file in spec_files if file.spec.operator in CORE_OPERATORS]
     return [*spec_files]

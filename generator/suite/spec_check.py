@@ -1,7 +1,7 @@
 """Checks a spec with its cases: rules, types and bounds without a case, missing oracles."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -229,8 +229,12 @@ class CheckedSpec:
     stated_once: Sequence[str] = ()
 
 
-def check_specs(paths: Sequence[Path], profile: str = "core") -> list[CheckedSpec]:
+def check_specs(
+    paths: Sequence[Path], profile: str = "core", announce: Callable[[str], None] = lambda _: None
+) -> list[CheckedSpec]:
     """Check spec files, the cases of a profile, their references, and rule coverage.
+
+    Before the cases of each, `announce` gets a line.
 
     Raises:
         SpecError: with the mistakes of all specs.
@@ -244,6 +248,7 @@ def check_specs(paths: Sequence[Path], profile: str = "core") -> list[CheckedSpe
         # A law may call an operator that comes with opcert.
         references = {**load_references(find_spec_files(None)), **references}
     for spec_file in specs:
+        announce(f"checking {spec_file.spec.operator}")
         try:
             cases = generate_cases(spec_file, profile, seed=0)
             vectors = make_vectors(spec_file, cases)

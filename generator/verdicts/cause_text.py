@@ -175,7 +175,8 @@ def cause_text(
         if cause.is_of_most:
             share = "most cases" if cause.passing or fresh[1] else "every case"
             total = cause.failing + cause.passing
-            return f"{subject} in {share} that ran", f"{cause.failing:,} of {total:,} fail"
+            figures = f"{cause.failing:,} of {total:,} fail"
+            return f"{subject} in {share} that would show it", figures
         count = len(cause.cases)
         calls = f"{count:,} case{'s' * (count > 1)}"
         if common:

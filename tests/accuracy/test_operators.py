@@ -250,4 +250,4 @@ def test_without_python_flint_a_message_names_the_extra(monkeypatch: pytest.Monk
     monkeypatch.delitem(sys.modules, "opcert.accuracy.balls", raising=False)
     monkeypatch.setitem(sys.modules, "flint", None)
     result = opcert(*CERTIFY, exits=2)
-    assert "install opcert[arithmetic]" in result.stderr
+    assert "pip install 'opcert[arithmetic]'" in result.stderr

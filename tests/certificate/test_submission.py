@@ -263,7 +263,7 @@ def test_other_files_are_left_alone(
     change(folder)
     before = {each: each.lstat().st_mtime_ns for each in folder.iterdir()}
     result = opcert("certify", *CASES, "--out", folder, exits=2)
-    assert f"contains {name}, not part of a submission that opcert wrote" in result.stderr
+    assert f"contains {name}, not part of results that opcert wrote" in result.stderr
     assert {each: each.lstat().st_mtime_ns for each in folder.iterdir()} == before
 
 
@@ -283,7 +283,7 @@ def test_files_outside_the_folder_are_not_removed(tmp_path: Path) -> None:
 def test_another_file_of_its_name_is_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / "certificate.json").write_text(text)
     result = opcert("certify", *CASES, "--out", tmp_path, exits=2)
-    assert "contains certificate.json, not part of a submission" in result.stderr
+    assert "contains certificate.json, not part of results" in result.stderr
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
         ("certificate.json", text)
     ]

@@ -43,6 +43,8 @@ FILES: Mapping[str, str] = {
     + "made = Backend()\n"
     + "LIMIT = 3\n",
     "notes.txt": "years of work",
+    "a.out": "",
+    "slice.cpp": "",
     "nothing.json": "",
     "list.json": "[]",
     "old.json": json.dumps({"schema": 1}),
@@ -107,6 +109,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("certify", "--operator", "OPENVINO/*"), r"no operator matches 'OPENVINO/\*'; "),
     (("certify", "--operator", "onnx/Slice-13"), r"no operator matches 'onnx/Slice-13'; did you"),
     (("certify", "--operator", ""), r"no operator matches ''; expected one of "),
+    (("explore", "--operator", ""), r"no operator matches ''; expected one of "),
+    (("docs", "-o", "d", "--operator", "x", "--suite", "small"), r"no operator matches 'x'"),
     (("certify", "--case", "dml-split/exampel-1"), r"no case .*; did you mean 'dml-split/example"),
     (("certify", "--case", "nope", "-o", "new"), r"no case matches 'nope'; one is 'dml-split/"),
     (("certify", "--feature-level", "9"), r"no operator has feature level '9'; expected one of "),
@@ -117,6 +121,8 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("explain", "several"), r"several: found certificates of 2 configurations; expected one"),
     (("explain", "acme.py"), r"acme.py: is a file; expected the id of a case"),
     # the name of a backend
+    (("certify", "-b", "./a.out"), r"unknown backend './a.out'; did you mean 'driver:./a.out'\?$"),
+    ((*CERTIFY, "-b", "slice.cpp:Backend"), r"slice.cpp is another file; expected a Python file$"),
     (("certify", "-b", "acme"), r"unknown backend 'acme'; did you mean 'acme.py:Backend'\?$"),
     (("certify", "-b", "acme.py"), r"unknown backend 'acme.py'; did you mean 'acme.py:Backend'\?"),
     ((*CERTIFY, "-b", "acme.py:"), r"'acme.py:' names no attribute; did you mean 'acme.py:Backe"),
@@ -297,7 +303,7 @@ MISTAKES += [
     for of in (("right", "--suite", "s"), ("right", "faulty", "--out", "new", "--suite", "s"))
 ]
 WRITERS = {
-    ("certify",): "a submission",
+    ("certify",): "results",
     ("docs",): "the Markdown of `opcert docs`",
     ("generate",): "a suite",
     ("report", "right"): "a report",

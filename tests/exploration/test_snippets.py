@@ -99,6 +99,8 @@ def test_a_result_is_a_line_and_a_counterexample_adds_a_program() -> None:
     def unused() -> str:
         pytest.fail("nothing was found, of which a program would be made")
 
+    nothing = ExplorationResult("a/B", 0, 0, None)
+    assert nothing.text(unused) == "a/B: no call was tried; raise --minutes"
     assert ExplorationResult("a/B", 7, 0, None).text(unused) == "a/B: 7 calls tried, nothing found"
     after_another = ExplorationResult("a/B", 1, 0, None, found=1)
     assert after_another.text(unused) == "a/B: 1 call tried, nothing else found"

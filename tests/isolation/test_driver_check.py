@@ -35,9 +35,9 @@ def test_after_a_wrong_handshake_no_call_is_made(how: str, message: str) -> None
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("wrong-id", "found protocol malformed answer: id "),
+        ("wrong-id", "found protocol: malformed answer: id "),
         ("too-many-bytes", "unexpected output after the answer and its outputs: b'\\x00\\x00"),
-        ("abort", "found crash the process was ended by SIGABRT"),
+        ("abort", "found crash: the process was ended by SIGABRT"),
     ],
 )
 def test_after_a_wrong_answer_the_other_calls_are_made(how: str, message: str) -> None:
@@ -61,7 +61,7 @@ def test_a_driver_must_exit_when_its_input_ends() -> None:
 def test_a_call_without_an_answer_hangs_after_the_timeout() -> None:
     code, (wrong, *_) = checked("sleep", "--timeout", "0.5")
     assert code == 1
-    assert "found hang no answer within 0.5 s" in wrong
+    assert "found hang: no answer within 0.5 s" in wrong
 
 
 def test_an_unknown_operator_must_be_unsupported() -> None:
