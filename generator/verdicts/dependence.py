@@ -291,16 +291,19 @@ def explained_by(
     `known` are all cases in the order of the run. A case makes its own call again, with other data
     if it is valid, and a case that must be rejected is followed by the call of its baseline.
     """
-    explained = []
-    seen: dict[tuple[object, ...], list[Known]] = defaultdict(list)
+    explained, searched = [], {*cases}
+    # One earlier call stands for all that the relation does not tell apart.
+    seen: dict[tuple[object, ...], dict[tuple[object, ...], Known]] = defaultdict(dict)
     for name, own in known.items():
         earlier = seen[tuple(own.facts.get(fact) for fact in relation.same)]
-        if name in cases:
+        if name in searched:
             followed = own.baseline is not None and relation.explains(own, known[own.baseline])
-            before = (_made_again(own), *earlier)
+            before = (_made_again(own), *earlier.values())
             if followed or any(relation.explains(other, own) for other in before):
                 explained.append(name)
-        earlier.append(own)
+        stated = (own.stated.get(argument) for argument, _ in relation.stated)
+        others = (own.facts.get(fact) for fact in relation.other)
+        earlier[own.outcome, *stated, *others] = own
     return explained
 
 
