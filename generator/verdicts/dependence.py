@@ -292,7 +292,7 @@ def explained_by(
     if it is valid, and a case that must be rejected is followed by the call of its baseline.
     """
     explained, searched = [], {*cases}
-    # One earlier call stands for all that the relation does not tell apart.
+    # Of earlier calls that differ in nothing that the relation names, one is kept.
     seen: dict[tuple[object, ...], dict[tuple[object, ...], Known]] = defaultdict(dict)
     for name, own in known.items():
         earlier = seen[tuple(own.facts.get(fact) for fact in relation.same)]
