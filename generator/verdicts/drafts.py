@@ -252,7 +252,7 @@ def _tried(first: Draft, second: Draft, table: LevelTable) -> dict[Condition, bo
 
     A term that one of them lacks may say no more than in which calls the bug shows in this way.
     """
-    own = [draft.condition for draft in (first, second) if draft.condition]
+    own = _most_alike(first, second)
     tried: dict[Condition, bool] = {}
     shared: Condition = ()
     if len(own) == 2 and (own[0] == own[1] or STATE not in (*first.kinds, *second.kinds)):
@@ -271,6 +271,14 @@ def _tried(first: Draft, second: Draft, table: LevelTable) -> dict[Condition, bo
         tried |= dict.fromkeys(own, True)
     tried.pop((), None)
     return tried
+
+
+def _most_alike(first: Draft, second: Draft) -> Sequence[Condition]:
+    """Return a condition of each draft that has one; of two drafts, those that share most terms."""
+    if not first.condition or not second.condition:
+        return [draft.condition for draft in (first, second) if draft.condition]
+    pairs = product(*((draft.condition, *draft.alternatives) for draft in (first, second)))
+    return max(pairs, key=lambda pair: len({*pair[0]} & {*pair[1]}))
 
 
 def _joined(one: Condition, other: Condition, table: LevelTable) -> Condition:

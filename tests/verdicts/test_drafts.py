@@ -51,6 +51,16 @@ def test_a_term_that_says_where_a_bug_shows_is_dropped() -> None:
     assert conditions(first, second) == [of(a="0")]
 
 
+def test_a_term_may_be_shared_in_other_words() -> None:
+    # A level of "z" is in the same cases as that of "a".
+    points = [[{f: frozenset([x]) for f, x in {**c, "z": c["a"]}.items()}] for c in CASES]
+    table = LevelTable({**FACTORS, "z": FACTORS["a"]}, points)
+    first = draft("shape", of(a="0", b="01"), has_a_0_and_shows)
+    first = replace(first, condition=of(b="01", z="0"), alternatives=(first.condition,))
+    second = draft("value", of(a="0", b="234", c="01"), has_a_0_and_shows)
+    assert [one.condition for one in merged([first, second], table)] == [of(a="0")]
+
+
 @pytest.mark.parametrize("is_visible", [False, True])
 def test_passes_in_which_nothing_shows_say_nothing_against_one_cause(is_visible: bool) -> None:
     def fails(case: dict[str, str]) -> bool:
