@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 
 from opcert.arrays.calls import Call, Tensor, argument_of
-from opcert.arrays.element_types import FLOATS, INTEGERS, Array, bits_of, type_name
+from opcert.arrays.element_types import (
+    FLOATS,
+    INTEGERS,
+    UNSIGNED_INTEGERS,
+    Array,
+    bits_of,
+    highest,
+    type_name,
+)
 from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.cases.case import Change
 from opcert.cases.conditions import Conditions, are_small
@@ -31,8 +39,8 @@ from opcert.verdicts.reduction import call_of
 
 # Larger calls and outputs are not computed.
 MAX_ELEMENTS = 1 << 18
-# To how many bits integers may be narrowed.
-_WIDTHS = (8, 16, 32, 64)
+# To how many bits integers may be narrowed; in place of a number, that they are read as signed.
+_WIDTHS, _SIGNED = (8, 16, 32, 64), 0
 # Factors that no spec declares.
 VIOLATED_RULE, MUTATED, CHANGE = "violated rule", "mutated argument", "change"
 COMPARISON, POSITION = "comparison", "position"
@@ -118,7 +126,8 @@ class LevelledCalls:
     def narrowing(self, call: Call, is_valid: bool, make_step: Callable[[], Step]) -> Point:
         """Return to how many bits integers of a call cannot be narrowed without effect.
 
-        They are those of one argument, or of all together.
+        They are those of one argument, or of all together. Unsigned ones of a type may have an
+        effect if they are read as signed ones of the same width.
         """
         integers = {name: [0, *_integers(value)] for name, value in call.arguments.items()}
         wide = {
@@ -129,6 +138,13 @@ class LevelledCalls:
             ]
             for bits in _WIDTHS
         }
+        wide[_SIGNED] = [
+            name
+            for name, value in call.arguments.items()
+            if isinstance(value, Tensor)
+            and value.type in UNSIGNED_INTEGERS
+            and max(integers[name]) > highest(value.type) // 2
+        ]
         if not any(wide.values()) or not are_small(call.inputs.values(), MAX_ELEMENTS):
             return {NARROWED: frozenset()}
         step = make_step()
@@ -142,7 +158,8 @@ class LevelledCalls:
             found = [name for name in names if has_effect([name], bits)]
             if has_effect(names, bits) if len(names) > 1 else found:
                 found.append("integers")
-            levels |= {f"{words}{_OUT_OF}{bits}-bit range" for words in found}
+            range_ = f"{bits}-bit range" if bits else "range of the signed type"
+            levels |= {f"{words}{_OUT_OF}{range_}" for words in found}
         return {NARROWED: frozenset(levels)}
 
     def _result(self, step: Step) -> Sequence[object]:
@@ -186,9 +203,12 @@ def width_of(narrowed: str) -> str:
 
 
 def _narrowed(step: Step, names: Collection[str], bits: int) -> Step:
-    """Return a call of which the integers of some arguments have only their low bits."""
+    """Return a call of which the integers of some arguments have only their low bits.
+
+    With `_SIGNED`, they keep all, of which the highest is the sign.
+    """
     inputs = {
-        name: array.astype(f"i{bits // 8}").astype(np.int64)
+        name: array.astype(f"i{bits // 8 or array.itemsize}").astype(np.int64)
         if name in names and array.dtype.kind in "iu" and name not in step.data_inputs
         else array
         for name, array in step.inputs.items()

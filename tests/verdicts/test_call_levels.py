@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from opcert.arrays.calls import Call
+from opcert.arrays.element_types import Array, type_name
 from opcert.arrays.layouts import Layout
 from opcert.arrays.notable_numbers import numbers_of_note
 from opcert.arrays.tensor_functions import filled
@@ -62,6 +63,23 @@ def test_an_attribute_that_narrows_to_a_valid_one_is_a_level(axis: int, widths: 
     step = Step(spec_file.spec.operator, inputs, attributes, None, {name: Layout()}, (name,))
     levels = LevelledCalls(spec_file).narrowing(call, False, lambda: step)[NARROWED]
     assert levels == {f"{x} out of the {n}-bit range" for n in widths for x in ("integers", "Axis")}
+
+
+@pytest.mark.parametrize("index", [127, 128])
+def test_an_unsigned_index_that_would_be_negative_if_it_were_signed_is_a_level(index: int) -> None:
+    spec_file = shipped.spec("Gather-8")
+    arrays: dict[str, Array] = {
+        "data": np.arange(300, dtype=np.uint16),
+        "indices": np.array(index, np.uint8),
+        "axis": np.array(0, np.int64),
+    }
+    tensors = {name: filled(type_name(a.dtype), a.shape) for name, a in arrays.items()}
+    for name in ("indices", "axis"):
+        tensors[name] = replace(tensors[name], values=(int(arrays[name]),))
+    layouts = {name: Layout() for name in arrays}
+    step = Step(spec_file.spec.operator, arrays, {}, None, layouts, ("data",))
+    levels = LevelledCalls(spec_file).narrowing(Call(tensors, {}), True, lambda: step)[NARROWED]
+    assert ("indices out of the range of the signed type" in levels) == (index > 127)
 
 
 def test_floats_are_not_narrowed() -> None:
