@@ -75,10 +75,10 @@ def _find(name: str) -> Any:
     module_name, _, attribute = BUILT_IN_BACKENDS.get(name, name).rpartition(":")
     if not module_name:
         return _find_entry_point(name)
-    path, file = None, Path(module_name)
-    if file.suffix == ".py" or (file.suffix and file.is_file()):
-        path = file.resolve()
-    _check_parts(name, attribute, path)
+    file = Path(module_name).absolute()
+    is_file = file.suffix == ".py" or (file.suffix != "" and file.is_file())
+    _check_parts(name, attribute, file if is_file else None)
+    path = file.resolve() if is_file else None
     with as_backend_error(f"backend '{name}': {module_name} cannot be imported"):
         # What a backend imports may be next to its file. Last, so that nothing installed is hidden.
         folder = str(Path.cwd() if path is None else path.parent)
@@ -94,7 +94,7 @@ def _find(name: str) -> Any:
     return getattr(module, attribute)
 
 
-def _check_parts(name: str, attribute: str, path: Path | None) -> None:
+def _check_parts(name: str, attribute: str, file: Path | None) -> None:
     """Check that `name` has an attribute, and that its file exists, if it names one.
 
     Raises:
@@ -103,10 +103,10 @@ def _check_parts(name: str, attribute: str, path: Path | None) -> None:
     if not attribute:
         hint = _suggestion(name) or "; expected path/file.py:attribute or package.module:attribute"
         raise BackendError(f"backend '{name}' names no attribute{hint}")
-    if path is not None and not (path.is_file() and path.suffix == ".py"):
-        found = "is another file" if path.is_file() else "does not exist"
-        found = "is a folder" if path.is_dir() else found
-        raise BackendError(f"backend '{name}': {path} {found}; expected a Python file")
+    if file is not None and not (file.is_file() and file.suffix == ".py"):
+        found = "is another file" if file.is_file() else "does not exist"
+        found = "is a folder" if file.is_dir() else found
+        raise BackendError(f"backend '{name}': {file} {found}; expected a Python file")
 
 
 @contextmanager

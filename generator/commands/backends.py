@@ -245,7 +245,8 @@ def driver_check(
 ) -> None:
     """Check that a driver follows the protocol.
 
-    The results of its calls are not checked. --timeout limits the start as well.
+    The results of its calls are not checked. Unlike in `certify`, the driver has to start within
+    --timeout, too.
 
     Exit codes: 0 all steps passed; 1 a step failed; 2 invalid input.
 

@@ -113,12 +113,12 @@ class ExplorationResult:
 
     def text(self, setup: Callable[[], str]) -> str:
         """Return the result as text; `setup` returns the lines of Python that define `backend`."""
+        if not self.tried:
+            return f"{self.operator}: no call was tried; raise --minutes"
         counts = {"not supported": self.declined, "with known failures": self.known}
         parts = [f", {count} of them {what}" for what, count in counts.items() if count]
         line = f"{self.operator}: {self.tried} call{'s' * (self.tried != 1)} tried{''.join(parts)}"
         counterexample = self.counterexample
-        if not self.tried:
-            return f"{self.operator}: no call was tried; raise --minutes"
         if counterexample is None:
             return f"{line}, nothing {'else ' if self.known or self.found else ''}found"
         once = "" if counterexample.repeatable else "; seen once, and not again on a fresh backend"

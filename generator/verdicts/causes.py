@@ -17,12 +17,7 @@ from opcert.specification.files import SpecFile
 from opcert.suite.operator_suite import ReadOnUse
 from opcert.suite.suite import Suite
 from opcert.verdicts.case_levels import CaseLevels, case_levels
-from opcert.verdicts.cause_text import (
-    EFFECTS,
-    Cause,
-    cause_text,
-    easiest_to_read,
-)
+from opcert.verdicts.cause_text import EFFECTS, Cause, cause_text, easiest_to_read
 from opcert.verdicts.condition_text import terms_of
 from opcert.verdicts.dependence import Known, explained_by, known_case, known_in_run
 from opcert.verdicts.drafts import MAX_UNEXPLAINED, STATE, Draft, drafts_of, merged, one_cause
