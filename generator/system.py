@@ -116,6 +116,8 @@ FileContents = Mapping[str, bytes]
 
 # The hidden folder, within the target: so it is on the same file system, even of a mount point.
 STAGE = ".opcert-new"
+# File systems have no longer names.
+_MAX_NAME_BYTES = 255
 _UNCHANGED = "nothing was changed"
 _PARTLY_CHANGED = "some files were replaced; run the command again to replace all"
 
@@ -138,6 +140,8 @@ def check_output_folder(folder: Path) -> Path:
         target = folder.resolve()
         existing = next(path for path in (target, *target.parents) if os.path.lexists(path))
         is_folder = existing.is_dir()
+    if any(len(os.fsencode(part)) > _MAX_NAME_BYTES for part in target.parts):
+        raise OpcertError(f"{folder}: cannot be written: File name too long; {_UNCHANGED}")
     if not is_folder:
         raise OpcertError(f"{existing}: is not a folder; expected a folder, or a new path")
     if not os.access(existing, os.W_OK | os.X_OK):

@@ -188,6 +188,7 @@ GIVES: Mapping[str, Callable[[Sequence[Array]], Any]] = {
     "scalars": lambda outputs: [3.0 for _ in outputs],
     "objects": lambda outputs: [output.astype(object) for output in outputs],
     "records": lambda outputs: [np.zeros(3, [("a", "i4"), ("b", "f4")]) for _ in outputs],
+    "padded-records": lambda outputs: [np.zeros(3, np.dtype("u1,f4", align=True)) for _ in outputs],
     "huge": lambda outputs: [np.zeros(10 << 30, np.uint8) for _ in outputs],
     "text": lambda outputs: [np.array(["a", "b"]) for _ in outputs],
 }

@@ -90,6 +90,15 @@ def _json(**fields: Any) -> str:
     return json.dumps(fields)
 
 
+@pytest.mark.parametrize("part", ["low", "high", "flags"])
+def test_an_allowance_has_as_many_parts_as_its_array_has_elements(part: str) -> None:
+    right = {"claimed": "standard", "low": "00" * 8, "high": "00" * 8, "flags": "00" * 2}
+    array = {"type": "f32", "shape": [2], "elements": "00" * 8}
+    SerializedArray.model_validate_json(_json(**array, allowance=right))
+    with pytest.raises(ValidationError, match="as many elements as the shape has"):
+        SerializedArray.model_validate_json(_json(**array, allowance={**right, part: "00"}))
+
+
 def test_an_excerpt_has_few_elements() -> None:
     digits = "01" * 33
     text = _json(output=0, type="i8", shape=[99], start=0, expected=digits, actual=digits)

@@ -18,7 +18,7 @@ from opcert.suite.claims import ClaimContent, Scope
 from opcert.suite.format import Digest, StrictModel, SuiteEntry
 from opcert.suite.support import OperatorSupport, Support
 from opcert.verdicts.cause_text import Cause
-from opcert.verdicts.reproduction import FreshCall, Reproduction
+from opcert.verdicts.reproduction import MAX_CALLS, FreshCall, Reproduction
 from opcert.verdicts.verdict import FAILURE_STATUSES, STATUSES, Status, Verdict, unverified_reasons
 from opcert.verdicts.waivers import Waiver
 
@@ -206,7 +206,7 @@ class Certificate(StrictModel):
     files: Mapping[FileName, Digest]
     excerpts: Mapping[str, Excerpt]
     reproductions: Mapping[str, Reproduction]
-    fresh: Mapping[str, tuple[FreshCall, ...]]
+    fresh: Mapping[str, Annotated[tuple[FreshCall, ...], Field(max_length=MAX_CALLS)]]
     causes: tuple[Cause, ...]
     verdicts: tuple[Verdict, ...]
 

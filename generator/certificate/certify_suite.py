@@ -77,8 +77,8 @@ def certify(
         progress: called with each verdict, its number and the number of cases to run.
         resume: the certificate of an earlier run with the same arguments; only its not-run cases
             are run. A certificate without such cases is returned unchanged.
-        save: called every 30 seconds with the certificate so far, which has no causes yet; it can
-            be resumed if this process is killed.
+        save: called every 30 seconds, and once all cases have run, with the certificate so far,
+            which has no causes yet; it can be resumed if this process ends.
         **settings: those of `RunSettings`.
 
     Raises:
@@ -196,9 +196,9 @@ class _Run:
                     progress(waived, number, len(remaining))
                     if stop_at_failure and waived.status in FAILURE_STATUSES:
                         break
-                    if save is not None and monotonic() > next_save:
+                    is_last = number == len(remaining)
+                    if save is not None and (is_last or monotonic() > next_save):
                         # Who resumes a run without remaining cases does not judge them again.
-                        is_last = number == len(remaining)
                         so_far = certification.verdicts.values()
                         save(self._after(certification.finish() if is_last else so_far))
                         next_save = monotonic() + SAVE_SECONDS

@@ -173,10 +173,7 @@ class Worker(Process):
         """Return a copy of an output, or a placeholder for one that was not shared."""
         if "returned" in description:
             return _placeholder(description["returned"])
-        name = description["type"]
-        # The name of a structured type is its list of fields.
-        fields = ast.literal_eval(name) if name.startswith("[") else name
-        dtype = ELEMENT_TYPES[name] if name in ELEMENT_TYPES else np.dtype(fields)
+        dtype = _read_dtype(description["type"])
         # An array of objects in shared memory would be an array of another process's pointers.
         if "offset" not in description or dtype.hasobject:
             return np.broadcast_to(np.zeros((), dtype), description["shape"])
@@ -202,6 +199,19 @@ class Worker(Process):
 
 def _text(value: Any) -> str:
     return str(value)[:_MAX_TEXT_LENGTH]
+
+
+def _read_dtype(name: str) -> np.dtype[Any]:
+    """Return the element type of an output by its name, which is that of NumPy if opcert has none.
+
+    The name of a structured type is its list of fields. NumPy does not read all names that it has.
+    """
+    if name.startswith("["):
+        fields: list[Any] = ast.literal_eval(name)
+        return np.dtype(fields)
+    with suppress(SyntaxError, TypeError, ValueError):
+        return ELEMENT_TYPES[name] if name in ELEMENT_TYPES else np.dtype(name)
+    return np.dtype("V1")
 
 
 def _placeholder(type_name: str) -> object:

@@ -28,7 +28,7 @@ from opcert.suite.format import IndexedCase, Shape, StrictModel, TypeName
 from opcert.verdicts.dependence import Relation
 
 # Far more than confirmation tries.
-_MAX_CALLS = 10_000
+MAX_CALLS = 10_000
 _HexDigits = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 
 
@@ -108,9 +108,11 @@ class SerializedArray(StrictModel):
 
     @model_validator(mode="after")
     def _has_as_many_elements_as_its_shape(self) -> Self:
-        digits = 2 * prod(self.shape) * ELEMENT_TYPES[self.type].itemsize
-        others = [] if self.allowance is None else [self.allowance.low, self.allowance.high]
-        if any(len(text) != digits for text in (self.elements, *self.alternatives, *others)):
+        size, texts, flags = prod(self.shape), [self.elements, *self.alternatives], []
+        if (kept := self.allowance) is not None:
+            texts, flags = [*texts, kept.low, kept.high], [kept.flags]
+        digits = 2 * size * ELEMENT_TYPES[self.type].itemsize
+        if {*map(len, texts)} != {digits} or any(len(flag) != 2 * size for flag in flags):
             raise ValueError("as many elements as the shape has")
         return self
 
@@ -184,9 +186,9 @@ class Reproduction(StrictModel):
     """
 
     reproduced: Literal["alone", "after-other-calls", "never"]
-    calls: Annotated[tuple[ReproducedCall, ...], Field(max_length=_MAX_CALLS)]
+    calls: Annotated[tuple[ReproducedCall, ...], Field(max_length=MAX_CALLS)]
     kind: FailureKind | None
-    reduced: tuple[SerializedCall, ...]
+    reduced: Annotated[tuple[SerializedCall, ...], Field(max_length=MAX_CALLS)]
     relation: Relation | None = None
     native: tuple[str, ...] = ()
     native_result: NativeResult | None = None

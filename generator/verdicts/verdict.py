@@ -74,8 +74,8 @@ def _replacements() -> Sequence[tuple[str | re.Pattern[str], Replacement]]:
         form: placeholder
         for path, placeholder in known.items()
         for form in (path, str(Path(path).resolve()))
-        # The root is a prefix of every path and identifies nothing.
-        if len(Path(form).parts) > 1
+        # These contain the paths of every system, and identify nothing.
+        if form not in (Path(form).anchor, "/usr")
     }
     host = socket.gethostname()
     names = {host: "<host>", host.partition(".")[0]: "<host>"}

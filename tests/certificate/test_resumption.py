@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from opcert import Certificate, certify
+from opcert import Certificate, certify, read_certificate
 from opcert.arrays.element_types import Array
 from opcert.certificate import certify_suite
 from opcert.certificate.certify_suite import CertificationInterrupted, OnVerdict, UnusedWaiverError
 from opcert.errors import OpcertError
 from opcert.suite.suite import Suite
+from opcert.verdicts.causes import Diagnosis
 from opcert.verdicts.verdict import Verdict
 from tests import wrong_backends as wrong
-from tests.command_line import MISBEHAVING, WRONG
+from tests.command_line import MISBEHAVING, WRONG, opcert
 from tests.faults.finding import core_suite
 from tests.few_cases import few_cases
 
@@ -185,6 +186,21 @@ def test_a_saved_certificate_leads_to_that_of_one_run(saved: list[Certificate]) 
     assert left == [*reversed(range(len(whole.verdicts)))]
     former = saved[len(saved) // 2]
     assert apart_from_times(run(resume=former)) == apart_from_times(whole)
+
+
+def test_an_interrupt_after_the_last_case_loses_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The first interrupt ends the confirmation, and another one the search for causes.
+    monkeypatch.setattr(Diagnosis, "causes", lambda *_: _interrupt())
+    backend = "--backend", f"{WRONG}:RejectsEverything", "--in-process"
+    opcert("certify", *backend, "--case", "slice-8/example-*", "--out", tmp_path / "out", exits=130)
+    certificate = read_certificate(tmp_path / "out" / "certificate.json")
+    assert certificate.counts["fail"] > certificate.counts["not-run"] == 0
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 def test_an_unused_waiver_is_found_again(tmp_path: Path, saved: list[Certificate]) -> None:
