@@ -269,6 +269,14 @@ class _TolerantFile(io.FileIO):
         return memoryview(data).nbytes
 
 
+class _OpenText(io.TextIOWrapper):
+    """Text that stays open, although a backend in this process may close it."""
+
+    def close(self) -> None:
+        """Write what is left."""
+        self.flush()
+
+
 @contextmanager
 def _tolerant_output() -> Iterator[None]:
     """Let a command finish although it cannot print; then exit with `OUTPUT_LOST`."""
@@ -292,7 +300,7 @@ def _tolerant(stream: TextIO | None, descriptor: int) -> tuple[TextIO, _Tolerant
         stream.flush()
     encoding = None if stream is None else stream.encoding
     writer = io.BufferedWriter(file)
-    return io.TextIOWrapper(writer, encoding, "backslashreplace", line_buffering=True), file
+    return _OpenText(writer, encoding, "backslashreplace", line_buffering=True), file
 
 
 def main() -> None:

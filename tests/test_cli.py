@@ -101,6 +101,26 @@ def test_the_installed_command_runs_in_an_empty_folder(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+CLOSES = """
+import sys
+from opcert.backends.reference import Reference
+class Backend(Reference):
+    def run(self, *call):
+        sys.stdout.close()
+        sys.stderr.close()
+        return super().run(*call)
+"""
+
+
+def test_a_backend_in_this_process_that_closes_its_output_is_certified(tmp_path: Path) -> None:
+    (tmp_path / "closes.py").write_text(CLOSES)
+    backend = "--backend", "closes.py:Backend", "--in-process"
+    options = *backend, "--case", "dml-split/example-1", "--out", "results"
+    code, stdout, stderr = opcert_program("certify", *options, cwd=tmp_path)
+    assert (code, "wrote " in stderr) == (0, True)
+    assert "CONFORMANT for 1 of 5 operators" in stdout
+
+
 def test_an_interrupt_exits_130_without_a_traceback() -> None:
     backend = "--backend", f"{MISBEHAVING}:Misbehaves", "--backend-option", "how=interrupt"
     result = opcert("certify", "--in-process", *backend, exits=130)
